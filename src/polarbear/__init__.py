@@ -1,0 +1,70 @@
+"""Which black-box optimizers are worth deploying when the budget is not known yet.
+
+`polarbear` races anytime optimizers to their Pareto set over time: runs are ranked at every timepoint, a
+Bayesian Plackett–Luce posterior says who is better when, and effort goes where it still decides something.
+
+Importing `polarbear` is cheap: every room loads when it is first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, linear_times, log_times
+
+if TYPE_CHECKING:
+    from polarbear import (
+        analyzer,
+        experiment,
+        figures,
+        inference,
+        optimizers,
+        problems,
+        race,
+        rankings,
+        records,
+        select,
+        simulate,
+        store,
+        study,
+    )
+    from polarbear.race import Race
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Outcome",
+    "Race",
+    "Reason",
+    "Run",
+    "RunKey",
+    "Trajectory",
+    "analyzer",
+    "experiment",
+    "figures",
+    "inference",
+    "linear_times",
+    "log_times",
+    "optimizers",
+    "problems",
+    "race",
+    "rankings",
+    "records",
+    "select",
+    "simulate",
+    "store",
+    "study",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Race":
+        return importlib.import_module("polarbear.race").Race
+    if name in __all__:
+        return importlib.import_module(f"polarbear.{name}")
+    raise AttributeError(f"module 'polarbear' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

@@ -1,0 +1,255 @@
+"""The frozen values every room shares: which run, what it found, when, and how it ended.
+
+A run is kept as its best-so-far trajectory: the improvements alone, each with the number of evaluations and
+the seconds it took (*g** of Wurth et al. 2026, section 2). Values are always to be minimized; a maximization
+problem enters with its sign flipped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Axis = Literal["evaluations", "seconds"]
+"""What budgets are counted in: objective evaluations, or wall-clock seconds since the run began."""
+AXES: tuple[Axis, ...] = get_args(Axis)
+
+
+def check_axis(axis: str) -> Axis:
+    """Return `axis` if it is one, else raise a ValueError that lists the axes."""
+    if axis not in AXES:
+        raise ValueError(f"axis is {axis!r}; budgets are counted in one of {', '.join(AXES)}")
+    return axis
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class RunKey:
+    """Names one run for good: all its randomness derives from these three.
+
+    Attributes:
+        instance: The problem instance's name, such as ``"bbob-f3-i1-d5"``.
+        algorithm: The algorithm's name within the study.
+        seed: Which repetition; runs of different algorithms with equal instance and seed are ranked together.
+    """
+
+    instance: str
+    algorithm: str
+    seed: int
+
+    def __str__(self) -> str:
+        return f"{self.algorithm} on {self.instance} (seed {self.seed})"
+
+    def generator(self) -> np.random.Generator:
+        """The run's own random generator, the same wherever and whenever the run is executed."""
+        digest = hashlib.sha256(f"{self.seed}\0{self.instance}\0{self.algorithm}".encode()).digest()
+        return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16])))
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    BUDGET = "budget"
+    """It spent the evaluations or seconds it was given."""
+    TARGET = "target"
+    """It reached the target value."""
+    STOPPED = "stopped"
+    """The optimizer returned by itself."""
+    FAILED = "failed"
+    """The optimizer or the objective raised an exception."""
+    TIMED_OUT = "timed out"
+    """It was interrupted at the study's time limit for a run."""
+    KILLED = "killed"
+    """Its worker process died or had to be killed; what it had found is lost."""
+
+
+CUT_SHORT = frozenset({Reason.BUDGET, Reason.TIMED_OUT, Reason.KILLED})
+"""Reasons that come from outside the optimizer: what it would have found later is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where a run ended, and why.
+
+    Attributes:
+        reason: Why it ended.
+        evaluations: Evaluations spent when it ended.
+        seconds: Wall-clock seconds since its start when it ended.
+        message: For people; the exception's text when the run failed.
+        traceback: The exception's traceback when the run failed.
+        invalid_evaluations: How many evaluations returned NaN; they counted as the worst value, +inf.
+    """
+
+    reason: Reason
+    evaluations: int
+    seconds: float
+    message: str = ""
+    traceback: str = ""
+    invalid_evaluations: int = 0
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the run was cut from outside, so that nothing is known of later times."""
+        return self.reason in CUT_SHORT
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run went as planned: it spent its budget, hit the target or returned by itself."""
+        return self.reason in {Reason.BUDGET, Reason.TARGET, Reason.STOPPED}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """A run's best-so-far values: one entry per improvement, and how the run ended.
+
+    Attributes:
+        evaluations: (k,) int64, strictly increasing: the evaluation that brought each improvement, from 1.
+        seconds: (k,) float64, never decreasing: wall-clock seconds from the run's start to the improvement.
+        values: (k,) float64, strictly decreasing: the best value so far (minimized).
+        outcome: Where and why the run ended.
+
+    Raises:
+        ValueError: If the arrays break these rules; the message names the array and the entry.
+    """
+
+    evaluations: IntArray
+    seconds: FloatArray
+    values: FloatArray
+    outcome: Outcome
+
+    def __post_init__(self) -> None:
+        evaluations = _frozen(self.evaluations, np.int64, "evaluations")
+        seconds = _frozen(self.seconds, np.float64, "seconds")
+        values = _frozen(self.values, np.float64, "values")
+        if not evaluations.size == seconds.size == values.size:
+            raise ValueError(
+                f"evaluations, seconds and values hold {evaluations.size}, {seconds.size} and {values.size} "
+                "entries; they need one entry for each improvement"
+            )
+        _require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+        _require(np.diff(evaluations) > 0, "evaluations", "does not increase strictly")
+        _require(seconds[:1] >= 0, "seconds", "starts below 0")
+        _require(np.diff(seconds) >= 0, "seconds", "decreases")
+        _require(~np.isnan(values), "values", "is not a number")
+        _require(values[1:] < values[:-1], "values", "does not decrease strictly")
+        if evaluations.size and evaluations[-1] > self.outcome.evaluations:
+            raise ValueError(
+                f"the last improvement came at evaluation {evaluations[-1]}, but the outcome says the run "
+                f"ended after {self.outcome.evaluations}"
+            )
+        for name, array in (("evaluations", evaluations), ("seconds", seconds), ("values", values)):
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return (
+            self.outcome == other.outcome
+            and np.array_equal(self.evaluations, other.evaluations)
+            and np.array_equal(self.seconds, other.seconds)
+            and np.array_equal(self.values, other.values)
+        )
+
+    @property
+    def best(self) -> float:
+        """The best value the run found, +inf if it found none."""
+        return float(self.values[-1]) if self.values.size else float("inf")
+
+    def along(self, axis: Axis) -> NDArray[np.float64] | IntArray:
+        """When each improvement came, (k,), in evaluations or seconds."""
+        return self.evaluations if check_axis(axis) == "evaluations" else self.seconds
+
+    def value_at(self, times: ArrayLike, axis: Axis = "evaluations") -> FloatArray:
+        """The best value found by each time.
+
+        Args:
+            times: Any shape; evaluations or seconds since the run's start.
+            axis: What `times` are counted in.
+
+        Returns:
+            Same shape as `times`: +inf before the first improvement; the best-so-far value afterwards,
+            carried on for ever if the run ended by itself; NaN past the end of a run that was cut short.
+        """
+        at = np.asarray(times, dtype=np.float64)
+        found = np.searchsorted(self.along(axis), at, side="right")
+        values = np.concatenate(([np.inf], self.values))[found]
+        if self.outcome.cut_short:
+            end = self.outcome.evaluations if axis == "evaluations" else self.outcome.seconds
+            values = np.where(at > end, np.nan, values)
+        return values
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One finished run.
+
+    Attributes:
+        key: Which run.
+        trajectory: What it found, when, and how it ended.
+        target: The objective value at which the run counts as solved, or None. Values at or below it tie.
+    """
+
+    key: RunKey
+    trajectory: Trajectory
+    target: float | None = None
+
+    @property
+    def outcome(self) -> Outcome:
+        """Where and why the run ended."""
+        return self.trajectory.outcome
+
+
+def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run:
+    """The record of a run of which nothing came back: no evaluation is known, and the reason is kept."""
+    none = np.empty(0)
+    outcome = Outcome(reason, evaluations=0, seconds=seconds, message=message)
+    return Run(key, Trajectory(none.astype(np.int64), none, none, outcome))
+
+
+def log_times(first: float, last: float, count: int, axis: Axis = "evaluations") -> FloatArray:
+    """Timepoints spaced evenly on a log scale, from `first` to `last` inclusive.
+
+    Evaluations are rounded to whole numbers and repeated ones dropped, so fewer than `count` may remain.
+
+    Returns:
+        (at most count,) float64, strictly increasing.
+
+    Raises:
+        ValueError: If not 0 < first < last, or count < 2.
+    """
+    if not 0 < first < last < np.inf:
+        raise ValueError(f"log_times needs 0 < first < last, got first={first!r} and last={last!r}")
+    return _times(np.geomspace, first, last, count, axis)
+
+
+def linear_times(first: float, last: float, count: int, axis: Axis = "evaluations") -> FloatArray:
+    """Timepoints spaced evenly from `first` to `last` inclusive; otherwise as `log_times`."""
+    if not 0 <= first < last < np.inf:
+        raise ValueError(f"linear_times needs 0 <= first < last, got first={first!r} and last={last!r}")
+    return _times(np.linspace, first, last, count, axis)
+
+
+def _times(space: Any, first: float, last: float, count: int, axis: Axis) -> FloatArray:
+    if count < 2:
+        raise ValueError(f"count is {count!r}; at least 2 timepoints are needed to span first to last")
+    times = np.asarray(space(first, last, count), dtype=np.float64)
+    return np.unique(np.rint(times)) if check_axis(axis) == "evaluations" else times
+
+
+def _frozen(array: ArrayLike, dtype: type[np.generic], name: str) -> NDArray[Any]:
+    frozen = np.array(array, dtype=dtype)
+    if frozen.ndim != 1:
+        raise ValueError(f"{name} has shape {frozen.shape}; a trajectory holds 1-D arrays")
+    frozen.flags.writeable = False
+    return frozen
+
+
+def _require(holds: NDArray[np.bool_], name: str, complaint: str) -> None:
+    if not holds.all():
+        raise ValueError(f"{name} {complaint} near entry {int(np.argmin(holds))}")

@@ -1,0 +1,1 @@
+"""Tests; a package so that worker processes can import the entrants of races."""
