@@ -1,0 +1,62 @@
+"""Checking what users write: keywords, options, numbers."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from polarbear.descriptions import did_you_mean
+
+T = TypeVar("T")
+
+
+def checked_keywords(cls: type[T]) -> type[T]:
+    """Let a dataclass answer an unknown keyword with the closest one it has, and all of them."""
+    valid = [field.name for field in dataclasses.fields(cls) if field.init]  # pyright: ignore[reportArgumentType]
+    unchecked = cls.__init__
+
+    @functools.wraps(unchecked)
+    def checked(self: Any, *args: Any, **keywords: Any) -> None:
+        for keyword in keywords:
+            if keyword not in valid:
+                raise TypeError(f"{cls.__name__} has no argument {keyword!r};{did_you_mean(keyword, valid)}")
+        unchecked(self, *args, **keywords)
+
+    cls.__init__ = checked
+    return cls
+
+
+def option(value: Any, what: str, valid: Iterable[str], short: dict[str, str] | None = None) -> str:
+    """The option that `value` names, ignoring case, ``-`` and ``_``; `short` maps further names to options."""
+    names = {name.replace("_", ""): name for name in valid} | (short or {})
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is {value!r}; it must be one of the words {', '.join(sorted(names.values()))}")
+    chosen = names.get(value.upper().replace("-", "").replace("_", "").replace(" ", ""))
+    if chosen is None:
+        raise ValueError(f"{what} is {value!r};{did_you_mean(value, {*names.values(), *(short or {})})}")
+    return chosen
+
+
+def number(value: Any, what: str, low: float = -math.inf, high: float = math.inf, *, whole: bool = False) -> Any:
+    """Return `value`, a finite number from `low` to `high`, or raise naming `what`; None stays None."""
+    if value is None:
+        return None
+    kind = "a whole number" if whole else "a number"
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} is {value!r}; it must be {kind}")
+    if whole and value != int(value):
+        raise ValueError(f"{what} is {value!r}; it must be {kind}")
+    if not low <= value <= high or not math.isfinite(value):
+        ends = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
+        raise ValueError(f"{what} is {value!r}; valid is {ends}")
+    return int(value) if whole else float(value)
+
+
+def flag(value: Any, what: str) -> bool:
+    """Return `value`, which must be True or False."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{what} is {value!r}; it must be True or False")
+    return value

@@ -1,0 +1,94 @@
+"""Optimizers by name: as plain values, to write to JSON and to read from TOML."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, cast
+
+from polarbear.descriptions import did_you_mean, own_description, own_object, plain_value
+from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
+from polarbear.optimizers.modular_cmaes import BASELINE, ModularCMAES
+from polarbear.optimizers.protocol import Optimizer
+from polarbear.optimizers.random_search import RandomSearch
+from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyMinimize
+
+FAMILIES: dict[str, type[Any]] = {
+    "modular-cmaes": ModularCMAES,
+    "random-search": RandomSearch,
+    "scipy-minimize": ScipyMinimize,
+    "scipy-differential-evolution": ScipyDifferentialEvolution,
+    "function": FunctionOptimizer,
+}
+"""Optimizers by the name they are described with."""
+
+PRESETS: dict[str, tuple[type[Any], dict[str, Any]]] = {"modular-cmaes-anytime": (ModularCMAES, BASELINE)}
+"""Named starting points: a family and the arguments that take other defaults."""
+
+
+def families() -> tuple[str, ...]:
+    """The names of all families and presets, for `from_description`."""
+    return (*FAMILIES, *PRESETS)
+
+
+def describe(optimizer: Any) -> dict[str, Any]:
+    """Describe an optimizer in plain values that JSON and TOML can hold.
+
+    Arguments at their defaults, and names that follow from the arguments, are left out; of the family and its
+    presets, the shorter description is given.
+
+    Returns:
+        Such as ``{"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "TPA"}``. Functions are described
+        by where they are imported from, ``"module:qualname"``.
+
+    An optimizer of your own class is described by where the class is, and its fields if it is a dataclass.
+    """
+    described = as_optimizer(optimizer)
+    candidates = [_differences(described, name, cls, {}) for name, cls in FAMILIES.items() if type(described) is cls]
+    if not candidates:
+        return own_description(described, "optimizer")
+    candidates += [
+        _differences(described, name, cls, preset) for name, (cls, preset) in PRESETS.items() if type(described) is cls
+    ]
+    return min(candidates, key=len)
+
+
+def from_description(description: Mapping[str, Any]) -> Optimizer:
+    """Make the optimizer that `describe` describes; arguments left out take their defaults.
+
+    Raises:
+        ValueError: If the family or an argument is unknown or has a wrong value; the message lists what is valid.
+    """
+    written = cast("object", description)
+    if not isinstance(written, Mapping):
+        raise ValueError(  # noqa: TRY004 - a file's contents are wrong, not a caller's type
+            f"{written!r} describes no optimizer; write a table with its family in 'optimizer'"
+        )
+    fields = dict(description)
+    family = fields.pop("optimizer", None)
+    if isinstance(family, str) and ":" in family:
+        return own_object(description, "optimizer")
+    if not isinstance(family, str) or family not in families():
+        raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
+    cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
+    valid = [field.name for field in dataclasses.fields(cls) if field.init]
+    for field in fields:
+        if field not in valid:
+            raise ValueError(f"optimizer {family!r} has no argument {field!r};{did_you_mean(field, valid)}")
+    try:
+        return cls(**(preset | fields))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"optimizer {family!r}: {error}") from error
+
+
+def _differences(optimizer: Any, family: str, cls: type[Any], preset: Mapping[str, Any]) -> dict[str, Any]:
+    given: dict[str, Any] = {}
+    for field in dataclasses.fields(cls):
+        value = getattr(optimizer, field.name)
+        factory = cast("Any", field.default_factory)
+        default = field.default if factory is dataclasses.MISSING else factory()
+        if field.name != "name" and value != preset.get(field.name, default):
+            given[field.name] = value
+    if optimizer.name != cls(**(dict(preset) | given)).name:
+        given["name"] = optimizer.name
+    return {"optimizer": family} | {key: plain_value(value) for key, value in given.items()}

@@ -1,0 +1,82 @@
+"""Any Python function as an optimizer."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from polarbear.descriptions import imported
+from polarbear.optimizers.arguments import checked_keywords
+from polarbear.optimizers.protocol import Optimizer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from polarbear.optimizers.protocol import Objective
+
+
+@checked_keywords
+@dataclass(frozen=True)
+class FunctionOptimizer:
+    """A function ``function(problem, rng)`` as an optimizer.
+
+    The function evaluates ``problem(x)`` as often as it likes; `problem` has `dimension`, `lower` and `upper`, is
+    always minimized, and ends the run by itself. It has to be picklable to travel to worker processes.
+
+    Attributes:
+        function: The function, or where to import it from, ``"module:function"``.
+        name: What it is called; by default the function's name.
+
+    Raises:
+        TypeError: If the function cannot be called with two arguments.
+    """
+
+    function: Callable[..., object] | str
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        function: Any = self.function
+        if isinstance(function, str):
+            function = imported(function, "function")
+            object.__setattr__(self, "function", function)
+        _check_signature(function)
+        if not self.name:
+            object.__setattr__(self, "name", getattr(function, "__name__", type(function).__name__))
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> object:
+        """Call the function."""
+        function: Any = self.function
+        return function(problem, rng)
+
+
+def _check_signature(function: Any) -> None:
+    if not callable(function):
+        raise TypeError(f"{function!r} cannot be called; an optimizer is a function of (problem, rng)")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # built-in callables may not tell
+        return
+    try:
+        signature.bind(None, None)
+    except TypeError:
+        name = getattr(function, "__name__", repr(function))
+        raise TypeError(
+            f"{name} takes {signature}; an optimizer is called with two arguments, (problem, rng)"
+        ) from None
+
+
+def as_optimizer(x: Any) -> Optimizer:
+    """Turn `x` into an optimizer: an optimizer is returned as it is, a function is wrapped.
+
+    Raises:
+        TypeError: If `x` is a class, or cannot be called with (problem, rng).
+    """
+    if isinstance(x, type):
+        raise TypeError(f"{x.__name__} is a class; give an optimizer made from it, {x.__name__}(...)")
+    if isinstance(x, str):
+        raise TypeError(f"{x!r} is no optimizer; describe one with from_description({{'optimizer': {x!r}, ...}})")
+    if isinstance(x, Optimizer):
+        return x
+    return FunctionOptimizer(x)

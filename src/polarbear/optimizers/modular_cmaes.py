@@ -1,0 +1,377 @@
+"""The modular CMA-ES of de Nobel et al. (2021, 2024), over `modcma`'s C++ implementation.
+
+How `modcma` is used:
+
+- It works in coordinates in which the box is 1 wide in every variable. Its bound correction COTN scales with the
+  step size as if the box were so: in a box 10 wide, every tenth point of CSA was seen outside. Its repelling
+  restarts and its threshold convergence assume a box 10 wide; their constants are rescaled, so that they act as
+  they do in [-5, 5]^d.
+- It starts at the origin whatever `center_placement` says, and its UNIFORM restarts leave the box for most
+  draws. Here the first centre follows `center_placement` too, and uniform centres are uniform in the box.
+- Its `set_seed` leaves half a pair of normal numbers of the run before, which COTN would use; it is thrown away.
+- NATURAL_GRADIENT's first matrix is the identity, so that the step size is what it is said to be.
+- When an adaptation breaks down and yields points that are NaN, it is restarted; these points are not evaluated.
+- Its budget is set out of reach: the problem ends the run.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from modcma import c_maes
+
+    from polarbear.optimizers.protocol import Objective
+    from polarbear.records import FloatArray
+
+ENDLESS = 10**15
+"""Evaluations `modcma` believes to have. Exact as a float, as its budget-dependent modules need it."""
+
+MADE_FOR_WIDTH = 10.0
+"""The box width that `modcma`'s repelling restarts and threshold convergence are made for."""
+
+GREATEST_REPELLING_DIMENSION = 300
+"""Above it the volumes in `modcma`'s repelling radius overflow and it would reject all points for ever."""
+
+OPTIONS: dict[str, tuple[str, ...]] = {
+    "step_size_adaptation": ("CSA", "TPA", "MSR", "XNES", "MXNES", "LPXNES", "PSR", "SR", "SA"),
+    "matrix_adaptation": (
+        "COVARIANCE", "NONE", "MATRIX", "SEPARABLE", "CHOLESKY", "CMSA", "COVARIANCE_NO_EIGV", "NATURAL_GRADIENT",
+    ),
+    "restart_strategy": ("NONE", "STOP", "RESTART", "IPOP", "BIPOP"),
+    "bound_correction": ("NONE", "MIRROR", "COTN", "UNIFORM_RESAMPLE", "SATURATE", "TOROIDAL", "RESAMPLE"),
+    "center_placement": ("X0", "ZERO", "UNIFORM", "CENTER"),
+    "sampler": ("UNIFORM", "SOBOL", "HALTON"),
+    "sample_transformation": (
+        "NONE", "GAUSSIAN", "SCALED_UNIFORM", "LAPLACE", "LOGISTIC", "CAUCHY", "DOUBLE_WEIBULL",
+    ),
+    "mirrored": ("NONE", "MIRRORED", "PAIRWISE"),
+    "weights": ("DEFAULT", "EQUAL", "EXPONENTIAL"),
+}  # fmt: skip
+"""The options of each module that has more than on and off, as `modcma` calls them."""
+
+SHORT_MATRIX_NAMES = {
+    "COV": "COVARIANCE",
+    "MAT": "MATRIX",
+    "SEP": "SEPARABLE",
+    "CHO": "CHOLESKY",
+    "NAT": "NATURAL_GRADIENT",
+}
+"""The names of table 2 of Wurth et al. (2026)."""
+
+_MODCMA_TYPES = {
+    "step_size_adaptation": ("ssa", "StepSizeAdaptation"),
+    "matrix_adaptation": ("matrix_adaptation", "MatrixAdaptationType"),
+    "restart_strategy": ("restart_strategy", "RestartStrategy"),
+    "bound_correction": ("bound_correction", "CorrectionMethod"),
+    "center_placement": ("center_placement", "CenterPlacement"),
+    "sampler": ("sampler", "BaseSampler"),
+    "sample_transformation": ("sample_transformation", "SampleTranformerType"),
+    "mirrored": ("mirrored", "Mirror"),
+    "weights": ("weights", "RecombinationWeights"),
+}
+
+SWITCHES = (
+    "active",
+    "elitist",
+    "orthogonal",
+    "sequential_selection",
+    "repelling_restart",
+    "threshold_convergence",
+    "sample_sigma",
+)
+"""The modules that are on or off."""
+
+RATES = ("cs", "cc", "cmu", "c1", "damps", "acov")
+
+BASELINE: dict[str, Any] = {
+    "relative_sigma0": 0.2,
+    "active": True,
+    "repelling_restart": True,
+    "threshold_convergence": False,
+    "bound_correction": "COTN",
+    "restart_strategy": "IPOP",
+    "center_placement": "UNIFORM",
+}
+"""The anytime configuration of Wurth et al. (2026), appendix B."""
+
+
+@checked_keywords
+@dataclass(frozen=True, kw_only=True)
+class ModularCMAES:
+    """CMA-ES put together from modules; without arguments, `modcma`'s own defaults, which never restart.
+
+    `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS`
+    for each module's. `modcma` has one random state per process, which every run seeds anew: do not run two at a
+    time in one process. Some points may lie outside the box: TPA probes there, and COTN lets points out while the
+    step size exceeds the box.
+
+    Attributes:
+        step_size_adaptation: How the step size is adapted. PSR is best left alone: in `modcma` 1.2.0 it reads memory
+            that is not its own, so that its runs cannot be repeated.
+        matrix_adaptation: How the covariance matrix is adapted; also COV, MAT, SEP, CHO, NAT. With another step
+            size adaptation than CSA, `modcma` turns COVARIANCE into COVARIANCE_NO_EIGV, which is equivalent.
+        restart_strategy: What to do when a run has converged. STOP returns; NONE searches on where it is.
+        bound_correction: What to do with points outside the box.
+        center_placement: Where to start, and to restart: at X0, at the origin (ZERO), in the box's CENTER, or at a
+            UNIFORM point of the box.
+        sampler: Where the random numbers come from.
+        sample_transformation: Which distribution they are given.
+        mirrored: Whether points are sampled in pairs.
+        weights: Recombination weights.
+        active: Whether bad points count negatively in the adaptation; `modcma` turns it off without adaptation.
+        elitist: Whether the best points stay.
+        orthogonal: Whether samples are made orthogonal.
+        sequential_selection: Whether a generation ends at its first improvement.
+        repelling_restart: Whether restarts avoid where former ones ended; off above 300 variables.
+        threshold_convergence: Whether steps have a least length. `modcma` lets it decay with the budget; as the
+            budget is unknown here, it does not decay.
+        sample_sigma: Whether each point has its own step size.
+        relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
+        population_size: Points per generation (λ0), from 2; by default 4 + ⌊3 ln d⌋.
+        parents: Points that take part in recombination (μ0); by default half the population.
+        x0: (d,) where to start, in the problem's coordinates; only with center_placement X0, and by default the
+            box's centre.
+        cs: Learning rate of the step size; this and the following by default as `modcma` sets them.
+        cc: Learning rate of the evolution path.
+        cmu: Learning rate of the rank-μ update.
+        c1: Learning rate of the rank-one update.
+        damps: Damping of the step size.
+        acov: Factor on the matrix learning rates.
+        name: What it is called; by default "CMA-ES", the step-size adaptation, and what differs from the anytime
+            configuration; or "plain-CMA-ES" and what differs from the defaults, if that is shorter.
+
+    Raises:
+        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
+        ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+    """
+
+    step_size_adaptation: str = "CSA"
+    matrix_adaptation: str = "COVARIANCE"
+    restart_strategy: str = "NONE"
+    bound_correction: str = "NONE"
+    center_placement: str = "X0"
+    sampler: str = "UNIFORM"
+    sample_transformation: str = "GAUSSIAN"
+    mirrored: str = "NONE"
+    weights: str = "DEFAULT"
+    active: bool = False
+    elitist: bool = False
+    orthogonal: bool = False
+    sequential_selection: bool = False
+    repelling_restart: bool = False
+    threshold_convergence: bool = False
+    sample_sigma: bool = False
+    relative_sigma0: float = 0.2
+    population_size: int | None = None
+    parents: int | None = None
+    x0: Sequence[float] | None = None
+    cs: float | None = None
+    cc: float | None = None
+    cmu: float | None = None
+    c1: float | None = None
+    damps: float | None = None
+    acov: float | None = None
+    name: str = ""
+
+    @classmethod
+    def anytime(cls, **overrides: Any) -> ModularCMAES:
+        """The anytime configuration of Wurth et al. (2026), appendix B, with `overrides`.
+
+        Initial step size 0.2 of the box's width, active, repelling restarts with doubled population (IPOP),
+        COTN bound correction, uniform centres, no threshold convergence.
+        """
+        return cls(**(BASELINE | overrides))
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {}
+        for module, valid in OPTIONS.items():
+            short = SHORT_MATRIX_NAMES if module == "matrix_adaptation" else None
+            checked[module] = option(getattr(self, module), module, valid, short)
+        for switch in SWITCHES:
+            checked[switch] = flag(getattr(self, switch), switch)
+        for rate in RATES:
+            checked[rate] = number(getattr(self, rate), rate, 0.0)
+        checked["relative_sigma0"] = number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0)
+        checked["population_size"] = number(self.population_size, "population_size", 2, 10**6, whole=True)
+        checked["parents"] = number(self.parents, "parents", 1, self.population_size or 10**6, whole=True)
+        if self.x0 is not None:
+            if checked["center_placement"] != "X0":
+                raise ValueError(
+                    f"x0 is given, but center_placement is {checked['center_placement']}; "
+                    "leave x0 out, or set center_placement='X0'"
+                )
+            checked["x0"] = tuple(number(value, f"x0[{i}]") for i, value in enumerate(self.x0))
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        if not self.name:
+            object.__setattr__(self, "name", self._derived_name())
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
+
+        Raises:
+            ValueError: If `x0` does not fit the problem's dimension.
+        """
+        from modcma import c_maes
+
+        _seed(int(rng.integers(2**31)))
+        es = c_maes.ModularCMAES(self.settings(problem, rng))
+        state = es.p
+        width = problem.upper - problem.lower
+        box = (problem.lower / width, problem.upper / width)
+        objective = _ScaledObjective(problem, width)
+        if self.repelling_restart:
+            state.repelling.coverage *= _coverage_factor(problem.dimension)
+        self._put_right(state)
+        going = True
+        while going:
+            if objective.broken:
+                _declare_broken(state, (box[0] + box[1]) / 2)
+                objective.broken = False
+            if state.criteria.any():
+                state.start(objective)
+                self._put_right(state)
+                if self.center_placement == "UNIFORM":
+                    state.adaptation.m = rng.uniform(*box)
+            going = es.step(objective)
+
+    def _put_right(self, state: c_maes.Parameters) -> None:
+        """Set what `modcma` leaves unset or sets for another box, at the start and after each restart."""
+        for population in (state.pop, state.old_pop):  # memory never written to, which sequential selection reads
+            population.X, population.Y, population.Z = (np.zeros_like(population.X) for _ in range(3))
+        if self.matrix_adaptation == "NATURAL_GRADIENT":  # it starts with identity / sigma0: steps 1 long
+            state.adaptation.A = state.adaptation.A_inv
+        if self.threshold_convergence:
+            state.mutation.threshold_convergence.init_threshold *= MADE_FOR_WIDTH
+
+    def settings(self, problem: Objective, rng: np.random.Generator) -> c_maes.parameters.Settings:
+        """`modcma`'s settings for a problem, in coordinates in which the box is 1 wide."""
+        from modcma import c_maes
+
+        modules = c_maes.parameters.Modules()
+        for field, (module, enumeration) in _MODCMA_TYPES.items():
+            setattr(modules, module, getattr(c_maes.options, enumeration).__members__[getattr(self, field)])
+        for switch in SWITCHES:
+            setattr(modules, switch, getattr(self, switch))
+        lower, upper = problem.lower, problem.upper
+        width = upper - lower
+        given = {rate: getattr(self, rate) for rate in RATES if getattr(self, rate) is not None}
+        return c_maes.parameters.Settings(
+            problem.dimension,
+            modules,
+            budget=ENDLESS,
+            sigma0=self.relative_sigma0,
+            lambda0=self.population_size,
+            mu0=self.parents,
+            lb=lower / width,
+            ub=upper / width,
+            x0=self._first_center(problem, rng) / width,
+            **given,
+        )
+
+    def _first_center(self, problem: Objective, rng: np.random.Generator) -> FloatArray:
+        if self.center_placement == "UNIFORM":
+            return rng.uniform(problem.lower, problem.upper)
+        if self.center_placement == "ZERO":
+            return np.zeros(problem.dimension)
+        if self.x0 is None:
+            return (problem.lower + problem.upper) / 2
+        if len(self.x0) != problem.dimension:
+            raise ValueError(f"x0 has {len(self.x0)} entries; the problem has {problem.dimension} variables")
+        return np.array(self.x0)
+
+    def _derived_name(self) -> str:
+        defaults = {field.name: field.default for field in fields(self) if field.name != "name"}
+        plain = self._differences(defaults)
+        anytime = self._differences(defaults | BASELINE)
+        kind, parts = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
+        return "-".join([kind, self.step_size_adaptation, *parts])
+
+    def _differences(self, reference: dict[str, Any]) -> list[str]:
+        return [
+            _labelled(field, getattr(self, field))
+            for field, usual in reference.items()
+            if getattr(self, field) != usual and field != "step_size_adaptation"
+        ]
+
+
+def _labelled(field: str, value: Any) -> str:
+    """A readable mark for one setting: the option alone where it says enough."""
+    if isinstance(value, bool):
+        return field if value else f"not-{field}"
+    if field == "matrix_adaptation":
+        short = [name for name, long in SHORT_MATRIX_NAMES.items() if long == value]
+        return short[0] if short else f"{field}={value}" if value == "NONE" else value
+    if isinstance(value, str) and sum(value in valid for valid in OPTIONS.values()) == 1:
+        return value
+    return f"{field}={value}"
+
+
+class _ScaledObjective:
+    """The problem in coordinates in which its box is 1 wide.
+
+    Where the adaptation has broken down numerically and a point is NaN, the value is +inf, the problem is spared,
+    and `broken` is set.
+    """
+
+    __slots__ = ("_factor", "_problem", "broken")
+
+    def __init__(self, problem: Objective, width: FloatArray) -> None:
+        self._problem = problem
+        self._factor: Any = width[0] if (width == width[0]).all() else width
+        self.broken = False
+
+    def __call__(self, u: FloatArray) -> Any:
+        try:
+            return self._problem(u * self._factor)
+        except ValueError:  # how a problem answers NaN
+            if not np.isnan(u).any():
+                raise
+        self.broken = True
+        return math.inf
+
+
+def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
+    """Make `modcma` restart, as it does when it notices itself that an adaptation has broken down."""
+    state.mutation.sigma = math.nan
+    state.criteria.update(state)
+    if not np.isfinite(state.adaptation.m).all():
+        state.adaptation.m = center
+
+
+def _seed(seed: int) -> None:
+    """Bring `modcma`'s random state, of which there is one per process, to one that follows from the seed alone.
+
+    Its normal numbers come in pairs, and the second of a pair outlives `set_seed`. Of two series drawn after
+    equal seeds the first is shifted by one against the second if it began with such a leftover; then the second
+    leaves another one.
+    """
+    from modcma import c_maes
+
+    series: list[list[float]] = []
+    for _ in range(2):
+        c_maes.utils.set_seed(0)
+        series.append([c_maes.utils.random_normal() for _ in range(3)])
+    if series[0][1] == series[1][0]:
+        c_maes.utils.random_normal()
+    c_maes.utils.set_seed(seed)
+
+
+def _coverage_factor(dimension: int) -> float:
+    """What makes `modcma`'s repelling radius in a box 1 wide the one it has in a box 10 wide.
+
+    The radius derives from volume / (sigma0 · coverage); volume and sigma0 are 10^d and 10 times smaller here.
+    An infinite coverage makes the radius 0.
+    """
+    if dimension > GREATEST_REPELLING_DIMENSION:
+        return float("inf")
+    return MADE_FOR_WIDTH ** (1 - dimension)

@@ -1,0 +1,128 @@
+"""Evaluating points: the shared call with its checks, made only where they cost nothing or are needed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polarbear.problems.protocol import Problem, ProblemSpec
+    from polarbear.records import FloatArray
+
+FLOAT64 = np.dtype(np.float64)
+_REAL_KINDS = "fiub"
+
+
+def as_points(x: object, dimension: int, name: str) -> FloatArray:
+    """Turn `x` into one point (d,) or a batch of points (m, d), or say what is wrong with it.
+
+    Args:
+        x: Anything a user may hand to a problem.
+        dimension: The problem's number of variables d.
+        name: The problem's name, for the messages.
+
+    Returns:
+        float64, shape (d,) or (m, d).
+
+    Raises:
+        TypeError: If `x` does not hold real numbers.
+        ValueError: If its shape is neither (d,) nor (m, d), or if it holds NaN.
+    """
+    wanted = f"{name} takes one point of {dimension} numbers or a batch of shape (m, {dimension})"
+    if x is None or isinstance(x, (str, bytes, dict, set)):
+        raise TypeError(f"x is {x!r}; {wanted}")
+    try:
+        array: np.ndarray[Any, Any] = np.asarray(x)
+    except ValueError:
+        raise ValueError(f"x holds rows of unequal length; {wanted}") from None
+    if array.dtype.kind not in _REAL_KINDS:
+        raise TypeError(f"x has data type {array.dtype}, which is not a real number type; {wanted}")
+    if array.ndim not in {1, 2} or array.shape[-1] != dimension:
+        raise ValueError(f"x has shape {array.shape}; {wanted}")
+    points = array.astype(np.float64, copy=False)
+    missing = np.argwhere(np.isnan(points))
+    if missing.size:
+        place = ", ".join(str(int(i)) for i in missing[0])
+        raise ValueError(f"x[{place}] is NaN; {name} takes numbers only")
+    return points
+
+
+class Evaluation:
+    """The call every problem shares, over its `raw` (one point) and `batch` (many points) evaluation."""
+
+    __slots__ = ()
+    name: str
+    dimension: int
+    raw: Any
+    batch: Any
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate `x`: (d,) -> float, or (m, d) -> (m,) float64.
+
+        Points outside the box are evaluated too, and so are infinite ones. Whether the input holds NaN or
+        has the wrong length is looked at only when the result is NaN.
+
+        Raises:
+            TypeError: If `x` does not hold real numbers.
+            ValueError: If `x` has the wrong shape or holds NaN.
+        """
+        if type(x) is np.ndarray and x.dtype is FLOAT64 and x.ndim == 1:
+            value = self.raw(x)
+            if value != value:  # NaN
+                self.diagnose(x)
+            return value
+        points = as_points(x, self.dimension, self.name)
+        return self.raw(points) if points.ndim == 1 else self.batch(points)
+
+    def diagnose(self, x: object) -> None:
+        """Raise a TypeError or ValueError that says what is wrong with `x`; return if nothing is."""
+        as_points(x, self.dimension, self.name)
+
+
+class BuiltProblem(Evaluation):
+    """A problem built from its specification, around a compiled or hand-written evaluation.
+
+    Attributes:
+        spec: What it was built from; a built problem travels between processes as its specification.
+    """
+
+    __slots__ = ("batch", "dimension", "lower", "minimize", "name", "optimum", "raw", "spec", "upper")
+
+    def __init__(
+        self,
+        spec: ProblemSpec,
+        raw: Callable[[FloatArray], float],
+        batch: Callable[[FloatArray], FloatArray],
+        bounds: tuple[FloatArray, FloatArray],
+        optimum: float | None,
+        minimize: bool = True,
+    ) -> None:
+        """Join an evaluation with its box (lower, upper), both (d,), and its best value."""
+        self.spec = spec
+        self.name = spec.name
+        self.raw = raw
+        self.batch = batch
+        self.lower, self.upper = read_only(bounds[0]), read_only(bounds[1])
+        self.dimension = len(self.lower)
+        self.optimum = optimum
+        self.minimize = minimize
+
+    def __repr__(self) -> str:
+        return f"<problem {self.name}>"
+
+    def __reduce__(self) -> tuple[Callable[[ProblemSpec], Problem], tuple[ProblemSpec]]:
+        return _rebuild, (self.spec,)
+
+
+def _rebuild(spec: ProblemSpec) -> Problem:
+    return spec.build()
+
+
+def read_only(values: object) -> FloatArray:
+    """A float64 copy of `values` that cannot be written to."""
+    array = np.array(values, dtype=np.float64)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,104 @@
+"""Distributions of instances: lists of problems."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from polarbear.problems.function import FunctionProblem
+from polarbear.problems.protocol import Instances, ProblemSpec
+
+
+@dataclass(frozen=True)
+class FiniteInstances:
+    """The listed problems in the listed order, once or again and again.
+
+    Attributes:
+        problems: Specifications, functions with bounds, or whatever else `as_spec` takes.
+        repeat: Whether to start over after the last one, endlessly: this asks how optimizers do on just these
+            problems. Each draw is run with a seed of its own.
+
+    Raises:
+        ValueError: If the list is empty, or two different problems have the same name.
+    """
+
+    problems: tuple[ProblemSpec, ...]
+    repeat: bool = False
+
+    def __post_init__(self) -> None:
+        specs = tuple(as_spec(problem) for problem in self.problems)
+        if not specs:
+            raise ValueError("problems is empty; list at least one problem")
+        named: dict[str, ProblemSpec] = {}
+        for spec in specs:
+            if named.setdefault(spec.name, spec) != spec:
+                raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
+        object.__setattr__(self, "problems", specs)
+
+    @property
+    def size(self) -> int | None:
+        """How many instances there are; None if they are repeated."""
+        return None if self.repeat else len(self.problems)
+
+    def __len__(self) -> int:
+        if self.repeat:
+            raise TypeError("repeated instances have no end, and so no length")
+        return len(self.problems)
+
+    def __getitem__(self, index: int) -> ProblemSpec:
+        """The instance at `index`; IndexError if there is none."""
+        around, place = divmod(index, len(self.problems))
+        if index < 0 or (around and not self.repeat):
+            raise IndexError(f"instance {index} of {len(self.problems)}; they are counted from 0")
+        return self.problems[place]
+
+
+def as_spec(x: Any) -> ProblemSpec:
+    """Turn `x` into a problem specification.
+
+    Args:
+        x: A specification or a problem built from one; a callable with `lower` and `upper` (and, if it likes,
+            `dimension`, `name`, `optimum`, `minimize`); or a tuple (function, lower, upper).
+
+    Raises:
+        TypeError: If `x` is none of these.
+    """
+    if isinstance(x, ProblemSpec):
+        return x
+    if isinstance(spec := getattr(x, "spec", None), ProblemSpec):
+        return spec
+    if _is_function_with_bounds(x):
+        return FunctionProblem(*x)
+    lower, upper = getattr(x, "lower", None), getattr(x, "upper", None)
+    if callable(x) and lower is not None and upper is not None:
+        known = {key: getattr(x, key) for key in ("dimension", "name", "optimum", "minimize") if hasattr(x, key)}
+        return FunctionProblem(x, lower, upper, **known)
+    raise TypeError(
+        f"{x!r} is no problem; give a specification such as BBOBProblem(1, 1, 5), "
+        "or FunctionProblem(function, lower, upper) for a function of your own"
+    )
+
+
+def as_instances(x: Any) -> Instances:
+    """Turn `x` into a distribution of instances.
+
+    Args:
+        x: A distribution, which is returned as it is; one problem, which is repeated endlessly; or a list of
+            problems, which is gone through once. Problems are whatever `as_spec` takes.
+
+    Raises:
+        TypeError: If `x` is none of these.
+    """
+    if isinstance(x, Sequence) and not _is_function_with_bounds(cast("object", x)):
+        return FiniteInstances(tuple(cast("Sequence[ProblemSpec]", x)))
+    if isinstance(x, Instances):
+        return x
+    return FiniteInstances((as_spec(x),), repeat=True)
+
+
+def _is_function_with_bounds(x: object) -> bool:
+    if not isinstance(x, tuple):
+        return False
+    entries = cast("tuple[object, ...]", x)
+    return len(entries) == 3 and callable(entries[0]) and not any(callable(entry) for entry in entries[1:])

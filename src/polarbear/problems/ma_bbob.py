@@ -1,0 +1,238 @@
+"""MA-BBOB: affine combinations of the BBOB functions, drawn at random.
+
+The combination is that of Vermetten's thesis, section 6.1.2, as implemented in `ioh`'s ``ManyAffine``:
+component precisions are capped at 1e-12, where the thesis caps them at 1e-8. Components without weight are
+left out, which changes no bit of the result and is two to five times as fast.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from polarbear.problems.arguments import Numbers, NumbersLike, numbers, whole_number
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE, BBOBProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike
+
+    from polarbear.records import FloatArray
+
+SCALE_FACTORS = (
+    11.0, 17.5, 12.3, 12.6, 11.5, 15.3, 12.1, 15.3, 15.2, 17.4, 13.4, 20.4,
+    12.9, 10.4, 12.3, 10.3, 9.8, 10.6, 10.0, 14.7, 10.7, 10.8, 9.0, 12.1,
+)  # fmt: skip
+"""S_1 to S_24, which bring the components' log-precisions to a similar scale (thesis, table 6.1)."""
+
+LEAST_PRECISION, GREATEST_PRECISION = 1e-12, 1e20
+"""Where component precisions are capped, as in `ioh`."""
+
+HALF_WIDTH = 5.0
+"""The box is [-5, 5]^d."""
+
+
+def threshold_weights(uniform: ArrayLike, threshold: float) -> FloatArray:
+    """Sparse weights from uniform ones: the thesis' rule, section 6.1.2.
+
+    The threshold, or the third-highest weight if that is lower, is subtracted; what falls below 0 becomes 0.
+    So at least two weights stay positive. They are scaled to sum to 1.
+
+    Args:
+        uniform: (24,) numbers in [0, 1].
+        threshold: From 0 to 1; at 0.85, 3.6 weights stay positive on average.
+
+    Returns:
+        (24,) float64, at least two positive, sum 1.
+    """
+    drawn = np.asarray(uniform, dtype=np.float64)
+    kept = np.maximum(drawn - min(threshold, np.sort(drawn)[-3]), 0.0)
+    return kept / kept.sum()
+
+
+class ManyAffine:
+    """The combined function of given components (thesis, section 6.1.2), bit for bit that of `ioh`."""
+
+    __slots__ = ("_components", "_dimension", "_location", "_optima")
+
+    def __init__(self, spec: MABBOBProblem) -> None:
+        """Build the components that carry weight."""
+        used = [i for i, weight in enumerate(spec.weights) if weight > 0]
+        problems = [BBOBProblem(i + 1, spec.instances[i], spec.dimension).build() for i in used]
+        objectives: list[Any] = [problem.raw for problem in problems]
+        self._components = [
+            (objective, float(objective.optimum.y), SCALE_FACTORS[i], spec.weights[i])
+            for i, objective in zip(used, objectives, strict=True)
+        ]
+        self._optima = np.array([objective.optimum.x for objective in objectives])
+        self._location = np.array(spec.location)
+        self._dimension = spec.dimension
+
+    def __call__(self, x: FloatArray) -> float:
+        """Evaluate one (d,) point: R⁻¹(Σ W_i R_i(F_i(x − x_opt + O_i) − F_i(O_i))); NaN at a wrong length."""
+        if len(x) != self._dimension:
+            return math.nan
+        shifted = (x + self._optima) - self._location
+        total = 0.0
+        for (objective, best, scale, weight), z in zip(self._components, shifted, strict=True):
+            precision = objective(z) - best
+            if precision < LEAST_PRECISION:
+                precision = LEAST_PRECISION
+            elif precision > GREATEST_PRECISION:
+                precision = GREATEST_PRECISION
+            total += (math.log10(precision) + 8) / scale * weight
+        return math.pow(10, 10 * total - 8)
+
+    def batch(self, points: FloatArray) -> FloatArray:
+        """Evaluate (m, d) points -> (m,) float64."""
+        return np.array([self(point) for point in points], dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class MABBOBProblem:
+    """One MA-BBOB function in the box [-5, 5]^d; points outside are evaluated as well.
+
+    Its best value is about 1e-11: the components' precisions are capped at 1e-12.
+
+    Attributes:
+        weights: 24 weights of the BBOB functions, not negative; scaled to sum to 1.
+        instances: 24 BBOB instance numbers.
+        location: (d,) where the optimum lies.
+        label: The instance's name; by default made from the contents.
+
+    Raises:
+        TypeError: If something is no number.
+        ValueError: If there are not 24 weights and instances, a weight is negative, or all are 0.
+    """
+
+    weights: Sequence[float]
+    instances: Sequence[int]
+    location: Sequence[float]
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        if weights.shape != (FUNCTIONS,) or len(self.instances) != FUNCTIONS:
+            raise ValueError(
+                f"weights and instances hold {weights.size} and {len(self.instances)} entries; "
+                f"MA-BBOB combines {FUNCTIONS} functions"
+            )
+        if not (weights >= 0).all() or not 0 < weights.sum() < math.inf:
+            raise ValueError(f"weights are {weights.tolist()}; none may be negative, and one must be positive")
+        instances = tuple(
+            whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(self.instances, 1)
+        )
+        location = tuple(float(v) for v in self.location)
+        whole_number(len(location), "ma-bbob dimension", 2)
+        total = weights.sum()
+        scaled = weights if math.isclose(total, 1.0, rel_tol=1e-12) else weights / total
+        object.__setattr__(self, "weights", tuple(scaled.tolist()))
+        object.__setattr__(self, "instances", instances)
+        object.__setattr__(self, "location", location)
+        if not self.label:
+            digest = hashlib.sha256(repr((self.weights, instances, location)).encode()).hexdigest()[:10]
+            object.__setattr__(self, "label", f"ma-bbob-d{len(location)}-x{digest}")
+
+    @property
+    def name(self) -> str:
+        """The label, such as ``"ma-bbob-d5-s0-17"``."""
+        return self.label
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables."""
+        return len(self.location)
+
+    def build(self) -> BuiltProblem:
+        """Construct the components over `ioh`."""
+        function = ManyAffine(self)
+        box = np.full(self.dimension, HALF_WIDTH)
+        return BuiltProblem(self, function, function.batch, (-box, box), function(np.array(self.location)))
+
+
+@dataclass(frozen=True)
+class MABBOB:
+    """An endless stream of random MA-BBOB functions (thesis, section 6.1.2).
+
+    Weights are drawn by `threshold_weights`, the components' instances uniformly, and the optimum uniformly in
+    [-5, 5]^d. A problem's weights and instances do not depend on the dimension drawn.
+
+    Attributes:
+        dimension: Number of variables: an int; a pair (low, high), which is drawn from uniformly, both ends
+            inclusive; or a range, a list, or COCO's notation ``"2-40"``, whose entries are drawn uniformly.
+        seed: Which stream.
+        threshold: The thesis' T, from 0 (all functions take part) to 1 (two do).
+        instances: The BBOB instances to draw from; by default 1 to 999 (Wurth et al. 2026, table 3).
+
+    Raises:
+        TypeError: If something is no number.
+        ValueError: If something is out of its range.
+    """
+
+    dimension: NumbersLike = 5
+    seed: int = 0
+    threshold: float = 0.85
+    instances: NumbersLike = range(1, 1000)
+
+    def __post_init__(self) -> None:
+        threshold = cast("object", self.threshold)
+        if isinstance(threshold, bool) or not isinstance(threshold, (int, float)):
+            raise TypeError(f"threshold is {threshold!r}; it must be a number from 0 to 1")
+        if not 0 <= threshold <= 1:
+            raise ValueError(f"threshold is {threshold!r}; it must be from 0 to 1")
+        checked: dict[str, Any] = {
+            "dimension": _dimensions(self.dimension),
+            "seed": whole_number(self.seed, "seed", 0),
+            "threshold": float(threshold),
+            "instances": numbers(self.instances, "instances", 1, LAST_INSTANCE),
+        }
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+
+    @property
+    def size(self) -> None:
+        """None: the stream is endless."""
+        return
+
+    def __getitem__(self, index: int) -> MABBOBProblem:
+        """The problem at `index`, from 0; always the same one for the same seed."""
+        if index < 0:
+            raise IndexError(f"instance {index}; they are counted from 0")
+        drawing = np.random.SeedSequence([self.seed, index]).spawn(4)
+        for_dimension, for_weights, for_instances, for_location = map(np.random.default_rng, drawing)
+        dimensions = numbers(self.dimension, "dimension", 2)
+        dimension = dimensions[int(for_dimension.integers(len(dimensions)))]
+        choices = cast("Numbers", self.instances)
+        return MABBOBProblem(
+            weights=threshold_weights(for_weights.uniform(size=FUNCTIONS), self.threshold).tolist(),
+            instances=[choices[int(i)] for i in for_instances.integers(len(choices), size=FUNCTIONS)],
+            location=for_location.uniform(-HALF_WIDTH, HALF_WIDTH, size=dimension).tolist(),
+            label=f"ma-bbob-d{dimension}-s{self.seed}-{index}{self._suffix()}",
+        )
+
+    def _suffix(self) -> str:
+        """Tells streams apart that draw differently from the usual."""
+        usual = MABBOB.__dataclass_fields__
+        parts: list[str] = []
+        if self.threshold != usual["threshold"].default:
+            parts.append(f"-t{self.threshold!r}")
+        if self.instances != usual["instances"].default:
+            digest = hashlib.sha256(repr(self.instances).encode()).hexdigest()[:6]
+            parts.append(f"-i{digest}")
+        return "".join(parts)
+
+
+def _dimensions(chosen: NumbersLike) -> int | Numbers:
+    if isinstance(chosen, tuple) and len(chosen) == 2:
+        low, high = (whole_number(end, "dimension", 2) for end in chosen)
+        if low > high:
+            raise ValueError(f"dimension is ({low}, {high}); the first must not be above the second")
+        return range(low, high + 1)
+    if isinstance(chosen, (str, Iterable)):
+        return numbers(chosen, "dimension", 2)
+    return whole_number(chosen, "dimension", 2)

@@ -1,0 +1,269 @@
+"""Random search, SciPy's optimizers, functions; stopping; descriptions."""
+
+import contextlib
+import inspect
+import json
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from polarbear import optimizers
+from polarbear.optimizers.scipy_optimizers import METHODS, UNBOUNDED
+
+
+def coordinate_walk(problem, rng):
+    x = rng.uniform(problem.lower, problem.upper)
+    best = problem(x)
+    for _ in range(50):
+        step = rng.normal(size=problem.dimension)
+        value = problem(x + step)
+        if value < best:
+            best, x = value, x + step
+
+
+def swallowing(problem, rng):
+    while True:
+        with contextlib.suppress(Exception):
+            problem(rng.uniform(problem.lower, problem.upper))
+
+
+ENDLESS = [
+    optimizers.ModularCMAES(),
+    optimizers.ModularCMAES.anytime(),
+    optimizers.RandomSearch(),
+    optimizers.ScipyDifferentialEvolution(),
+    *(optimizers.ScipyMinimize(method) for method in METHODS if method != "trust-constr"),
+    optimizers.FunctionOptimizer(swallowing),
+]
+
+
+@pytest.mark.parametrize("optimizer", ENDLESS, ids=lambda optimizer: optimizer.name)
+def test_every_optimizer_runs_until_it_is_stopped_and_is_reproducible(optimizer, record, functions):
+    budget = 300 if optimizer.name.startswith("COBY") else 2_000
+    runs = [record(functions["rastrigin"], budget, 3).run(optimizer, seed) for seed in (1, 1, 2)]
+    for run in runs:
+        assert run.stopped
+        assert len(run.points) == budget
+    np.testing.assert_array_equal(runs[0].points, runs[1].points)
+    assert not np.array_equal(runs[0].points, runs[2].points)
+
+
+@pytest.mark.parametrize("optimizer", ENDLESS, ids=lambda optimizer: optimizer.name)
+@pytest.mark.parametrize("budget", [0, 1, 7])
+def test_every_optimizer_stops_at_once(optimizer, budget, record, functions):
+    run = record(functions["sphere"], budget, 2).run(optimizer)
+    assert run.stopped
+    assert len(run.points) == budget
+
+
+@pytest.mark.parametrize("optimizer", ENDLESS, ids=lambda optimizer: optimizer.name)
+def test_every_optimizer_is_picklable_and_comes_back_from_its_description(optimizer):
+    assert pickle.loads(pickle.dumps(optimizer)) == optimizer
+    assert hash(optimizer) == hash(pickle.loads(pickle.dumps(optimizer)))
+    assert isinstance(optimizer, optimizers.Optimizer)
+    description = json.loads(json.dumps(optimizers.describe(optimizer)))
+    if not isinstance(optimizer, optimizers.FunctionOptimizer):
+        assert optimizers.from_description(description) == optimizer
+
+
+def test_random_search_is_uniform_in_the_box(record, functions):
+    lower, upper = np.array([0.0, -3.0]), np.array([1.0, 40.0])
+    run = record(functions["sphere"], 3_000, 2, lower, upper).run(optimizers.RandomSearch())
+    for i in range(2):
+        points = np.array(run.points)[:, i]
+        assert stats.kstest(points, stats.uniform(lower[i], upper[i] - lower[i]).cdf).pvalue > 0.001
+
+
+def test_random_search_draws_the_same_points_as_one_by_one(record, functions):
+    run = record(functions["sphere"], 600, 2).run(optimizers.RandomSearch(), seed=9)
+    rng = np.random.default_rng(9)
+    np.testing.assert_array_equal(run.points, [rng.uniform(run.lower, run.upper) for _ in range(600)])
+
+
+@pytest.mark.parametrize("method", sorted(set(METHODS) - UNBOUNDED - {"COBYLA", "trust-constr"}))
+def test_methods_with_bounds_stay_in_the_box(method, record, functions):
+    run = record(functions["sphere"], 500, 3, 1.0, 2.0).run(optimizers.ScipyMinimize(method))
+    assert not run.outside.any()
+    assert run.best == pytest.approx(3 * 0.3**2, abs=1e-3)
+
+
+def test_a_restart_begins_at_a_fresh_uniform_point(record, functions):
+    minimize = optimizers.ScipyMinimize("L-BFGS-B")
+    once = record(functions["rastrigin"], 5_000, 2).run(optimizers.ScipyMinimize("L-BFGS-B", restarts=False))
+    again = record(functions["rastrigin"], 5_000, 2).run(minimize)
+    assert not once.stopped
+    n = len(once.points)
+    assert n < 500
+    np.testing.assert_array_equal(once.points, again.points[:n])
+    assert np.linalg.norm(again.points[n] - again.points[n - 1]) > 0.1
+    assert again.best < once.best
+
+
+def test_methods_find_the_sphere_s_optimum(record, functions):
+    for method in METHODS:
+        run = record(functions["sphere"], 1_000, 2).run(optimizers.ScipyMinimize(method, restarts=False))
+        assert run.best < 1e-6, method
+
+
+def test_trust_constr_is_stopped(record, functions):
+    run = record(functions["sphere"], 30, 2).run(optimizers.ScipyMinimize("trust-constr"))
+    assert (run.stopped, len(run.points)) == (True, 30)
+
+
+def test_differential_evolution_returns_without_restarts(record, functions):
+    evolution = optimizers.ScipyDifferentialEvolution(restarts=False, popsize=5, polish=False)
+    run = record(functions["sphere"], 50_000, 2).run(evolution)
+    assert not run.stopped
+    assert not run.outside.any()
+    assert run.best < 0.1
+    polished = record(functions["sphere"], 50_000, 2).run(
+        optimizers.ScipyDifferentialEvolution(restarts=False, popsize=5)
+    )
+    assert polished.best < 1e-9
+    assert evolution.name == "DE-popsize=5-polish=False-restarts=False"
+
+
+def test_the_options_are_scipy_s():
+    from scipy.optimize import _optimize, differential_evolution
+    from scipy.optimize._cobyla_py import _minimize_cobyla
+    from scipy.optimize._cobyqa_py import _minimize_cobyqa
+    from scipy.optimize._lbfgsb_py import _minimize_lbfgsb
+    from scipy.optimize._slsqp_py import _minimize_slsqp
+    from scipy.optimize._tnc import _minimize_tnc
+    from scipy.optimize._trustregion_constr import _minimize_trustregion_constr
+
+    implementations = {
+        "Nelder-Mead": _optimize._minimize_neldermead,
+        "Powell": _optimize._minimize_powell,
+        "CG": _optimize._minimize_cg,
+        "BFGS": _optimize._minimize_bfgs,
+        "L-BFGS-B": _minimize_lbfgsb,
+        "TNC": _minimize_tnc,
+        "COBYLA": _minimize_cobyla,
+        "COBYQA": _minimize_cobyqa,
+        "SLSQP": _minimize_slsqp,
+        "trust-constr": _minimize_trustregion_constr,
+    }
+    assert set(implementations) == set(METHODS)
+    for method, implementation in implementations.items():
+        own = set(inspect.signature(implementation).parameters)
+        assert set(METHODS[method]) - {"tol"} <= own | {"final_tr_radius"}, method
+    evolution = set(inspect.signature(differential_evolution).parameters)
+    ours = set(optimizers.ScipyDifferentialEvolution.__dataclass_fields__) - {"name", "restarts"}
+    assert ours <= evolution
+
+
+def test_options_take_effect(record, functions):
+    few = optimizers.ScipyMinimize("nelder-mead", options={"maxfev": 12}, restarts=False)
+    assert few.name == "Nelder-Mead-maxfev=12-not-restarts"
+    assert len(record(functions["rastrigin"], 1_000, 3).run(few).points) == 12
+    loose = optimizers.ScipyMinimize("SLSQP", tol=0.5, restarts=False)
+    tight = optimizers.ScipyMinimize("SLSQP", tol=1e-12, restarts=False)
+    counts = [len(record(functions["rastrigin"], 1_000, 3).run(one).points) for one in (loose, tight)]
+    assert counts[0] < counts[1]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "complaint"),
+    [
+        (lambda: optimizers.ScipyMinimize("Nelder"), ValueError, "valid are: BFGS, CG, COBYLA"),
+        (lambda: optimizers.ScipyMinimize("Newton-CG"), ValueError, "method is 'Newton-CG'"),
+        (lambda: optimizers.ScipyMinimize("BFGS", options={"maxfun": 3}), ValueError, "BFGS has no option 'maxfun'"),
+        (lambda: optimizers.ScipyMinimize(metod="BFGS"), TypeError, "did you mean 'method'"),
+        (lambda: optimizers.ScipyMinimize(restarts=1), TypeError, "restarts is 1"),
+        (lambda: optimizers.ScipyDifferentialEvolution(popsiz=3), TypeError, "did you mean 'popsize'"),
+        (lambda: optimizers.ScipyDifferentialEvolution(strategy="best"), ValueError, "did you mean 'best"),
+        (lambda: optimizers.ScipyDifferentialEvolution(popsize=0), ValueError, "popsize is 0"),
+        (lambda: optimizers.ScipyDifferentialEvolution(mutation=3.0), ValueError, "mutation is 3.0"),
+        (lambda: optimizers.ScipyDifferentialEvolution(mutation=(0.1,)), ValueError, "pair"),
+        (lambda: optimizers.RandomSearch(block=3), TypeError, "no argument 'block'; valid are: name"),
+        (lambda: optimizers.FunctionOptimizer(3), TypeError, "3 cannot be called"),
+        (lambda: optimizers.FunctionOptimizer("nowhere:f"), ValueError, "cannot be imported"),
+        (lambda: optimizers.FunctionOptimizer(lambda problem: None), TypeError, r"two arguments, \(problem, rng\)"),
+        (lambda: optimizers.as_optimizer(optimizers.RandomSearch), TypeError, r"RandomSearch\(...\)"),
+        (lambda: optimizers.as_optimizer("random"), TypeError, "'random' is no optimizer"),
+    ],
+)
+def test_wrong_arguments_are_named(make, error, complaint):
+    with pytest.raises(error, match=complaint):
+        make()
+
+
+def test_functions_become_optimizers(record, functions):
+    optimizer = optimizers.as_optimizer(coordinate_walk)
+    assert optimizer.name == "coordinate_walk"
+    assert optimizers.as_optimizer(optimizer) is optimizer
+    run = record(functions["sphere"], 1_000, 2).run(optimizer)
+    assert not run.stopped
+    assert len(run.points) == 51
+    assert optimizers.FunctionOptimizer(coordinate_walk, name="walk").name == "walk"
+
+
+def test_objects_with_a_name_are_optimizers_already():
+    class Mine:
+        name = "mine"
+
+        def __call__(self, problem, rng):
+            problem(problem.lower)
+
+    mine = Mine()
+    assert optimizers.as_optimizer(mine) is mine
+    assert optimizers.describe(mine)["optimizer"].endswith(".Mine")
+
+
+def test_descriptions_are_short():
+    assert optimizers.describe(optimizers.ModularCMAES.anytime(step_size_adaptation="TPA")) == {
+        "optimizer": "modular-cmaes-anytime",
+        "step_size_adaptation": "TPA",
+    }
+    assert optimizers.describe(optimizers.ModularCMAES(matrix_adaptation="SEP")) == {
+        "optimizer": "modular-cmaes",
+        "matrix_adaptation": "SEPARABLE",
+    }
+    assert optimizers.describe(optimizers.RandomSearch()) == {"optimizer": "random-search"}
+    assert optimizers.describe(np.linalg.solve) == {"optimizer": "function", "function": "numpy.linalg:solve"}
+
+
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        optimizers.ModularCMAES.anytime(matrix_adaptation="NAT", population_size=12, cs=0.3, name="n"),
+        optimizers.ModularCMAES(x0=(1.0, 2.0)),
+        optimizers.ModularCMAES.anytime(threshold_convergence=True, active=False, restart_strategy="NONE"),
+        optimizers.ScipyMinimize("Powell", options={"xtol": 0.1}, tol=0.2, restarts=False, name="p"),
+        optimizers.ScipyDifferentialEvolution(mutation=(0.3, 0.9), polish=False),
+        optimizers.ScipyDifferentialEvolution(mutation=0.4),
+        optimizers.RandomSearch(name="RS"),
+        optimizers.FunctionOptimizer("numpy.linalg:solve", name="solve it"),
+    ],
+)
+def test_descriptions_come_back_through_json(optimizer):
+    description = json.loads(json.dumps(optimizers.describe(optimizer)))
+    assert optimizers.from_description(description) == optimizer
+
+
+@pytest.mark.parametrize(
+    ("description", "complaint"),
+    [
+        ({"optimizer": "modular-cma-es"}, "did you mean 'modular-cmaes'.*valid are: function, modular-cmaes"),
+        ({"optimizer": "modular-cmaes", "sigma": 1}, "no argument 'sigma'.*relative_sigma0"),
+        ({"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "CAS"}, "modular-cmaes-anytime'.*'CSA'"),
+        ({"optimizer": "random-search", "seed": 1}, "valid are: name"),
+        ({"optimizer": "function", "function": "search"}, "module:name"),
+        ({"optimizer": "function"}, "optimizer 'function'.*function"),
+        ({}, "optimizer None is unknown"),
+        ("random-search", "describes no optimizer"),
+    ],
+)
+def test_wrong_descriptions_are_named(description, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        optimizers.from_description(description)
+
+
+def test_importing_the_room_loads_no_heavy_library():
+    code = "import sys, polarbear.optimizers; print({'modcma', 'scipy', 'ioh'} & set(sys.modules))"
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
