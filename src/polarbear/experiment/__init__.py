@@ -1,0 +1,28 @@
+"""Executes runs: budgets, the recorder, worker processes.
+
+A `Task` says which run and how far; `execute` runs it in this process and `run_tasks` runs many through any
+`concurrent.futures.Executor`, such as the `WorkerPool`. A crash, a hang or a killed worker is a run's outcome.
+"""
+
+from polarbear.experiment.limits import Limits
+from polarbear.experiment.pool import WorkerPool
+from polarbear.experiment.process import WorkerDied, WorkerError, WorkerTimedOut
+from polarbear.experiment.recorder import Objective, Recorder
+from polarbear.experiment.run import Task, execute
+from polarbear.experiment.stop import Stop
+from polarbear.experiment.tasks import local_executor, run_tasks
+
+__all__ = [
+    "Limits",
+    "Objective",
+    "Recorder",
+    "Stop",
+    "Task",
+    "WorkerDied",
+    "WorkerError",
+    "WorkerPool",
+    "WorkerTimedOut",
+    "execute",
+    "local_executor",
+    "run_tasks",
+]

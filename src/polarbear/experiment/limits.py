@@ -1,0 +1,40 @@
+"""How far a run may go."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """How far one run may go; None means no such limit.
+
+    Attributes:
+        evaluations: Evaluations the run may spend. The run ends with `Reason.BUDGET` in the call that spends them.
+        seconds: Wall-clock seconds the run may spend, checked after each evaluation (`Reason.BUDGET`).
+        target_precision: The run ends with `Reason.TARGET` once it is this close to the problem's known optimum.
+        timeout: Hard limit of the run in wall-clock seconds (`Reason.TIMED_OUT`). It also interrupts an optimizer
+            that evaluates nothing, and is meant for hangs, not for budgets.
+
+    Raises:
+        ValueError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
+            is not whole.
+    """
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    target_precision: float | None = None
+    timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value: float | None = getattr(self, field.name)
+            if value is None:
+                continue
+            zero_is_fine = field.name == "target_precision"
+            if not (math.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
+                wanted = "at least 0" if zero_is_fine else "above 0"
+                raise ValueError(f"limit {field.name}={value!r} is not a finite number {wanted}; None means no limit")
+        if self.evaluations is not None and self.evaluations != int(self.evaluations):
+            raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")

@@ -1,0 +1,100 @@
+"""Our own worker processes behind the `concurrent.futures.Executor` interface.
+
+The standard process pool gives up all its work when one worker dies, cannot end a call that hangs, and needs the
+user's script to be importable. Here each worker is a process of its own behind two pipes: when one dies, its call
+alone is lost and another worker takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Collection
+from concurrent.futures import Executor, Future
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
+
+from polarbear.experiment.manager import Manager
+from polarbear.experiment.process import Call
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+GRACE = 10.0
+"""Seconds a call may go on after its time limit, so that it can end by itself, before its worker is killed."""
+
+
+class WorkerPool(Executor):
+    """Runs calls in worker processes of its own, one thread each.
+
+    Workers start when first needed and load no script of the user's: functions and classes of ``__main__`` travel by
+    value, so no ``if __name__ == "__main__"`` is needed. What workers print goes to standard error.
+
+    Args:
+        workers: How many processes; None for one per available core.
+        timeout: Seconds after which a call should have ended, None for no limit. A call that goes on for `grace`
+            seconds more loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
+        grace: See `timeout`.
+
+    Raises:
+        ValueError: If `workers` is below 1 or a time is not positive.
+        OSError: On systems other than Unix.
+    """
+
+    def __init__(self, workers: int | None = None, timeout: float | None = None, *, grace: float = GRACE) -> None:
+        if os.name != "posix":
+            raise OSError("WorkerPool needs Unix; use concurrent.futures.ProcessPoolExecutor here")
+        if workers is not None and workers < 1:
+            raise ValueError(f"workers is {workers!r}; a pool needs at least 1")
+        if (timeout is not None and not timeout > 0) or not grace >= 0:
+            raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
+        self.workers = workers or _cores()
+        self._manager = Manager(self.workers, None if timeout is None else timeout + grace)
+        weakref.finalize(self, self._manager.abandon)
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue ``fn(*args, **kwargs)``.
+
+        Returns:
+            Its future. Besides what the call raises, its exception may be a `WorkerDied`, a `WorkerTimedOut`, or what
+            pickling the call or its result raised.
+
+        Raises:
+            RuntimeError: After `shutdown`.
+        """
+        import cloudpickle
+
+        future: Future[T] = Future()
+        try:
+            payload = cloudpickle.dumps((fn, args, kwargs))
+        except Exception as error:  # noqa: BLE001 - what cannot be pickled fails its own future, as any failed call
+            future.set_exception(error)
+            return future
+        self._manager.put(Call(future, payload))
+        return future
+
+    def kill(self, futures: Collection[Future[Any]] | None = None) -> None:
+        """Cancel these calls, all by default, and kill the workers busy with them; the pool remains usable."""
+        self._manager.kill(None if futures is None else set(futures))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Accept no more calls and end the workers once the accepted ones are done.
+
+        Args:
+            wait: Return only when every worker has ended.
+            cancel_futures: Cancel the calls that have not begun.
+        """
+        self._manager.close(cancel=cancel_futures)
+        if wait:
+            self._manager.join()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if kind is not None and not issubclass(kind, Exception):  # Ctrl-C: do not wait for what is running
+            self.kill()
+        self.shutdown(wait=True, cancel_futures=kind is not None)
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

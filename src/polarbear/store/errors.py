@@ -1,0 +1,15 @@
+"""Why a study cannot be opened."""
+
+from __future__ import annotations
+
+
+class StudyError(RuntimeError):
+    """A study cannot be opened: there is none, its `study.json` cannot be used, or another process writes to it."""
+
+
+class StudyNotFound(StudyError, FileNotFoundError):  # noqa: N818 - says what is the case
+    """There is no study at the path; the message says what is missing."""
+
+
+class StudyLocked(StudyError):  # noqa: N818 - says what is the case
+    """Another process writes to the study; the message names it."""

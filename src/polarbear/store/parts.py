@@ -1,0 +1,177 @@
+"""Runs as Parquet: one row per run, its trajectory in list columns.
+
+A part's name carries the hash of its bytes, so that damage of any kind shows when the part is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SUFFIX = ".parquet"
+_DIGITS = 16
+_LISTS = ("evaluations", "seconds", "values")
+_KEY = ("instance", "algorithm", "seed")
+
+
+def encode(runs: Sequence[Run]) -> bytes:
+    """The Parquet file of some runs, all of them `require_storable`."""
+    import polars as pl
+
+    buffer = io.BytesIO()
+    pl.DataFrame(_columns(runs), schema=_schema()).write_parquet(buffer)
+    return buffer.getvalue()
+
+
+def require_storable(run: Run) -> None:
+    """Check what Parquet cannot hold.
+
+    Raises:
+        ValueError: If the seed does not fit into 64 bits or a name is no valid Unicode; the message names the run.
+    """
+    if not -(2**63) <= run.key.seed < 2**63:
+        raise ValueError(f"the seed of {run.key} does not fit into 64 bits; use a smaller one")
+    if any(_text(name) != name for name in (run.key.instance, run.key.algorithm)):
+        raise ValueError(f"the key of {_text(str(run.key))} is no valid Unicode; rename the instance or the algorithm")
+
+
+def part_name(number: int, data: bytes) -> str:
+    """The file name of a part: its place in the order of commits, and the hash of its bytes."""
+    return f"{number:06d}-{_digest(data)}{SUFFIX}"
+
+
+def part_number(name: str) -> int:
+    """A part's place in the order of commits; 0 if its name tells none."""
+    digits = name.partition("-")[0]
+    return int(digits) if digits.isdecimal() else 0
+
+
+def read_part(path: Path) -> bytes:
+    """The bytes of a part.
+
+    Raises:
+        FileNotFoundError: If it is gone.
+        OSError: If it cannot be read.
+        ValueError: If its bytes are not those that were written.
+    """
+    data = path.read_bytes()
+    expected = path.name.removesuffix(SUFFIX).partition("-")[2]
+    if _digest(data) != expected:
+        raise ValueError(f"its {len(data)} bytes are not those that were written (their hash differs)")
+    return data
+
+
+def decode_keys(data: bytes) -> list[RunKey]:
+    """The keys of a part's runs, in the order of its rows; ValueError if it cannot be read."""
+    return _keys(_frame(data, _KEY))
+
+
+def decode_table(data: bytes) -> pl.DataFrame:
+    """A part's rows; ValueError if it cannot be read."""
+    return _frame(data, tuple(_schema()))
+
+
+def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
+    """The runs in some rows of a part."""
+    frame = table[list(rows)]
+    evaluations, seconds, values = ([each.to_numpy() for each in frame[name]] for name in _LISTS)
+    others = frame.drop(*_LISTS, *_KEY).to_dicts()
+    return [
+        Run(key, Trajectory(*arrays, outcome=_outcome(row)), row["target"])
+        for key, row, *arrays in zip(_keys(frame), others, evaluations, seconds, values, strict=True)
+    ]
+
+
+def storable(run: Run) -> tuple[Any, ...]:
+    """All of a run as it comes back from disk, bit by bit: two runs are the same if these are equal."""
+    outcome, trajectory = run.outcome, run.trajectory
+    numbers = np.array([outcome.seconds, np.nan if run.target is None else run.target])
+    return (
+        run.key,
+        outcome.reason,
+        outcome.evaluations,
+        outcome.invalid_evaluations,
+        _text(outcome.message),
+        _text(outcome.traceback),
+        *(array.tobytes() for array in (numbers, trajectory.evaluations, trajectory.seconds, trajectory.values)),
+    )
+
+
+def _schema() -> dict[str, Any]:
+    import polars as pl
+
+    return {
+        "instance": pl.String,
+        "algorithm": pl.String,
+        "seed": pl.Int64,
+        "target": pl.Float64,
+        "reason": pl.String,
+        "evaluations_spent": pl.Int64,
+        "seconds_spent": pl.Float64,
+        "message": pl.String,
+        "traceback": pl.String,
+        "invalid_evaluations": pl.Int64,
+        "evaluations": pl.List(pl.Int64),
+        "seconds": pl.List(pl.Float64),
+        "values": pl.List(pl.Float64),
+    }
+
+
+def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
+    outcomes = [run.outcome for run in runs]
+    return {
+        "instance": [run.key.instance for run in runs],
+        "algorithm": [run.key.algorithm for run in runs],
+        "seed": [run.key.seed for run in runs],
+        "target": [run.target for run in runs],
+        "reason": [outcome.reason.value for outcome in outcomes],
+        "evaluations_spent": [outcome.evaluations for outcome in outcomes],
+        "seconds_spent": [outcome.seconds for outcome in outcomes],
+        "message": [_text(outcome.message) for outcome in outcomes],
+        "traceback": [_text(outcome.traceback) for outcome in outcomes],
+        "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
+        **{name: [getattr(run.trajectory, name) for run in runs] for name in _LISTS},
+    }
+
+
+def _text(text: str) -> str:
+    """Text that is valid Unicode: a user's message may hold half a surrogate pair."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
+def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        return pl.read_parquet(io.BytesIO(data), columns=list(columns))
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise ValueError(f"it is no Parquet file of runs: {error}") from error
+
+
+def _keys(frame: pl.DataFrame) -> list[RunKey]:
+    return [RunKey(*row) for row in frame.select(_KEY).iter_rows()]
+
+
+def _outcome(row: dict[str, Any]) -> Outcome:
+    return Outcome(
+        Reason(row["reason"]),
+        row["evaluations_spent"],
+        row["seconds_spent"],
+        row["message"],
+        row["traceback"],
+        row["invalid_evaluations"],
+    )
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:_DIGITS]

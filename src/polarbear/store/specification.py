@@ -1,0 +1,81 @@
+"""Where things lie in a study's directory, and `study.json`, which makes it one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, cast
+
+from polarbear.store.atomic import TEMPORARY
+from polarbear.store.errors import StudyError, StudyNotFound
+from polarbear.store.lock import HOLDER, LOCK
+
+FORMAT = "polarbear study"
+VERSION = 1
+SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
+
+
+def exists(path: str | Path) -> bool:
+    """Whether there is a study at `path`."""
+    return (Path(path) / SPEC).is_file()
+
+
+def to_json(content: dict[str, Any], what: str) -> bytes:
+    """A JSON file's bytes; non-finite numbers as Python's ``json`` writes them.
+
+    Raises:
+        TypeError: If `content` cannot be written as JSON; the message says `what` it is.
+    """
+    try:
+        return (json.dumps(content, indent=1, ensure_ascii=False) + "\n").encode()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} cannot be written as JSON: {error}") from error
+
+
+def encode_spec(path: Path, spec: dict[str, Any]) -> bytes:
+    """The bytes of a study's ``study.json``; TypeError as for `to_json`."""
+    content = {"format": FORMAT, "version": VERSION, "spec": spec}
+    return to_json(content, f"the specification of study {path}")
+
+
+def read_spec(path: Path) -> dict[str, Any]:
+    """The specification of the study at `path`.
+
+    Raises:
+        StudyNotFound: If there is no study.
+        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
+    """
+    if not path.is_dir():
+        raise StudyNotFound(f"{path} is no study: there is no such directory")
+    file = path / SPEC
+    try:
+        content: Any = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        raise StudyNotFound(f"{path} is no study: it holds no {SPEC}") from None
+    except ValueError as error:
+        raise StudyError(f"{file} is damaged: {error}; put it back from a copy") from error
+    fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+    if fields.get("format") != FORMAT:
+        raise StudyError(f"{file} does not say that it is a {FORMAT!r}")
+    version, spec = fields.get("version"), fields.get("spec")
+    if not isinstance(version, int) or not isinstance(spec, dict):
+        raise StudyError(f"{file} is damaged: it lacks a whole-number 'version' or a 'spec'; put it back from a copy")
+    if version > VERSION:
+        raise StudyError(
+            f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
+        )
+    return cast("dict[str, Any]", spec)
+
+
+def require_free(path: Path) -> None:
+    """Raise FileExistsError unless a study can be created at `path`."""
+    if exists(path):
+        raise FileExistsError(f"{path} is a study already; open it, or choose another path")
+    if path.exists() and not path.is_dir():
+        raise FileExistsError(f"{path} is a file; choose another path for the study")
+    if path.is_dir():
+        ours = {RUNS, ROUNDS, LOCK, HOLDER}  # a creation that was killed leaves these
+        names = sorted(entry.name for entry in path.iterdir())
+        others = [name for name in names if name not in ours and not name.startswith(TEMPORARY)]
+        if others:
+            raise FileExistsError(f"{path} is no study but holds {others[0]!r}; choose a new or empty directory")

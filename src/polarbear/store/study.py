@@ -1,0 +1,351 @@
+"""An open study: runs and rounds go in and come out."""
+
+from __future__ import annotations
+
+import copy
+import json
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from polarbear.records import Run, RunKey
+from polarbear.store import parts
+from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
+from polarbear.store.index import Damage, PartIndex
+from polarbear.store.lock import WriterLock
+from polarbear.store.rounds import RoundFiles
+from polarbear.store.specification import (
+    ROUNDS,
+    RUNS,
+    SPEC,
+    encode_spec,
+    read_spec,
+    require_free,
+    to_json,
+)
+
+COMMIT_SECONDS = 1.0
+"""An appended run is on disk at the latest after so many seconds."""
+COMMIT_RUNS = 1000
+"""Runs that are committed at once, however recent the last commit."""
+SMALL = 8 << 20
+"""Bytes below which a part counts as small and is worth merging."""
+MANY = 128
+"""How many small parts a commit leaves before it merges them."""
+
+
+def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = COMMIT_SECONDS) -> StudyStore:
+    """Create a study and open it for writing.
+
+    Args:
+        path: Its directory: new, or empty.
+        spec: What can be written as JSON; non-finite numbers are written as Python's ``json`` does.
+        commit_seconds: An appended run is on disk at the latest after so many seconds.
+
+    Raises:
+        FileExistsError: If there is a study or anything else already.
+        TypeError: If `spec` cannot be written as JSON.
+        StudyLocked: If another process creates a study there at the same time.
+        OSError: If the directory cannot be written.
+    """
+    path = Path(path)
+    data = encode_spec(path, spec)
+    require_free(path)
+    path.mkdir(parents=True, exist_ok=True)
+    lock = WriterLock(path)
+    try:
+        require_free(path)
+        for name in (RUNS, ROUNDS):
+            (path / name).mkdir(exist_ok=True)
+        write_atomically(path / SPEC, data)
+        flush_directory(path.parent)
+        return StudyStore(path, json.loads(data)["spec"], lock, commit_seconds)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def open_study(path: str | Path, write: bool = False, *, commit_seconds: float = COMMIT_SECONDS) -> StudyStore:
+    """Open a study, for reading unless `write` is true.
+
+    Raises:
+        StudyNotFound: If there is no study; the message says what is missing.
+        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
+        StudyLocked: If `write` and another process writes to it; the message names the process.
+        OSError: If `write` and the directory is not writable.
+    """
+    path = Path(path)
+    spec = read_spec(path)
+    return StudyStore(path, spec, WriterLock(path) if write else None, commit_seconds)
+
+
+class StudyStore:
+    """An open study. Use it in a ``with`` statement, or `close` it: what was appended is committed then.
+
+    A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread.
+
+    Attributes:
+        path: Its directory.
+        spec: Its specification.
+    """
+
+    def __init__(self, path: Path, spec: dict[str, Any], lock: WriterLock | None, commit_seconds: float) -> None:
+        self.path = path
+        self.spec = spec
+        self._lock = lock
+        self._mutex = threading.RLock()
+        self._index = PartIndex(path / RUNS)
+        self._rounds = RoundFiles(path / ROUNDS)
+        self._buffer: dict[RunKey, Run] = {}
+        self._commit_seconds = commit_seconds
+        self._committed = time.monotonic()
+        self._timer: threading.Timer | None = None
+        try:
+            if lock is not None:
+                for directory in (path, path / RUNS, path / ROUNDS):
+                    directory.mkdir(exist_ok=True)
+                    remove_temporaries(directory)
+            self.refresh()
+        except BaseException:
+            self._release()
+            raise
+
+    def __enter__(self) -> StudyStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        try:
+            self.close()
+        finally:
+            self._release()
+
+    def __contains__(self, key: RunKey) -> bool:
+        with self._mutex:
+            return key in self._buffer or key in self._index
+
+    def __len__(self) -> int:
+        return len(self.keys())
+
+    def __repr__(self) -> str:
+        return f"<StudyStore {self.path} open for {'reading' if self._lock is None else 'writing'}>"
+
+    @property
+    def damaged(self) -> tuple[Damage, ...]:
+        """The files that cannot be used. The runs and rounds of all others are there."""
+        with self._mutex:
+            missing = {name: "the directory is missing" for name in (RUNS, ROUNDS) if not (self.path / name).is_dir()}
+            found = [Damage(self.path / name, why) for name, why in missing.items()]
+            found += [Damage(self.path / RUNS / name, why) for name, why in sorted(self._index.damaged.items())]
+            found += [Damage(self.path / ROUNDS / name, why) for name, why in sorted(self._rounds.damaged.items())]
+            return tuple(found)
+
+    # Reading
+
+    def keys(self) -> list[RunKey]:
+        """The keys of all runs, sorted."""
+        with self._mutex:
+            return sorted({*self._index, *self._buffer}, key=_order)
+
+    def run(self, key: RunKey) -> Run:
+        """One run; KeyError if there is none with this key."""
+        return self.runs([key])[0]
+
+    def runs(self, keys: Iterable[RunKey] | None = None) -> list[Run]:
+        """The runs with these keys, by default all, sorted by key: the order of commits does not matter.
+
+        Raises:
+            KeyError: If one of the keys is not in the study; the message names it.
+            OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
+        """
+        with self._mutex:
+            wanted = set(self._index) | set(self._buffer) if keys is None else set(keys)
+            for key in wanted:
+                if key not in self:
+                    raise KeyError(f"study {self.path} holds no run of {key}")
+            found = [self._buffer[key] for key in wanted if key in self._buffer]
+            found += self._index.runs(wanted - self._buffer.keys())
+        return sorted(found, key=lambda run: _order(run.key))
+
+    def rounds(self) -> list[dict[str, Any]]:
+        """The rounds in order, without damaged ones."""
+        with self._mutex:
+            return copy.deepcopy([self._rounds.contents[number] for number in sorted(self._rounds.contents)])
+
+    def refresh(self) -> None:
+        """See what was written since the study was opened or last refreshed."""
+        with self._mutex:
+            self._index.refresh()
+            self._rounds.refresh()
+
+    # Writing
+
+    def append(self, run: Run) -> None:
+        """Add a run. It is on disk after the next commit, which comes by itself within `commit_seconds`.
+
+        Adding the same run again does nothing.
+
+        Raises:
+            ValueError: If another run with the same key is there, the run cannot be stored, or the study is not open
+                for writing.
+            OSError: As for `commit`; the run is kept in memory.
+        """
+        with self._mutex:
+            self._require_writer()
+            parts.require_storable(run)
+            if run.key in self:
+                if parts.storable(self.run(run.key)) != parts.storable(run):
+                    raise ValueError(
+                        f"study {self.path} already holds a different run of {run.key}; a key names one run for good"
+                    )
+                return
+            self._buffer[run.key] = run
+            if len(self._buffer) >= COMMIT_RUNS or time.monotonic() - self._committed >= self._commit_seconds:
+                self.commit()
+            else:
+                self._commit_soon()
+
+    def extend(self, runs: Iterable[Run]) -> None:
+        """`append` each run."""
+        for run in runs:
+            self.append(run)
+
+    def commit(self) -> None:
+        """Bring what was appended to disk. Once it returns, no kill can undo it.
+
+        Raises:
+            OSError: If the disk is full or not writable. Nothing committed before is lost, and what was appended is
+                kept in memory: mend the cause and commit again, or resume the study later.
+        """
+        with self._mutex:
+            if not self._buffer:
+                return
+            self._require_writer()
+            self._write_part(list(self._buffer.values()))
+            self._buffer.clear()
+            self._committed = time.monotonic()
+            if self._count_small() >= MANY:
+                self.compact()
+
+    def append_round(self, content: dict[str, Any]) -> None:
+        """Write the next round to disk, after the runs that were appended before it.
+
+        Raises:
+            TypeError: If it cannot be written as JSON.
+            ValueError: If the study is not open for writing.
+            OSError: As for `commit`.
+        """
+        with self._mutex:
+            self._require_writer()
+            number = self._rounds.next_number
+            data = to_json(content, f"round {number} of study {self.path}")
+            self.commit()
+            self._write(self._rounds.path(number), data)
+            self._rounds.contents[number] = json.loads(data)
+
+    def replace_spec(self, spec: dict[str, Any]) -> None:
+        """Replace the specification, atomically.
+
+        Raises:
+            TypeError: If it cannot be written as JSON.
+            ValueError: If the study is not open for writing.
+            OSError: As for `commit`.
+        """
+        with self._mutex:
+            self._require_writer()
+            data = encode_spec(self.path, spec)
+            self._write(self.path / SPEC, data)
+            self.spec = json.loads(data)["spec"]
+
+    def compact(self) -> None:
+        """Merge small parts. A kill in between leaves some runs in two parts, which does no harm.
+
+        Raises:
+            ValueError: If the study is not open for writing.
+            OSError: As for `commit`.
+        """
+        with self._mutex:
+            self._require_writer()
+            for names in self._groups_to_merge():
+                try:
+                    runs = self._index.runs(self._index.held_by(names))
+                except ValueError:
+                    continue  # damaged since the study was opened: `damaged` names it from now on
+                if runs:
+                    self._write_part(runs)
+                self._index.forget(set(names))
+                for name in names:
+                    (self.path / RUNS / name).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
+        with self._mutex:
+            self.commit()
+            self._release()
+
+    def _write_part(self, runs: list[Run]) -> None:
+        data = parts.encode(runs)
+        name = parts.part_name(self._index.next_number, data)
+        self._write(self.path / RUNS / name, data)
+        self._index.add(name, data)
+
+    def _write(self, path: Path, data: bytes) -> None:
+        try:
+            write_atomically(path, data)
+        except OSError as error:
+            raise OSError(
+                error.errno,
+                f"{path} could not be written: {error.strerror}. Nothing committed before is lost, and the "
+                f"{len(self._buffer)} runs since then are kept in memory: make room or the directory writable and "
+                "commit again, or resume the study later",
+            ) from error
+
+    def _groups_to_merge(self) -> list[list[str]]:
+        groups: list[list[str]] = [[]]
+        filled = 0
+        for name, size in sorted(self._index.sizes.items()):
+            if size < SMALL:
+                groups[-1].append(name)
+                filled += size
+                if filled >= SMALL:
+                    groups.append([])
+                    filled = 0
+        return [group for group in groups if len(group) > 1]
+
+    def _count_small(self) -> int:
+        return sum(size < SMALL for size in self._index.sizes.values())
+
+    def _commit_soon(self) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(self._commit_seconds, self._commit_by_timer)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _commit_by_timer(self) -> None:
+        with self._mutex:
+            self._timer = None
+            if self._lock is not None:
+                with suppress(OSError):  # the runs are kept, so that the next append or commit says it
+                    self.commit()
+
+    def _require_writer(self) -> None:
+        if self._lock is None:
+            raise ValueError(f"study {self.path} is not open for writing; open it with write=True")
+
+    def _release(self) -> None:
+        with self._mutex:
+            if self._timer is not None:
+                self._timer.cancel()
+                self._timer = None
+            if self._lock is not None:
+                self._lock.release()
+                self._lock = None
+
+
+def _order(key: RunKey) -> tuple[str, str, int]:
+    return key.instance, key.algorithm, key.seed

@@ -1,0 +1,359 @@
+"""A study: opening, appending, committing, locking, merging."""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from polarbear import store
+from polarbear.records import RunKey
+from polarbear.store import index as index_module
+from polarbear.store import study as study_module
+
+
+def parts(path):
+    return sorted((path / "runs").glob("*.parquet"))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "deep" / "study"
+
+
+# Opening
+
+
+def test_create_open_exists(path):
+    assert not store.exists(path)
+    with store.create(path, {"a": 1}) as study:
+        assert study.path == path
+        assert store.exists(path)
+    with pytest.raises(FileExistsError, match="is a study already"):
+        store.create(path, {})
+    assert store.open(path).spec == {"a": 1}
+    assert store.open(str(path)).damaged == ()
+
+
+def test_what_is_no_study_is_said(path, tmp_path):
+    for open_it in (store.open, store.read, lambda path: store.open(path, write=True)):
+        with pytest.raises(store.StudyNotFound, match=f"{path} is no study: there is no such directory"):
+            open_it(path)
+    path.mkdir(parents=True)
+    with pytest.raises(FileNotFoundError, match=r"is no study: it holds no study\.json"):
+        store.open(path)
+    assert list(path.iterdir()) == []
+    (path / "photo.jpg").touch()
+    with pytest.raises(FileExistsError, match=r"holds 'photo\.jpg'"):
+        store.create(path, {})
+    with pytest.raises(FileExistsError, match="is a file"):
+        store.create(path / "photo.jpg", {})
+    assert [entry.name for entry in path.iterdir()] == ["photo.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", r"study\.json is damaged"),
+        ("[]", "does not say that it is a 'polarbear study'"),
+        ('{"format": "other", "version": 1, "spec": {}}', "does not say that it is a 'polarbear study'"),
+        ('{"format": "polarbear study", "version": "1", "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
+        ('{"format": "polarbear study", "version": 1}', "lacks a whole-number 'version' or a 'spec'"),
+        ('{"format": "polarbear study", "version": 2, "spec": {}}', "has format version 2.* up to 1; upgrade"),
+    ],
+)
+def test_an_unusable_study_file_is_named(path, content, complaint):
+    store.create(path, {}).close()
+    (path / "study.json").write_text(content)
+    with pytest.raises(store.StudyError, match=complaint):
+        store.open(path, write=True)
+
+
+def test_a_creation_that_was_killed_half_way_can_be_repeated(path):
+    (path / "runs").mkdir(parents=True)
+    (path / ".tmp-study.json-1").write_text("{")
+    (path / "lock").touch()
+    with store.create(path, {"a": 1}):
+        pass
+    assert store.open(path).spec == {"a": 1}
+    assert not (path / ".tmp-study.json-1").exists()
+
+
+def test_a_spec_that_is_no_json_leaves_nothing_behind(path):
+    with pytest.raises(TypeError, match=r"the specification of study .* cannot be written as JSON: Object of type set"):
+        store.create(path, {"a": {1}})
+    assert not path.exists()
+
+
+def test_replacing_the_spec(path):
+    with store.create(path, {"a": 1}) as study:
+        study.replace_spec({"a": 2})
+        assert study.spec == {"a": 2}
+        with pytest.raises(TypeError):
+            study.replace_spec({"a": {1}})
+    assert store.open(path).spec == {"a": 2}
+
+
+# Appending
+
+
+def test_the_same_run_again_changes_nothing_and_another_one_is_an_error(path, run):
+    with store.create(path, {}) as study:
+        for _ in range(2):  # in memory, then on disk
+            study.append(run(1))
+            with pytest.raises(ValueError, match=r"already holds a different run of cma on f1 \(seed 1\)"):
+                study.append(run(1, message="different"))
+            with pytest.raises(ValueError, match="different run"):
+                study.append(replace(run(1), target=0.5))
+            study.commit()
+    with store.open(path, write=True) as study:
+        study.append(run(1))
+        study.commit()
+    assert len(parts(path)) == 1
+    assert store.read(path) == [run(1)]
+
+
+def test_keys_and_runs_are_sorted_whatever_the_order_of_commits(path, run):
+    runs = [run(seed, instance=instance) for seed in (3, 1, 10, 2) for instance in ("b", "a")]
+    with store.create(path, {}) as study:
+        for each in runs:
+            study.append(each)
+            study.commit()
+        study.append(run(0, instance="b"))  # not committed yet, and yet there
+        assert study.keys() == sorted([*(each.key for each in runs), RunKey("b", "cma", 0)])
+        assert [each.key for each in study.runs()] == study.keys()
+        assert len(study) == 9
+        assert runs[0].key in study
+        assert study.runs([runs[3].key, runs[0].key]) == [runs[3], runs[0]]
+        assert study.run(runs[5].key) == runs[5]
+        assert study.runs([]) == []
+        with pytest.raises(KeyError, match=r"holds no run of cma on c \(seed 1\)"):
+            study.run(RunKey("c", "cma", 1))
+
+
+def test_runs_are_on_disk_soon_after_the_last_one_even_if_none_follows(path, run):
+    with store.create(path, {}, commit_seconds=0.2) as study:
+        for seed in range(10):
+            study.append(run(seed))
+        end = time.monotonic() + 10
+        while len(store.open(path).keys()) < 10 and time.monotonic() < end:
+            time.sleep(0.02)
+        assert len(store.read(path)) == 10
+        assert len(parts(path)) <= 3
+    assert threading.active_count() == 1 or not any(isinstance(each, threading.Timer) for each in threading.enumerate())
+
+
+def test_many_runs_are_committed_at_once(path, run, monkeypatch):
+    monkeypatch.setattr(study_module, "COMMIT_RUNS", 5)
+    with store.create(path, {}, commit_seconds=600) as study:
+        study.extend(run(seed) for seed in range(12))
+        assert len(store.read(path)) == 10
+    assert len(store.read(path)) == 12
+
+
+def test_a_round_on_disk_has_its_runs_on_disk(path, run):
+    with store.create(path, {}, commit_seconds=600) as study:
+        study.append(run(1))
+        study.append_round({"number": 1})
+        with store.open(path) as reader:
+            assert reader.rounds() == [{"number": 1}]
+            assert len(reader.keys()) == 1
+        with pytest.raises(TypeError, match="round 2 of study"):
+            study.append_round({"bad": object()})
+
+
+def test_a_study_open_for_reading_or_closed_cannot_be_written(path, run):
+    writer = store.create(path, {})
+    writer.append(run(1))
+    writer.close()
+    writer.close()
+    for study in (writer, store.open(path)):
+        for write in (
+            lambda study: study.append(run(2)),
+            lambda study: study.append_round({}),
+            lambda study: study.compact(),
+            lambda study: study.replace_spec({}),
+        ):
+            with pytest.raises(ValueError, match="not open for writing"):
+                write(study)
+        assert study.runs() == [run(1)]
+
+
+# Reading while another writes
+
+
+def test_a_reader_sees_what_was_there_and_after_refresh_what_came(path, run):
+    with store.create(path, {}) as writer, store.open(path) as reader:
+        for seed in range(5):
+            writer.append(run(seed))
+            writer.append_round({"number": seed})
+        assert (reader.keys(), reader.rounds()) == ([], [])
+        reader.refresh()
+        assert reader.runs() == writer.runs()
+        writer.compact()
+        assert len(parts(path)) == 1
+        assert reader.runs() == writer.runs()  # its files are gone, and it finds the merged one
+        assert len(reader.rounds()) == 5
+        assert reader.damaged == ()
+
+
+def test_a_reader_that_refreshes_all_the_time_never_misses_a_run(path, run):
+    """A writer in another thread commits and merges; each look shows at least the runs acknowledged before it."""
+    acknowledged, done, problems = 0, threading.Event(), []
+
+    def write():
+        nonlocal acknowledged
+        with store.create(path, {}, commit_seconds=0.0) as writer:
+            for seed in range(150):
+                writer.append(run(seed, size=3))
+                acknowledged = seed + 1
+                if seed % 7 == 0:
+                    writer.compact()
+        done.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    while not store.exists(path):
+        time.sleep(0.001)
+    with store.open(path) as reader:
+        while not done.is_set():
+            before = acknowledged
+            reader.refresh()
+            found = reader.runs()
+            if [each.key.seed for each in found][:before] != list(range(before)) or reader.damaged:
+                problems.append((before, len(found), reader.damaged))
+    thread.join()
+    assert not problems
+    assert acknowledged == 150
+
+
+@pytest.mark.parametrize("opened_before", [False, True])
+def test_a_listing_made_while_parts_are_merged_is_not_believed(path, run, monkeypatch, opened_before):
+    """A directory listing may miss the merged part, made after it began, and its sources, deleted before its end."""
+    with store.create(path, {}) as writer:
+        for seed in range(4):
+            writer.append(run(seed))
+            writer.commit()
+        reader = store.open(path) if opened_before else None
+        writer.compact()
+    listing = index_module._listing
+    listings = iter([set()])  # the first one is torn
+    monkeypatch.setattr(index_module, "_listing", lambda directory: next(listings, listing(directory)))
+    if reader is None:
+        reader = store.open(path)
+    else:
+        reader.refresh()
+    assert reader.runs() == [run(seed) for seed in range(4)]
+
+
+# Locking
+
+
+def test_a_second_writer_is_told_who_writes(path, run):
+    with store.create(path, {}) as study:
+        with pytest.raises(store.StudyLocked, match=rf"by process {os.getpid()} on {socket.gethostname()} \(user "):
+            store.open(path, write=True)
+        study.append(run(1))
+    with store.open(path, write=True) as study:
+        assert study.runs() == [run(1)]
+    assert not (path / "lock.json").exists()
+
+
+def test_a_writer_without_a_name_is_still_a_writer(path):
+    with store.create(path, {}):
+        (path / "lock.json").write_text("garbage")
+        with pytest.raises(store.StudyLocked, match="another process"):
+            store.open(path, write=True)
+
+
+def test_the_lock_of_a_killed_process_is_free(path):
+    program = (
+        "import sys, time; from polarbear import store; study = store.create(sys.argv[1], {}); "
+        "print('up', flush=True); time.sleep(600)"
+    )
+    writer = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True)
+    with writer.stdout:
+        assert writer.stdout.readline() == "up\n"
+        with pytest.raises(store.StudyLocked, match=f"process {writer.pid} "):
+            store.open(path, write=True)
+        writer.kill()
+        writer.wait()
+    with store.open(path, write=True) as study:
+        assert json.loads((path / "lock.json").read_text())["pid"] == os.getpid()
+        study.append_round({})
+
+
+def test_an_error_inside_the_context_commits_and_frees_the_lock(path, run):
+    def failing():
+        with store.create(path, {}, commit_seconds=600) as study:
+            study.append(run(1))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        failing()
+    with store.open(path, write=True) as study:
+        assert study.runs() == [run(1)]
+
+
+# Merging
+
+
+def test_merging_keeps_every_run_and_few_files(path, run):
+    with store.create(path, {}) as study:
+        for seed in range(20):
+            study.append(run(seed))
+            study.commit()
+        assert len(parts(path)) == 20
+        study.compact()
+        assert len(parts(path)) == 1
+        assert study.runs() == [run(seed) for seed in range(20)]
+        study.append(run(20))
+        study.compact()
+    assert store.read(path) == [run(seed) for seed in range(21)]
+
+
+def test_small_parts_are_merged_by_themselves(path, run, monkeypatch):
+    monkeypatch.setattr(study_module, "MANY", 10)
+    with store.create(path, {}) as study:
+        for seed in range(95):
+            study.append(run(seed, size=2))
+            study.commit()
+            assert len(parts(path)) < 10
+    assert store.read(path) == [run(seed, size=2) for seed in range(95)]
+
+
+def test_large_parts_are_left_alone(path, run, monkeypatch):
+    with store.create(path, {}) as study:
+        study.append(run(0, size=2000))
+        study.commit()
+        (large,) = parts(path)
+        monkeypatch.setattr(study_module, "SMALL", large.stat().st_size)
+        for seed in range(1, 4):
+            study.append(run(seed, size=2))
+            study.commit()
+        study.compact()
+        assert len(parts(path)) == 2
+        assert large in parts(path)
+
+
+def test_a_kill_between_merging_and_deleting_does_no_harm(path, run, monkeypatch):
+    with store.create(path, {}) as study:
+        for seed in range(5):
+            study.append(run(seed))
+            study.commit()
+        sources = {part.name: part.read_bytes() for part in parts(path)}
+        study.compact()
+    for name, data in sources.items():  # as if the deletions had not happened
+        (path / "runs" / name).write_bytes(data)
+    assert store.read(path) == [run(seed) for seed in range(5)]
+    with store.open(path, write=True) as study:
+        study.append(run(5))
+        study.compact()
+        assert len(parts(path)) == 1
+    assert store.read(path) == [run(seed) for seed in range(6)]
+    assert store.open(path).damaged == ()
