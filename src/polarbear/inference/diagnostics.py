@@ -1,0 +1,79 @@
+"""How far the draws of a posterior can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import FloatArray
+
+IMPORTANCE_SAMPLING = "importance sampling"
+GIBBS = "Gibbs"
+FEWEST_EFFECTIVE_DRAWS = 100
+LARGEST_K_HAT = 0.7
+LARGEST_R_HAT = 1.05
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnostics:
+    """Which method answered at each of T timepoints, and how well.
+
+    Attributes:
+        method: (T,) "importance sampling" or "Gibbs".
+        ess: (T,) how many independent draws the draws are worth.
+        k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
+            -inf where all weights are equal, NaN where Gibbs answered.
+        r_hat: (T,) the largest split R-hat of any log-rating where Gibbs answered, unreliable from 1.05; else NaN.
+
+    Raises:
+        ValueError: If an array does not hold one entry for each timepoint.
+    """
+
+    method: tuple[str, ...]
+    ess: FloatArray
+    k_hat: FloatArray
+    r_hat: FloatArray
+
+    def __post_init__(self) -> None:
+        for name in ("ess", "k_hat", "r_hat"):
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != (len(self.method),):
+                raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    @property
+    def doubtful(self) -> NDArray[np.bool_]:
+        """(T,) whether the draws at each timepoint should not be relied on."""
+        converged = np.where(self._by_gibbs, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
+        return ~converged | ~(self.ess >= FEWEST_EFFECTIVE_DRAWS)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the draws can be relied on at every timepoint."""
+        return not self.doubtful.any()
+
+    @property
+    def _by_gibbs(self) -> NDArray[np.bool_]:
+        return np.array([method == GIBBS for method in self.method], dtype=bool)
+
+    def summary(self) -> str:
+        """The diagnostics in plain words."""
+        total, gibbs, doubtful = len(self.method), int(self._by_gibbs.sum()), int(self.doubtful.sum())
+        if not total:
+            return "There are no timepoints."
+        words = [f"Importance sampling answered at {total - gibbs} of {total} timepoints, Gibbs sampling at {gibbs}."]
+        words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
+        if np.isfinite(self.k_hat).any():
+            words.append(f"The largest Pareto k-hat is {np.nanmax(self.k_hat):.2f} (good below 0.5).")
+        if np.isfinite(self.r_hat).any():
+            words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
+        if doubtful:
+            where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])
+            more = " and more" if doubtful > 10 else ""
+            words.append(f"Do not rely on the draws at {doubtful} timepoints (indices {where}{more}): use more draws.")
+        else:
+            words.append("The draws can be relied on.")
+        return " ".join(words)

@@ -1,0 +1,156 @@
+"""The independent Dirichlet model (section 3.2.1 of Wurth et al. 2026)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from polarbear.inference.choices import Choices
+from polarbear.inference.diagnostics import GIBBS, IMPORTANCE_SAMPLING, Diagnostics
+from polarbear.inference.gibbs import gibbs
+from polarbear.inference.importance import ImportanceDraws, importance
+from polarbear.inference.newton import mode
+from polarbear.inference.posterior import Posterior
+from polarbear.inference.proposal import Proposal, log_gamma, proposal
+from polarbear.rankings import ChoiceCounts
+from polarbear.records import FloatArray
+
+_GOOD_K_HAT = 0.5
+_USABLE_K_HAT = 0.7
+_FEWEST_PROPOSALS = 400
+_STARTS = 100
+_NO_DRAWS = np.empty((0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentDirichlet:
+    """θ(t) ~ Dirichlet(α, …, α), independently at each timepoint.
+
+    Its posterior is not joint over time: draws at different timepoints have nothing to do with each other.
+
+    At each timepoint the draws come from importance sampling around the posterior mode (see
+    `polarbear.inference.proposal`). They are accepted if Pareto k-hat is below 0.5 and they are worth half their
+    number. Otherwise four times as many proposals with heavier tails are tried, and accepted if k-hat is below 0.7 and
+    the draws are worth a quarter of their number. Where that fails too, Gibbs sampling answers.
+
+    Attributes:
+        alpha: Concentration α > 0. At 1 all ratings on the simplex are equally likely a priori; below 1 few algorithms
+            share the wins; far above 1 all algorithms are alike.
+
+    Raises:
+        ValueError: If `alpha` is not positive and finite.
+    """
+
+    name: ClassVar[str] = "independent-dirichlet"
+    joint: ClassVar[bool] = False
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha is {self.alpha!r}; the concentration must be positive and finite")
+
+    def describe(self) -> dict[str, Any]:
+        """The model as plain values."""
+        return {"model": self.name, "alpha": self.alpha}
+
+    def fit(
+        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
+    ) -> Posterior:
+        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+
+        Each timepoint has a generator of its own and is computed by itself, so its draws change only when its
+        counts do.
+        """
+        theta = np.empty((counts.timepoints, counts.algorithms, draws))
+        found: list[Sampled] = []
+        for t, own in enumerate(rng.spawn(counts.timepoints)):
+            here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=own)
+            theta[t] = here.theta
+            found.append(replace(here, theta=_NO_DRAWS))
+        method = tuple(here.method for here in found)
+        ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
+        return Posterior(
+            draws=theta.transpose(2, 0, 1),
+            times=times,
+            names=names,
+            joint=self.joint,
+            diagnostics=Diagnostics(method, ess, k_hat, r_hat),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
+
+    theta: FloatArray
+    method: str
+    ess: float
+    k_hat: float = float("nan")
+    r_hat: float = float("nan")
+
+
+def sample(choices: Choices, *, draws: int, rng: np.random.Generator) -> Sampled:
+    """Draw the ratings at one timepoint.
+
+    The Dirichlet prior makes the sum of the ratings in a group and their shares of it independent, and rankings within
+    groups tell of the shares alone. So groups of algorithms that no ranking connects, such as one that was not run,
+    are sampled apart, exactly.
+
+    Args:
+        choices: The choices, prior included.
+        draws: How many draws D.
+        rng: The source of randomness.
+    """
+    groups = choices.groups()
+    if len(groups) == 1:
+        return _connected(choices, draws, rng)
+    parts = [_connected(choices.within(group), draws, rng) for group in groups]
+    theta = np.empty((choices.wins.size, draws))
+    log_masses = log_gamma(choices.alpha * np.array([[group.size] for group in groups]), draws, rng)
+    masses = np.exp(log_masses - log_masses.max(axis=0))
+    masses /= masses.sum(axis=0)
+    for group, part, mass in zip(groups, parts, masses, strict=True):
+        theta[group] = part.theta * mass
+    by_gibbs = [part for part in parts if part.method == GIBBS]
+    return Sampled(
+        theta,
+        GIBBS if by_gibbs else IMPORTANCE_SAMPLING,
+        ess=min(part.ess for part in parts),
+        k_hat=float("nan") if by_gibbs else max(part.k_hat for part in parts),
+        r_hat=max((part.r_hat for part in by_gibbs), default=float("nan")),
+    )
+
+
+def _connected(choices: Choices, draws: int, rng: np.random.Generator) -> Sampled:
+    """Draws of algorithms that rankings connect."""
+    n = choices.wins.size
+    if n == 1:
+        return Sampled(np.ones((1, draws)), IMPORTANCE_SAMPLING, float(draws), -np.inf)
+    try:
+        centre, curvature = mode(choices)
+        order = np.argsort(-centre, kind="stable")
+        ordered = choices.ordered(order)
+        source = proposal(ordered, centre[order], curvature[np.ix_(order, order)])
+    except np.linalg.LinAlgError:
+        start = rng.dirichlet(np.ones(n), _STARTS)
+    else:
+        back = np.argsort(order)
+        found = _by_importance(ordered, source, draws, rng)
+        if found:
+            return Sampled(found.theta[back], IMPORTANCE_SAMPLING, found.ess, found.k_hat)
+        start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
+    exact = gibbs(choices, start=start, draws=draws, enough=draws / 4, rng=rng)
+    return Sampled(exact.theta, GIBBS, exact.ess, r_hat=exact.r_hat)
+
+
+def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> ImportanceDraws | None:
+    """Draws good enough to be accepted, or None."""
+    proposals = max(draws, _FEWEST_PROPOSALS)
+    found = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
+    if found.k_hat < _GOOD_K_HAT and found.ess >= draws / 2:
+        return found
+    found = importance(ordered, source.heavier_tailed(), draws=draws, proposals=4 * proposals, rng=rng)
+    return found if found.k_hat < _USABLE_K_HAT and found.ess >= draws / 4 else None

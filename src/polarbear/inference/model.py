@@ -1,0 +1,108 @@
+"""What a model of ratings over time is, and how one is fitted."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.inference.posterior import Posterior, checked_names, checked_times
+from polarbear.rankings import ChoiceCounts
+from polarbear.records import FloatArray
+
+_MODELS = {"independent-dirichlet": "dirichlet:IndependentDirichlet"}
+
+
+class Model(Protocol):
+    """A prior of the ratings over time, and the way to its posterior.
+
+    Attributes:
+        name: The model's name in studies, such as ``"independent-dirichlet"``.
+        joint: Whether its posterior is joint over time.
+    """
+
+    name: ClassVar[str]
+    joint: ClassVar[bool]
+
+    def fit(
+        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
+    ) -> Posterior:
+        """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """The model as plain values: its name under "model", and every parameter."""
+        ...
+
+
+def fit(
+    counts: ChoiceCounts,
+    *,
+    times: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    model: Model | None = None,
+    draws: int = 4000,
+    rng: np.random.Generator,
+) -> Posterior:
+    """Infer the ratings of n algorithms at T timepoints from rankings.
+
+    Args:
+        counts: The rankings, as `polarbear.rankings.choice_counts` gives them.
+        times: (T,) the timepoints; default 0, 1, ….
+        names: The n algorithms' names; default "algorithm 0", ….
+        model: The prior; default `IndependentDirichlet()`.
+        draws: How many posterior draws.
+        rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
+
+    Returns:
+        The posterior.
+
+    Raises:
+        ValueError: If the numbers of times or names do not fit the counts, or `draws` is below 1.
+        TypeError: If `rng` is no numpy Generator.
+    """
+    if draws < 1:
+        raise ValueError(f"draws is {draws!r}; at least 1 posterior draw is needed")
+    if not isinstance(rng, np.random.Generator):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"rng is {rng!r}; give a generator such as numpy.random.default_rng(1)")
+    chosen = from_description({"model": "independent-dirichlet"}) if model is None else model
+    return chosen.fit(
+        counts,
+        times=checked_times(times, counts.timepoints),
+        names=checked_names(names, counts.algorithms),
+        draws=draws,
+        rng=rng,
+    )
+
+
+def models() -> dict[str, type[Model]]:
+    """All models by name."""
+    found: dict[str, type[Model]] = {}
+    for name, place in _MODELS.items():
+        module, kind = place.split(":")
+        found[name] = getattr(importlib.import_module(f"polarbear.inference.{module}"), kind)
+    return found
+
+
+def from_description(description: Mapping[str, Any]) -> Model:
+    """The model that `Model.describe` described; parameters left out take their defaults.
+
+    Raises:
+        ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
+    """
+    from dataclasses import fields
+
+    parameters = dict(description)
+    name = parameters.pop("model", None)
+    known = models()
+    if name not in known:
+        raise ValueError(f"there is no model {name!r}; there are {', '.join(known)}")
+    kind: Any = known[name]
+    valid = [field.name for field in fields(kind)]
+    for parameter in parameters:
+        if parameter not in valid:
+            raise ValueError(f"model {name!r} has no parameter {parameter!r}; it has {', '.join(valid)}")
+    return kind(**parameters)

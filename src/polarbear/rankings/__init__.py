@@ -1,0 +1,12 @@
+"""Trajectories at timepoints become Plackett–Luce choice-set counts: what a ranking says, and nothing else.
+
+A ranking is a series of choices: the best of all, the best of the rest, and so on (Plackett 1975; eq. 6 of Wurth et
+al. 2026). How often each algorithm was chosen, and how often each set was chosen from, is all that the Plackett–Luce
+likelihood depends on.
+"""
+
+from polarbear.rankings.choice import choice_counts
+from polarbear.rankings.counts import ChoiceCounts, MaskArray, membership
+from polarbear.rankings.virtual import virtual_algorithm
+
+__all__ = ["ChoiceCounts", "MaskArray", "choice_counts", "membership", "virtual_algorithm"]

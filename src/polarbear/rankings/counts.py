@@ -1,0 +1,219 @@
+"""Choice-set counts: the sufficient statistics of Plackett–Luce rankings at several timepoints."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.records import FloatArray, IntArray
+
+MaskArray = NDArray[np.uint64]
+MOST_ALGORITHMS = 64
+"""Choice sets are kept as the bits of 64-bit words."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChoiceCounts:
+    """How often each algorithm was chosen, and how often each set was chosen from, at each timepoint.
+
+    The log-likelihood of ratings θ at timepoint t is
+
+        Σ_i wins[t, i] · log θ_i  −  Σ_s counts[s] · log Σ_{j in sets[s]} θ_j,    s = offsets[t] … offsets[t + 1] − 1.
+
+    Choices from a single algorithm say nothing and are left out of both sums, so at each timepoint the wins add up
+    to the counts. Ties make both fractional.
+
+    Attributes:
+        wins: (T, n) float64, how often each algorithm was chosen from others.
+        sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. Within a
+            timepoint they increase strictly.
+        counts: (S,) float64, how often each set was chosen from.
+        offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
+        rankings: (T,) int64, number of rankings with at least two algorithms.
+
+    Raises:
+        ValueError: If the shapes do not fit together or there are more than 64 algorithms.
+    """
+
+    wins: FloatArray
+    sets: MaskArray
+    counts: FloatArray
+    offsets: IntArray
+    rankings: IntArray
+
+    def __post_init__(self) -> None:
+        wins = _frozen(self.wins, np.float64)
+        fields: dict[str, NDArray[Any]] = {
+            "wins": wins,
+            "sets": _frozen(self.sets, np.uint64),
+            "counts": _frozen(self.counts, np.float64),
+            "offsets": _frozen(self.offsets, np.int64),
+            "rankings": _frozen(self.rankings, np.int64),
+        }
+        if wins.ndim != 2:
+            raise ValueError(f"wins has shape {wins.shape}; it needs (timepoints, algorithms)")
+        check_algorithms(wins.shape[1])
+        offsets, sets = fields["offsets"], fields["sets"]
+        if offsets.shape != (wins.shape[0] + 1,) or fields["rankings"].shape != (wins.shape[0],):
+            raise ValueError(
+                f"offsets and rankings have shapes {offsets.shape} and {fields['rankings'].shape}; "
+                f"{wins.shape[0]} timepoints need ({wins.shape[0] + 1},) and ({wins.shape[0]},)"
+            )
+        if sets.ndim != 1 or sets.shape != fields["counts"].shape or offsets[0] != 0 or offsets[-1] != sets.size:
+            raise ValueError(
+                f"sets, counts and offsets do not fit together: shapes {sets.shape} and {fields['counts'].shape}, "
+                f"offsets from {offsets[0]} to {offsets[-1]}"
+            )
+        for name, array in fields.items():
+            object.__setattr__(self, name, array)
+
+    @property
+    def algorithms(self) -> int:
+        """Number of algorithms n."""
+        return self.wins.shape[1]
+
+    @property
+    def timepoints(self) -> int:
+        """Number of timepoints T."""
+        return self.wins.shape[0]
+
+    @classmethod
+    def none(cls, timepoints: int, algorithms: int) -> ChoiceCounts:
+        """The counts of no ranking at all."""
+        return cls(
+            wins=np.zeros((timepoints, algorithms)),
+            sets=np.empty(0, np.uint64),
+            counts=np.empty(0),
+            offsets=np.zeros(timepoints + 1, np.int64),
+            rankings=np.zeros(timepoints, np.int64),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ChoiceCounts):
+            return NotImplemented
+        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays(), other._arrays(), strict=True))
+
+    def _arrays(self) -> tuple[NDArray[Any], ...]:
+        return self.wins, self.sets, self.counts, self.offsets, self.rankings
+
+    def at(self, timepoint: int) -> tuple[FloatArray, MaskArray, FloatArray]:
+        """Wins (n,), choice sets (s,) and their counts (s,) at one timepoint, given by its index."""
+        here = slice(self.offsets[timepoint], self.offsets[timepoint + 1])
+        return self.wins[timepoint], self.sets[here], self.counts[here]
+
+    def membership(self) -> FloatArray:
+        """(S, n) float64: 1 where the algorithm is in the choice set, else 0."""
+        return membership(self.sets, self.algorithms)
+
+    def select(self, timepoints: slice | ArrayLike) -> ChoiceCounts:
+        """The counts at some timepoints: a slice, indices, or one truth value per timepoint."""
+        every = np.arange(self.timepoints)
+        chosen = every[timepoints] if isinstance(timepoints, slice) else every[_indices(timepoints)]
+        sizes = np.diff(self.offsets)[chosen]
+        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
+        entries = np.arange(int(offsets[-1])) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
+        return ChoiceCounts(self.wins[chosen], self.sets[entries], self.counts[entries], offsets, self.rankings[chosen])
+
+    def padded(self, algorithms: int) -> ChoiceCounts:
+        """The same counts with algorithms added at the end that have never been run.
+
+        Args:
+            algorithms: How many there are afterwards.
+
+        Raises:
+            ValueError: If that is fewer than now, or more than 64.
+        """
+        check_algorithms(algorithms)
+        if algorithms < self.algorithms:
+            raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")
+        wins = np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms)))
+        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings)
+
+    def merged(self, other: ChoiceCounts) -> ChoiceCounts:
+        """These counts and those of further rankings of the same algorithms at the same timepoints.
+
+        Raises:
+            ValueError: If the numbers of timepoints or algorithms differ.
+        """
+        if self.wins.shape != other.wins.shape:
+            raise ValueError(
+                f"cannot merge counts of {self.timepoints} timepoints and {self.algorithms} algorithms with counts of "
+                f"{other.timepoints} and {other.algorithms}; pad or select first"
+            )
+        parts: list[tuple[MaskArray, FloatArray]] = []
+        for t in range(self.timepoints):
+            (_, sets, counts), (_, more_sets, more_counts) = self.at(t), other.at(t)
+            parts.append(summed(np.concatenate([sets, more_sets]), np.concatenate([counts, more_counts])))
+        return joined(self.wins + other.wins, parts, self.rankings + other.rankings)
+
+    __add__ = merged
+
+    def log_likelihood(self, theta: ArrayLike) -> FloatArray:
+        """The log-likelihood of ratings (eq. 7 of Wurth et al. 2026) at each timepoint.
+
+        Args:
+            theta: (..., T, n) positive ratings; their scale does not matter.
+
+        Returns:
+            (..., T) float64.
+
+        Raises:
+            ValueError: If the last two axes are not (T, n).
+        """
+        ratings = np.asarray(theta, dtype=np.float64)
+        if ratings.shape[-2:] != self.wins.shape:
+            raise ValueError(f"theta has shape {ratings.shape}; its last two axes need {self.wins.shape}")
+        result = np.einsum("...ti,ti->...t", np.log(ratings), self.wins)
+        for t in range(self.timepoints):
+            _, sets, counts = self.at(t)
+            result[..., t] -= np.log(ratings[..., t, :] @ membership(sets, self.algorithms).T) @ counts
+        return result
+
+
+def check_algorithms(algorithms: int) -> None:
+    """Raise a ValueError unless choice sets of so many algorithms can be kept."""
+    if not 1 <= algorithms <= MOST_ALGORITHMS:
+        raise ValueError(
+            f"there are {algorithms} algorithms; rankings are kept for 1 to {MOST_ALGORITHMS}. Rank fewer at once"
+        )
+
+
+def membership(sets: MaskArray, algorithms: int) -> FloatArray:
+    """(s, n) float64: 1 where bit i of the set is set, else 0."""
+    bits = np.arange(algorithms, dtype=np.uint64)
+    return ((sets[:, np.newaxis] >> bits) & np.uint64(1)).astype(np.float64)
+
+
+def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]:
+    """The distinct sets in increasing order, and the sum of the amounts of each."""
+    if sets.size == 0:
+        return sets, amounts
+    order = np.argsort(sets, kind="stable")
+    ordered = sets[order]
+    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    return ordered[first], np.add.reduceat(amounts[order], first)
+
+
+def joined(wins: FloatArray, parts: list[tuple[MaskArray, FloatArray]], rankings: IntArray) -> ChoiceCounts:
+    """Counts put together from each timepoint's sets and amounts."""
+    return ChoiceCounts(
+        wins=wins,
+        sets=np.concatenate([np.empty(0, np.uint64), *(sets for sets, _ in parts)]),
+        counts=np.concatenate([np.empty(0), *(counts for _, counts in parts)]),
+        offsets=np.cumsum([0, *(sets.size for sets, _ in parts)]),
+        rankings=rankings,
+    )
+
+
+def _indices(timepoints: ArrayLike) -> NDArray[Any]:
+    found = np.atleast_1d(np.asarray(timepoints))
+    return found if found.size else found.astype(np.int64)
+
+
+def _frozen(array: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
+    frozen = np.array(array, dtype=dtype)
+    frozen.flags.writeable = False
+    return frozen

@@ -1,0 +1,189 @@
+"""What a posterior answers, on draws whose answers are known."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from polarbear.inference import Diagnostics, IndependentDirichlet, Posterior, fit, from_description, models
+from polarbear.rankings import ChoiceCounts, choice_counts
+
+
+def diagnostics(timepoints, method="importance sampling", ess=4000.0, k_hat=0.1, r_hat=np.nan):
+    return Diagnostics((method,) * timepoints, *(np.full(timepoints, x) for x in (ess, k_hat, r_hat)))
+
+
+def posterior(draws, joint=False, names=None):
+    draws = np.asarray(draws, dtype=float)
+    names = names or tuple("abcdefgh"[: draws.shape[2]])
+    return Posterior(draws, np.arange(1.0, 1 + draws.shape[1]), names, joint, diagnostics(draws.shape[1]))
+
+
+FOUR = posterior(
+    [
+        [[0.6, 0.3, 0.1], [0.2, 0.4, 0.4]],
+        [[0.5, 0.5, 0.0], [0.5, 0.3, 0.2]],
+        [[0.4, 0.5, 0.1], [0.5, 0.25, 0.25]],
+        [[1.0, 0.0, 0.0], [0.7, 0.2, 0.1]],
+    ],
+    joint=True,
+)
+
+
+def test_probabilities_by_hand():
+    np.testing.assert_allclose(FOUR.probability_better("a", "b"), [0.625, 0.75])
+    np.testing.assert_allclose(FOUR.probability_better(1, 0), [0.375, 0.25])
+    assert FOUR.probability_dominates("a", "b") == 0.25
+    assert FOUR.probability_dominates("a", "c") == 0.75
+    np.testing.assert_allclose(FOUR.win_probability("a", "b")[:, 0], [2 / 3, 0.5, 4 / 9, 1.0])
+    np.testing.assert_allclose(FOUR.win_probability("b", "c")[3], [0.5, 2 / 3])
+    np.testing.assert_allclose(FOUR.mean(), [[0.625, 0.325, 0.05], [0.475, 0.2875, 0.2375]])
+    np.testing.assert_allclose(FOUR.log_ratio("a", "b")[0], [np.log(2), -np.log(2)])
+
+
+def test_matrices_agree_with_pairs():
+    draws = np.random.default_rng(0).dirichlet(np.ones(5), size=(301, 4))
+    draws[::7, :, 1] = draws[::7, :, 3] = 0.1
+    draws /= draws.sum(axis=2, keepdims=True)
+    found = posterior(draws, joint=True)
+    better, near, dominates = (
+        found.pairwise_probabilities(),
+        found.equivalence_probabilities(0.05),
+        found.dominance_probabilities(),
+    )
+    for i in range(5):
+        np.testing.assert_array_equal(better[:, i, i], 0.5)
+        np.testing.assert_array_equal(near[:, i, i], 1.0)
+        for j in range(5):
+            np.testing.assert_allclose(better[:, i, j], found.probability_better(i, j), rtol=1e-12)
+            np.testing.assert_allclose(better[:, i, j] + better[:, j, i], 1.0)
+            share = (np.abs(found.win_probability(i, j) - 0.5) <= 0.05).mean(axis=0)
+            np.testing.assert_allclose(near[:, i, j], share, atol=1e-12)
+            assert dominates[i, j] == found.probability_dominates(i, j)
+
+
+def test_equivalence_at_zero_width_is_equality():
+    assert FOUR.equivalence_probabilities(0.0)[0, 0, 1] == 0.25
+
+
+def test_intervals_are_quantiles():
+    draws = np.random.default_rng(0).dirichlet(np.ones(3), size=(1000, 2))
+    lower, upper = posterior(draws).interval(0.8)
+    np.testing.assert_allclose(((draws > lower) & (draws < upper)).mean(axis=0), 0.8, atol=0.002)
+    with pytest.raises(ValueError, match="level is 95"):
+        FOUR.interval(95)
+
+
+def test_without_a_joint_posterior_nothing_is_said_of_all_times():
+    marginal = posterior(FOUR.draws)
+    with pytest.raises(ValueError, match=r'no model here has one yet.*elimination="pointwise"'):
+        marginal.probability_dominates("a", "b")
+    with pytest.raises(ValueError, match="joint"):
+        marginal.dominance_probabilities()
+
+
+@pytest.mark.parametrize("unknown", ["z", 3, -1])
+def test_unknown_algorithms_are_named_with_those_there_are(unknown):
+    with pytest.raises(ValueError, match=r"there is no algorithm .*a, b, c"):
+        FOUR.probability_better("a", unknown)
+
+
+def test_epsilon_is_checked():
+    with pytest.raises(ValueError, match=r"epsilon is 0\.5"):
+        FOUR.equivalence_probabilities(0.5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"draws": np.ones((4, 3)) / 3}, "draws has shape"),
+        ({"draws": np.ones((4, 2, 3)) / 2}, "sum to 1"),
+        ({"draws": np.full((4, 2, 3), np.nan)}, "sum to 1"),
+        ({"times": np.array([1.0, 1.0])}, "strictly increasing"),
+        ({"times": np.array([1.0])}, "times has shape"),
+        ({"names": ("a", "b")}, "2 names"),
+        ({"names": ("a", "b", "a")}, "two algorithms are named 'a'"),
+        ({"diagnostics": diagnostics(3)}, "diagnostics tell of 3"),
+    ],
+)
+def test_what_does_not_fit_is_refused(changes, message):
+    fields = {name: getattr(FOUR, name) for name in ("draws", "times", "names", "joint", "diagnostics")}
+    with pytest.raises(ValueError, match=message):
+        Posterior(**(fields | changes))
+
+
+def test_draws_cannot_be_changed():
+    with pytest.raises(ValueError, match="read-only"):
+        FOUR.draws[0, 0, 0] = 1.0
+
+
+def test_arviz_gets_every_draw_with_its_labels():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        data = FOUR.to_arviz()
+    theta = data.posterior["theta"]
+    assert theta.dims == ("chain", "draw", "time", "algorithm")
+    np.testing.assert_array_equal(theta.values[0], FOUR.draws)
+    assert list(theta.coords["algorithm"].values) == ["a", "b", "c"]
+    np.testing.assert_array_equal(theta.coords["time"], FOUR.times)
+
+
+def test_arviz_missing_names_the_extra(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "arviz", None)
+    with pytest.raises(ImportError, match=r"polarbear\[arviz\]"):
+        FOUR.to_arviz()
+
+
+def test_diagnostics_say_what_can_be_relied_on():
+    good = diagnostics(3)
+    assert good.reliable
+    assert "answered at 3 of 3 timepoints" in good.summary()
+    assert "can be relied on" in good.summary()
+    bad = Diagnostics(
+        ("importance sampling", "Gibbs", "Gibbs", "importance sampling"),
+        np.array([4000.0, 1000.0, 1000.0, 50.0]),
+        np.array([0.8, np.nan, np.nan, 0.1]),
+        np.array([np.nan, 1.002, 1.2, np.nan]),
+    )
+    np.testing.assert_array_equal(bad.doubtful, [True, False, True, True])
+    assert not bad.reliable
+    assert "Do not rely on the draws at 3 timepoints (indices 0, 2, 3)" in bad.summary()
+    with pytest.raises(ValueError, match="ess has shape"):
+        Diagnostics(("Gibbs",), np.ones(2), np.ones(1), np.ones(1))
+
+
+def test_models_describe_themselves():
+    for name, kind in models().items():
+        model = kind()
+        assert model.name == name
+        assert from_description(model.describe()) == model
+    assert from_description({"model": "independent-dirichlet", "alpha": 0.5}) == IndependentDirichlet(alpha=0.5)
+    with pytest.raises(ValueError, match="no model 'wishful'; there are independent-dirichlet"):
+        from_description({"model": "wishful"})
+    with pytest.raises(ValueError, match="no parameter 'beta'; it has alpha"):
+        from_description({"model": "independent-dirichlet", "beta": 1.0})
+
+
+@pytest.mark.parametrize("alpha", [0.0, -1.0, np.inf, np.nan])
+def test_concentration_must_be_positive(alpha):
+    with pytest.raises(ValueError, match="alpha is"):
+        IndependentDirichlet(alpha=alpha)
+
+
+def test_fit_checks_its_arguments():
+    counts, rng = choice_counts(np.zeros((1, 2, 3))), np.random.default_rng(0)
+    with pytest.raises(ValueError, match="times has shape"):
+        fit(counts, times=[1.0], rng=rng)
+    with pytest.raises(ValueError, match="2 names"):
+        fit(counts, names=["a", "b"], rng=rng)
+    with pytest.raises(ValueError, match="draws is 0"):
+        fit(counts, draws=0, rng=rng)
+    with pytest.raises(TypeError, match="rng is 1"):
+        fit(counts, rng=1)
+    named = fit(counts, times=[3.0, 4.0], names=["a", "b", "c"], draws=7, rng=rng)
+    assert named.draws.shape == (7, 2, 3)
+    assert named.names == ("a", "b", "c")
+    np.testing.assert_array_equal(named.times, [3.0, 4.0])
+    assert fit(counts, rng=rng, draws=5).names == ("algorithm 0", "algorithm 1", "algorithm 2")
+    assert fit(ChoiceCounts.none(0, 3), rng=rng).mean().shape == (0, 3)
+    np.testing.assert_array_equal(fit(ChoiceCounts.none(2, 1), rng=rng, draws=5).draws, 1.0)
