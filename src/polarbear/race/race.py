@@ -1,0 +1,452 @@
+"""The race itself: ask which runs are needed, tell what they gave (algorithm 1, Wurth et al. 2026, section 4.3)."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.inference import IndependentDirichlet, Model, Posterior, fit, models
+from polarbear.race.forecast import open_pairs
+from polarbear.race.relations import (
+    Relations,
+    eliminations,
+    last_unresolved,
+    next_batch,
+    relations,
+    resolved_now,
+    unresolved_pairs,
+)
+from polarbear.race.result import RaceResult
+from polarbear.race.rounds import Request, Rival, Round
+from polarbear.race.settings import Elimination, RaceSettings, Resolution
+from polarbear.race.state import RaceState
+from polarbear.rankings import choice_counts
+from polarbear.records import Axis, FloatArray, Run, RunKey
+
+
+class Race:
+    """A race of anytime algorithms to their Pareto set over time.
+
+    Ask for runs, execute them wherever you like, and tell what they gave; or let `polarbear.study.race` do all of
+    that. A race reads no clock and no disk, and given the same runs and seed it decides the same.
+
+    Args:
+        algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
+        times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
+        model: The temporal Plackett–Luce model; default `IndependentDirichlet`.
+        alpha: As all that follow, see `RaceSettings`.
+
+    Raises:
+        ValueError: If a parameter is out of range, names repeat, or joint elimination is asked of a model without
+            a joint posterior.
+    """
+
+    def __init__(
+        self,
+        algorithms: Mapping[str, object] | Sequence[object],
+        *,
+        times: ArrayLike,
+        model: Model | None = None,
+        alpha: float = 0.99,
+        epsilon: float = 0.05,
+        elimination: Elimination = "pointwise",
+        resolution: Resolution = "strict",
+        axis: Axis = "evaluations",
+        batch: int = 8,
+        smallest_batch: int = 8,
+        largest_batch: int = 128,
+        draws: int = 4000,
+        precision: float | None = None,
+        seed: int = 0,
+    ) -> None:
+        self.algorithms: dict[str, object] = _named(algorithms)
+        if len(self.algorithms) < 2:
+            raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
+        self.times = _checked_times(times)
+        self.model: Model = IndependentDirichlet() if model is None else model
+        self.settings = RaceSettings(
+            alpha=alpha,
+            epsilon=epsilon,
+            elimination=elimination,
+            resolution=resolution,
+            axis=axis,
+            batch=batch,
+            smallest_batch=smallest_batch,
+            largest_batch=largest_batch,
+            draws=draws,
+            precision=precision,
+            seed=seed,
+        )
+        if self.settings.elimination == "joint" and not self.model.joint:
+            raise ValueError(_no_joint_posterior(self.model))
+        self._state = RaceState.start(tuple(self.algorithms), self.times.size, self.settings.batch)
+        self._runs: dict[tuple[str, int], Run] = {}
+        self._values = np.full((0, self.times.size, len(self.algorithms)), np.nan)
+        self._requests: dict[tuple[str, int], Request] | None = None
+        self._rounds: tuple[Round, ...] = ()
+        self._posterior: Posterior | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The algorithms' names, in the order of all arrays."""
+        return self._state.algorithms
+
+    @property
+    def state(self) -> RaceState:
+        """Where the race stands after its last complete round."""
+        return self._state
+
+    @property
+    def rounds(self) -> tuple[Round, ...]:
+        """The rounds completed so far."""
+        return self._rounds
+
+    @property
+    def finished(self) -> bool:
+        """Whether every pair of candidates is resolved at every timepoint."""
+        return self._state.finished
+
+    @property
+    def pareto_set(self) -> tuple[str, ...]:
+        """The candidate anytime Pareto set, valid at any moment."""
+        return tuple(name for name in self.names if name not in self._state.eliminated)
+
+    @property
+    def posterior(self) -> Posterior:
+        """The posterior after the last complete round; the prior before the first."""
+        if self._posterior is None:
+            self._posterior = self._infer()
+        return self._posterior
+
+    def seed_of(self, draw: int) -> int:
+        """The seed of all runs on the instance with index `draw`: 53 bits, so that any tool keeps it exactly."""
+        word = np.random.SeedSequence([self.settings.seed, draw]).generate_state(1, np.uint64)[0]
+        return int(word) >> 11
+
+    def ask(self, available: int | None = None) -> list[Request]:
+        """The runs the present round still waits for; empty when the race is over.
+
+        Unresolved candidates run on new instances up to the last timepoint at which one of their pairs is open
+        (τ_A, eq. 32); algorithms added later first catch up on the instances already drawn.
+
+        Args:
+            available: How many instances there are; None if they never end. When they run out, nothing is asked.
+        """
+        if self._requests is None:
+            requests = self._next_requests(available)
+            if not requests:
+                return []
+            self._requests = {(request.key.algorithm, request.key.seed): request for request in requests}
+        return [request for identity, request in self._requests.items() if identity not in self._runs]
+
+    def tell(self, runs: Iterable[Run]) -> Round | None:
+        """Take finished runs; once the round's last run is in, infer and decide.
+
+        Runs are recognized by algorithm and seed; the instance's name is the caller's to choose.
+
+        Returns:
+            The round, if these runs completed it.
+
+        Raises:
+            ValueError: If a run was not asked for, or was told before; runs before it in the order were taken.
+        """
+        for run in runs:
+            identity = (run.key.algorithm, run.key.seed)
+            if identity in self._runs:
+                raise ValueError(f"the run of {run.key} was told before")
+            if self._requests is None or identity not in self._requests:
+                raise ValueError(f"the run of {run.key} was not asked for; tell runs that ask() names")
+            self._runs[identity] = run
+        if self._requests is None or self.ask():
+            return None
+        return self._complete_round(self._requests)
+
+    def add(self, algorithm: object, name: str | None = None) -> str:
+        """Let another algorithm join between two rounds, or before the first (section 4.3).
+
+        It is unresolved against every candidate and first runs on the instances already drawn, whose recorded
+        runs of the others it is ranked with. What is believed about the others does not change.
+
+        Returns:
+            Its name.
+
+        Raises:
+            ValueError: If the name is taken, or a round is under way.
+        """
+        if self._requests is not None:
+            raise ValueError("a round is under way; tell its runs before adding an algorithm")
+        ((name, algorithm),) = _named({name: algorithm} if name else [algorithm]).items()
+        if name in self.algorithms:
+            raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
+        self.algorithms[name] = algorithm
+        self._admit(name)
+        return name
+
+    def restore(
+        self, state: RaceState, rounds: Iterable[Round], runs: Iterable[Run], *, accept_missing: bool = False
+    ) -> None:
+        """Put a fresh race where an earlier one stood, from its last state, its rounds and its runs.
+
+        Algorithms that the earlier race did not have join as by `add`.
+
+        Args:
+            state: The earlier race's state.
+            rounds: Its rounds.
+            runs: Its runs; those of a round that was not completed are passed over, `ask` names them again.
+            accept_missing: Go on even if runs of completed rounds are missing; their rankings go without them.
+
+        Raises:
+            ValueError: If algorithms are missing, the number of timepoints differs, or runs are missing.
+        """
+        missing = [name for name in state.algorithms if name not in self.algorithms]
+        if missing or state.resolved.shape[0] != self.times.size:
+            raise ValueError(
+                f"the stored race has algorithms {list(state.algorithms)} and {state.resolved.shape[0]} timepoints, "
+                f"this one {list(self.algorithms)} and {self.times.size}; resume with the same"
+            )
+        joining = [name for name in self.algorithms if name not in state.algorithms]
+        self.algorithms = {name: self.algorithms[name] for name in (*state.algorithms, *joining)}
+        self._state, self._rounds = state, tuple(rounds)
+        self._requests, self._posterior = None, None
+        self._runs = {}
+        self._values = np.full((state.instances, self.times.size, len(state.algorithms)), np.nan)
+        draw_of = {self.seed_of(draw): draw for draw in range(state.instances)}
+        for run in runs:
+            draw = draw_of.get(run.key.seed, state.instances)
+            if draw < state.catching_up.get(run.key.algorithm, state.instances):
+                self._runs[run.key.algorithm, run.key.seed] = run
+                self._enter(draw, run)
+        expected = self._rounds[-1].runs if self._rounds else 0
+        if len(self._runs) < expected and not accept_missing:
+            raise ValueError(f"{expected - len(self._runs)} of the {expected} runs of the completed rounds are missing")
+        for name in joining:
+            self._admit(name)
+
+    def result(self) -> RaceResult:
+        """What the race has found so far."""
+        settings, posterior = self.settings, self.posterior
+        spent = dict.fromkeys(self.names, 0)
+        for run in self._runs.values():
+            spent[run.key.algorithm] += run.outcome.evaluations
+        to_the_end = self.times[-1] * self._state.instances * len(self.names)
+        return RaceResult(
+            pareto_set=self.pareto_set,
+            posterior=posterior,
+            rounds=self._rounds,
+            eliminated=dict(self._state.eliminated),
+            undecided=open_pairs(
+                posterior,
+                self._state.resolved,
+                self._state.instances,
+                alpha=settings.alpha,
+                epsilon=settings.epsilon,
+                use_crossing=settings.resolution == "crossing",
+            ),
+            finished=self.finished,
+            settings=settings,
+            reach=(~np.isnan(self._values)).sum(axis=0),
+            evaluations_by_algorithm=spent,
+            evaluations_to_the_end=float(to_the_end) if settings.axis == "evaluations" else float("nan"),
+        )
+
+    def relations(self) -> Relations:
+        """The relations of all pairs under the present posterior."""
+        settings = self.settings
+        return relations(
+            self.posterior,
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            joint=settings.elimination == "joint",
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Timepoints, model and settings as plain JSON-able values."""
+        return {"times": self.times.tolist(), "model": self.model.describe(), **asdict(self.settings)}
+
+    def _admit(self, name: str) -> None:
+        """Extend the arrays by an algorithm that is unresolved against every candidate."""
+        old, n = self._state, len(self._state.algorithms) + 1
+        resolved = np.zeros((self.times.size, n, n), dtype=bool)
+        resolved[:, : n - 1, : n - 1] = old.resolved
+        decided = [*~old.candidates, True]
+        resolved[:, n - 1, decided] = resolved[:, decided, n - 1] = True
+        self._state = replace(
+            old,
+            algorithms=(*old.algorithms, name),
+            resolved=resolved,
+            catching_up=old.catching_up | ({name: 0} if old.instances else {}),
+        )
+        self._values = np.concatenate([self._values, np.full((*self._values.shape[:2], 1), np.nan)], axis=2)
+        self._posterior = None
+
+    def _next_requests(self, available: int | None) -> list[Request]:
+        state, batch = self._state, self._state.batch
+        reach = last_unresolved(state.resolved)
+        if state.catching_up:
+            return [
+                self._request(draw, name, reach[self.names.index(name)])
+                for name, start in state.catching_up.items()
+                for draw in range(start, min(start + batch, state.instances))
+            ]
+        if available is not None:
+            batch = min(batch, available - state.instances)
+        return [
+            self._request(draw, name, reach[index])
+            for draw in range(state.instances, state.instances + batch)
+            for index, name in enumerate(self.names)
+            if reach[index] >= 0
+        ]
+
+    def _request(self, draw: int, algorithm: str, reach: np.int64) -> Request:
+        key = RunKey(f"instance-{draw}", algorithm, self.seed_of(draw))
+        return Request(key, draw, float(self.times[reach]))
+
+    def _reserve(self, instances: int) -> None:
+        missing = instances - self._values.shape[0]
+        if missing > 0:
+            rows = np.full((missing, *self._values.shape[1:]), np.nan)
+            self._values = np.concatenate([self._values, rows])
+
+    def _enter(self, draw: int, run: Run) -> None:
+        values = run.trajectory.value_at(self.times, self.settings.axis)
+        if run.target is not None:
+            values = np.maximum(values, run.target)
+        self._values[draw, :, self.names.index(run.key.algorithm)] = values
+
+    def _infer(self) -> Posterior:
+        ties, posterior = np.random.SeedSequence(self.settings.seed).spawn(2)
+        counts = choice_counts(self._values, precision=self.settings.precision, rng=np.random.default_rng(ties))
+        return fit(
+            counts,
+            times=self.times,
+            names=self.names,
+            model=self.model,
+            draws=self.settings.draws,
+            rng=np.random.default_rng(posterior),
+        )
+
+    def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
+        drawn = 1 + max(request.draw for request in requests.values())
+        self._reserve(drawn)
+        for identity, request in requests.items():
+            self._enter(request.draw, self._runs[identity])
+        began = time.perf_counter()
+        self._posterior = self._infer()
+        inference_seconds = time.perf_counter() - began
+        before, found = self._state, self.relations()
+        self._state = self._decide(found, drawn)
+        self._requests = None
+        this = self._record(before, found, requests, inference_seconds)
+        self._rounds = (*self._rounds, this)
+        return this
+
+    def _decide(self, found: Relations, drawn: int) -> RaceState:
+        """Algorithm 1, lines 9–18, and the next batch size."""
+        settings, state = self.settings, self._state
+        use_crossing = settings.resolution == "crossing"
+        resolved = state.resolved | resolved_now(found, use_crossing=use_crossing)
+        out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
+        for loser in out:
+            resolved[:, loser, :] = resolved[:, :, loser] = True
+        names = self.names
+        instances = max(state.instances, drawn)
+        catching_up = {
+            name: start + state.batch
+            for name, start in state.catching_up.items()
+            if start + state.batch < instances and not resolved[:, names.index(name), :].all()
+        }
+        batch = next_batch(
+            state.batch,
+            unresolved_before=int(unresolved_pairs(state.resolved).sum()),
+            unresolved_after=int(unresolved_pairs(resolved).sum()),
+            smallest=settings.smallest_batch,
+            largest=settings.largest_batch,
+        )
+        return RaceState(
+            algorithms=names,
+            resolved=resolved,
+            round=state.round + 1,
+            instances=instances,
+            batch=batch,
+            eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
+            catching_up=catching_up,
+        )
+
+    def _record(
+        self,
+        before: RaceState,
+        found: Relations,
+        requests: dict[tuple[str, int], Request],
+        inference_seconds: float,
+    ) -> Round:
+        state, names = self._state, self.names
+        was_candidate = before.candidates
+        dominance: dict[str, Rival] = {}
+        for index in np.flatnonzero(was_candidate):
+            chance = np.where(was_candidate, found.dominates_anytime[:, index], -1.0)
+            rival = int(np.argmax(chance))
+            dominance[names[index]] = Rival(names[rival], float(chance[rival]))
+        settled = last_unresolved(state.resolved) < 0
+        upper, pairs = np.triu_indices(len(names), k=1), len(names) * (len(names) - 1) // 2
+        outcomes = [run.outcome for run in self._runs.values()]
+        diagnostics = self.posterior.diagnostics
+        return Round(
+            number=state.round,
+            batch=len({request.draw for request in requests.values()}),
+            instances=state.instances,
+            runs=len(self._runs),
+            failures=sum(not outcome.ok for outcome in outcomes),
+            evaluations=sum(outcome.evaluations for outcome in outcomes),
+            seconds=sum(outcome.seconds for outcome in outcomes),
+            horizon={request.key.algorithm: request.until for request in requests.values()},
+            dominance=dominance,
+            eliminated={loser: winner for loser, winner in state.eliminated.items() if loser not in before.eliminated},
+            candidates=self.pareto_set,
+            settled=tuple(name for index, name in enumerate(names) if settled[index] and name not in state.eliminated),
+            resolved_pairs=pairs - int(np.count_nonzero(unresolved_pairs(state.resolved))),
+            resolved_share=float(np.mean(state.resolved[:, upper[0], upper[1]])),
+            next_batch=state.batch,
+            smallest_ess=float(np.min(diagnostics.ess)),
+            largest_k_hat=float(np.nanmax(diagnostics.k_hat)) if np.isfinite(diagnostics.k_hat).any() else None,
+            inference_seconds=inference_seconds,
+        )
+
+
+def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
+    if isinstance(algorithms, Mapping):
+        return dict(algorithms)
+    named: dict[str, object] = {}
+    for position, algorithm in enumerate(algorithms):
+        name = algorithm
+        if not isinstance(name, str):
+            name = getattr(algorithm, "name", None) or getattr(algorithm, "__name__", None)
+        if not isinstance(name, str):
+            raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
+        if name in named:
+            raise ValueError(f"two algorithms are named {name!r}; give names that differ")
+        named[name] = algorithm
+    return named
+
+
+def _checked_times(times: ArrayLike) -> FloatArray:
+    checked = np.array(times, dtype=np.float64)
+    if checked.ndim != 1 or checked.size == 0:
+        raise ValueError(f"times has shape {checked.shape}; give a list of timepoints")
+    if not (np.isfinite(checked).all() and checked[0] > 0 and (np.diff(checked) > 0).all()):
+        raise ValueError("times must be positive, finite and strictly increasing")
+    checked.flags.writeable = False
+    return checked
+
+
+def _no_joint_posterior(model: Model) -> str:
+    joint = [name for name, kind in models().items() if kind.joint]
+    who = f"choose {', '.join(joint)}" if joint else "none of the models here has one yet"
+    return (
+        f'elimination="joint" needs a joint posterior over time, which {model.name} does not have; {who}, '
+        'or use elimination="pointwise"'
+    )

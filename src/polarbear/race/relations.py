@@ -1,0 +1,115 @@
+"""Confidence-based relations between algorithms, and what follows from them (Wurth et al. 2026, section 4.1–4.3).
+
+Pure functions on arrays: T timepoints, n algorithms; ``[t, i, j]`` speaks of algorithm i against algorithm j.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.inference import Posterior
+from polarbear.records import FloatArray
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """What the posterior says about every pair.
+
+    Attributes:
+        better: (T, n, n) P(θ_i(t) > θ_j(t)).
+        dominates: (T, n, n) whether i α-dominates j at t (eq. 22).
+        equivalent: (T, n, n) whether i and j are (ε, α)-equivalent at t (eq. 26); dominance takes precedence.
+        dominates_anytime: (n, n) probability that decides elimination of j by i: the smallest over t of `better`
+            under pointwise elimination (eq. 27), P(θ_i(t) > θ_j(t) at all t) under joint elimination (eq. 28).
+    """
+
+    better: FloatArray
+    dominates: BoolArray
+    equivalent: BoolArray
+    dominates_anytime: FloatArray
+
+
+def relations(posterior: Posterior, *, alpha: float, epsilon: float, joint: bool) -> Relations:
+    """The relations of all pairs under `posterior`.
+
+    Args:
+        posterior: T timepoints, n algorithms.
+        alpha: Decision threshold α in (0.5, 1].
+        epsilon: Half-width ε in [0, 0.5) of the region of practical equivalence around a win probability of 0.5.
+        joint: Whether elimination looks at all timepoints at once.
+    """
+    better = posterior.pairwise_probabilities()
+    dominates = better >= alpha
+    near_even = posterior.equivalence_probabilities(epsilon) >= alpha
+    equivalent = near_even & ~dominates & ~dominates.transpose(0, 2, 1)
+    anytime = posterior.dominance_probabilities() if joint else better.min(axis=0)
+    np.fill_diagonal(anytime, 0.0)
+    return Relations(better, dominates, equivalent, anytime)
+
+
+def eliminations(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> dict[int, int]:
+    """Which candidates are eliminated, and by whom (algorithm 1, lines 9–12).
+
+    Candidates are looked at in order; an eliminated one eliminates no other afterwards, so that at least one
+    candidate always remains.
+
+    Args:
+        dominates_anytime: (n, n) as in `Relations`.
+        candidates: (n,) the candidate Pareto set before.
+        alpha: Decision threshold.
+    """
+    remaining = candidates.copy()
+    eliminated: dict[int, int] = {}
+    for loser in np.flatnonzero(candidates):
+        chance = np.where(remaining, dominates_anytime[:, loser], 0.0)
+        rival = int(np.argmax(chance))
+        if chance[rival] >= alpha:
+            remaining[loser] = False
+            eliminated[int(loser)] = rival
+    return eliminated
+
+
+def crossing(found: Relations) -> BoolArray:
+    """(n, n) pairs whose trajectories confidently cross (eq. 31).
+
+    Each of the two dominates, or ties, at some timepoint, and at least one of these is strict dominance.
+    """
+    wins: BoolArray = np.logical_or.reduce(found.dominates)
+    ties: BoolArray = np.logical_or.reduce(found.equivalent)
+    return (wins & (wins.T | ties)) | (wins.T & (wins | ties))
+
+
+def resolved_now(found: Relations, *, use_crossing: bool) -> BoolArray:
+    """(T, n, n) pairs resolved at each timepoint by the present posterior (eq. 30, and eq. 31 if asked)."""
+    strict = found.dominates | found.dominates.transpose(0, 2, 1) | found.equivalent
+    return strict | crossing(found) if use_crossing else strict
+
+
+def last_unresolved(resolved: BoolArray) -> NDArray[np.int64]:
+    """(n,) index of the last timepoint at which each algorithm has an unresolved pair (τ_A, eq. 32); -1 if none."""
+    open_at: BoolArray = np.logical_or.reduce(~resolved, axis=2)
+    from_the_end = np.argmax(open_at[::-1], axis=0)
+    return np.where(np.logical_or.reduce(open_at), resolved.shape[0] - 1 - from_the_end, -1)
+
+
+def unresolved_pairs(resolved: BoolArray) -> BoolArray:
+    """(n, n) strictly upper triangular: pairs that are unresolved at some timepoint."""
+    return np.triu(np.logical_or.reduce(~resolved), k=1)
+
+
+def next_batch(batch: int, *, unresolved_before: int, unresolved_after: int, smallest: int, largest: int) -> int:
+    """The batch size of the next round (section 4.3, "Batch Size").
+
+    Double it when no pair was resolved, halve it when more than 20 % of the open pairs were; clip.
+    """
+    newly = unresolved_before - unresolved_after
+    if newly == 0:
+        batch *= 2
+    elif newly > 0.2 * unresolved_before:
+        batch //= 2
+    return int(np.clip(batch, smallest, largest))

@@ -1,0 +1,51 @@
+"""What a race has found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polarbear.inference import Posterior
+from polarbear.race.forecast import OpenPair
+from polarbear.race.rounds import Round
+from polarbear.race.settings import RaceSettings
+from polarbear.records import IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RaceResult:
+    """What a race has found so far; valid after any round (section 4.3, "Early Termination").
+
+    Attributes:
+        pareto_set: The algorithms not confidently dominated by any other: the candidate anytime Pareto set.
+        posterior: Posterior of all ratings, eliminated algorithms included.
+        rounds: What happened in each round.
+        eliminated: Eliminated algorithms, and by whom.
+        undecided: Pairs of candidates that are still open, and what it would take to resolve them.
+        finished: Whether every pair is resolved.
+        settings: The race's settings.
+        reach: (T, n) how many instances each algorithm was observed on at each timepoint.
+        evaluations_by_algorithm: Evaluations each algorithm spent.
+        evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
+            drawn would have taken; NaN when the axis is seconds.
+    """
+
+    pareto_set: tuple[str, ...]
+    posterior: Posterior
+    rounds: tuple[Round, ...]
+    eliminated: dict[str, str]
+    undecided: tuple[OpenPair, ...]
+    finished: bool
+    settings: RaceSettings
+    reach: IntArray
+    evaluations_by_algorithm: dict[str, int]
+    evaluations_to_the_end: float
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations spent by all runs."""
+        return sum(self.evaluations_by_algorithm.values())
+
+    @property
+    def saved(self) -> float:
+        """Share of the evaluations saved against running everything to the end on the same instances."""
+        return 1.0 - self.evaluations / self.evaluations_to_the_end

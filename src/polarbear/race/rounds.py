@@ -1,0 +1,92 @@
+"""What passes in and out of a race: requests for runs, and the record of each round."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from polarbear.records import RunKey
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One run the race asks for.
+
+    Attributes:
+        key: Names the run. A driver with named instances replaces ``key.instance``; the race recognizes a run by
+            its algorithm and seed.
+        draw: Index of the problem instance in the stream of instances, from 0.
+        until: How far to run, on the race's axis (evaluations or seconds).
+    """
+
+    key: RunKey
+    draw: int
+    until: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rival:
+    """The competitor most likely to dominate an algorithm at every timepoint, and that probability."""
+
+    name: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """What one round did and decided (one turn of the loop of algorithm 1, Wurth et al. 2026, section 4.3).
+
+    Attributes:
+        number: From 1.
+        batch: Instances each asked algorithm ran on in this round.
+        instances: Instances drawn so far.
+        runs: Runs so far.
+        failures: Runs so far that failed, timed out or were killed.
+        evaluations: Evaluations spent so far, by all runs.
+        seconds: Wall-clock seconds spent so far inside runs.
+        horizon: How far each algorithm was run in this round, on the race's axis; absent if it was not run.
+        dominance: For every candidate at the round's start, its strongest rival. Under pointwise elimination the
+            probability is the smallest over the timepoints, under joint elimination that of all at once.
+        eliminated: Algorithms eliminated in this round, and by whom.
+        candidates: The candidate Pareto set after the round.
+        settled: Candidates whose relation to every other candidate is resolved.
+        resolved_pairs: Pairs resolved at every timepoint, of all n(n-1)/2; those of eliminated algorithms count.
+        resolved_share: Share of all (pair, timepoint) relations that are resolved.
+        next_batch: Batch size of the next round.
+        smallest_ess: Smallest effective sample size of the posterior over the timepoints.
+        largest_k_hat: Largest Pareto k-hat of the posterior over the timepoints (None where no
+            timepoint has one).
+        inference_seconds: Wall-clock seconds the posterior took.
+    """
+
+    number: int
+    batch: int
+    instances: int
+    runs: int
+    failures: int
+    evaluations: int
+    seconds: float
+    horizon: dict[str, float]
+    dominance: dict[str, Rival]
+    eliminated: dict[str, str]
+    candidates: tuple[str, ...]
+    settled: tuple[str, ...]
+    resolved_pairs: int
+    resolved_share: float
+    next_batch: int
+    smallest_ess: float
+    largest_k_hat: float | None
+    inference_seconds: float
+
+    def as_dict(self) -> dict[str, Any]:
+        """The round as plain JSON-able values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, record: dict[str, Any]) -> Round:
+        """The round that `as_dict` wrote."""
+        fields = dict(record)
+        fields["dominance"] = {name: Rival(**rival) for name, rival in record["dominance"].items()}
+        fields["candidates"] = tuple(record["candidates"])
+        fields["settled"] = tuple(record["settled"])
+        return cls(**fields)

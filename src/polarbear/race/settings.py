@@ -1,0 +1,68 @@
+"""The choices that make a race."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+
+from polarbear.records import Axis, check_axis
+
+Elimination = Literal["pointwise", "joint"]
+Resolution = Literal["strict", "crossing"]
+
+
+@dataclass(frozen=True, slots=True)
+class RaceSettings:
+    """The choices that make a race, apart from its algorithms, timepoints and model.
+
+    Attributes:
+        alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.
+        epsilon: ε in [0, 0.5): win probabilities within 0.5 ± ε count as equivalent.
+        elimination: "pointwise" (eq. 27) or "joint" (eq. 28; needs a model with a joint posterior over time).
+        resolution: "strict" (eq. 30) or "crossing" (eq. 31: enough for membership of the Pareto set).
+        axis: What timepoints are counted in, "evaluations" or "seconds".
+        batch: Instances in the first round.
+        smallest_batch: Lower limit of the adaptive batch size.
+        largest_batch: Upper limit of the adaptive batch size.
+        draws: Posterior draws.
+        precision: Values that agree after rounding to multiples of this tie; None: only equal values tie.
+        seed: Non-negative; all randomness of the race derives from it.
+    """
+
+    alpha: float = 0.99
+    epsilon: float = 0.05
+    elimination: Elimination = "pointwise"
+    resolution: Resolution = "strict"
+    axis: Axis = "evaluations"
+    batch: int = 8
+    smallest_batch: int = 8
+    largest_batch: int = 128
+    draws: int = 4000
+    precision: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if not 0.5 < self.alpha <= 1:
+            raise ValueError(f"alpha is {self.alpha!r}; a decision threshold lies in (0.5, 1]")
+        if not 0 <= self.epsilon < 0.5:
+            raise ValueError(f"epsilon is {self.epsilon!r}; the region of equivalence needs 0 <= epsilon < 0.5")
+        for name, choice, choices in (
+            ("elimination", self.elimination, get_args(Elimination)),
+            ("resolution", self.resolution, get_args(Resolution)),
+        ):
+            if choice not in choices:
+                raise ValueError(f"{name} is {choice!r}; choose one of {', '.join(choices)}")
+        check_axis(self.axis)
+        if not 1 <= self.smallest_batch <= self.batch <= self.largest_batch:
+            raise ValueError(
+                f"batch sizes are smallest {self.smallest_batch!r}, first {self.batch!r}, largest "
+                f"{self.largest_batch!r}; they need 1 <= smallest <= first <= largest"
+            )
+        if self.draws < 100:
+            raise ValueError(f"draws is {self.draws!r}; at least 100 posterior draws are needed")
+        if self.precision is not None and not 0 < self.precision < np.inf:
+            raise ValueError(f"precision is {self.precision!r}; it is a positive number, or None")
+        if self.seed < 0:
+            raise ValueError(f"seed is {self.seed!r}; seeds are not negative")

@@ -1,0 +1,208 @@
+"""Choosing algorithms and portfolios from a posterior (Wurth et al. 2026, section 4.4)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from polarbear.inference import Posterior
+from polarbear.records import FloatArray
+from polarbear.select.portfolios import Multiset, pool
+from polarbear.select.preferences import Preference, is_linear, preference_values, values_of
+
+Criterion = Literal["p2bb", "expected", "quantile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One candidate for deployment: an algorithm, or a portfolio run in parallel.
+
+    Attributes:
+        members: The algorithms in the parallel slots, repeated ones included.
+        probability_best: P2BB, the posterior probability that no other candidate has a higher value (eq. 33).
+        probability_error: Monte Carlo standard error of `probability_best`.
+        expected: Posterior mean of the value (eq. 34).
+        low: Lower end of the 95 % credible interval of the value.
+        high: Upper end of the 95 % credible interval of the value.
+        quantile: The γ-quantile of the value (eq. 35).
+    """
+
+    members: tuple[str, ...]
+    probability_best: float
+    probability_error: float
+    expected: float
+    low: float
+    high: float
+    quantile: float
+
+    @property
+    def label(self) -> str:
+        """The members in one line, such as ``"2 × CSA + MSR"``."""
+        counted = Counter(self.members)
+        return " + ".join(name if times == 1 else f"{times} × {name}" for name, times in counted.items())
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The best choice under a preference and a criterion, and how the others compare.
+
+    Attributes:
+        choices: All candidates that were compared, the best first.
+        preference: The preference's name, or what it was.
+        criterion: "p2bb", "expected" or "quantile".
+        gamma: Level γ of the quantile.
+        size: Number of parallel slots.
+        exhaustive: Whether every multiset of that size was compared, or those that a local search visited.
+    """
+
+    choices: tuple[Choice, ...]
+    preference: str
+    criterion: Criterion
+    gamma: float
+    size: int
+    exhaustive: bool
+
+    @property
+    def best(self) -> Choice:
+        """The best choice."""
+        return self.choices[0]
+
+    @property
+    def members(self) -> tuple[str, ...]:
+        """The members of the best choice."""
+        return self.best.members
+
+    def as_dict(self) -> dict[str, Any]:
+        """The selection as plain JSON-able values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        quantile = f"{self.gamma:.0%} quantile"
+        width = max(len(choice.label) for choice in self.choices[:10])
+        lines = [
+            f"best under a {self.preference} preference by {self.criterion}: {self.best.label}",
+            f"{'':{width}}  P(best)         value  95 % interval    {quantile}",
+        ]
+        lines += [
+            f"{choice.label:{width}}  {choice.probability_best:5.3f} ± {choice.probability_error:5.3f}  "
+            f"{choice.expected:5.3f}  [{choice.low:5.3f}, {choice.high:5.3f}]  {choice.quantile:5.3f}"
+            for choice in self.choices[:10]
+        ]
+        if len(self.choices) > 10:
+            lines.append(f"… and {len(self.choices) - 10} more")
+        return "\n".join(lines)
+
+
+def best(
+    posterior: Posterior,
+    preference: Preference = "uniform",
+    criterion: Criterion = "p2bb",
+    size: int = 1,
+    *,
+    candidates: Iterable[str] | None = None,
+    gamma: float = 0.05,
+    limit: int = 10_000,
+) -> Selection:
+    """The best algorithm, or the best portfolio of `size` parallel slots, under a preference over budgets.
+
+    The rating of a portfolio is the sum of its members' (eq. 36), which holds when the user takes the best solution
+    any member finds; `polarbear.rankings.virtual_algorithm` covers outcomes that combine otherwise. Only portfolios
+    with the same number of slots are compared.
+
+    Args:
+        posterior: From `polarbear.inference.fit` or a race.
+        preference: See `Preference`.
+        criterion: "p2bb" (probability of being best, eq. 33), "expected" value (eq. 34), or lower "quantile" (eq. 35).
+        size: Number of parallel slots; algorithms may repeat.
+        candidates: The names to choose from, such as a race's Pareto set; default all.
+        gamma: Level of the quantile, in (0, 1).
+        limit: Up to this many multisets all are compared; beyond it greedy construction and local search choose.
+
+    Returns:
+        The best choice with a table of all that were compared.
+
+    Raises:
+        ValueError: If a name, criterion, preference or number is out of range.
+    """
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion is {criterion!r}; choose one of {', '.join(get_args(Criterion))}")
+    if size < 1:
+        raise ValueError(f"size is {size!r}; a portfolio has at least one slot")
+    if not 0 < gamma < 1:
+        raise ValueError(f"gamma is {gamma!r}; a quantile's level lies in (0, 1)")
+    names = _checked_candidates(posterior, candidates)
+    value = _Valuation(posterior, preference, names)
+
+    def score(members: Multiset) -> float:
+        values = value(members)
+        return float(np.quantile(values, gamma) if criterion == "quantile" else values.mean())
+
+    compared, exhaustive = pool(len(names), size, score, limit)
+    choices = _choices([tuple(names[i] for i in members) for members in compared], compared, value, gamma)
+    rank = {"p2bb": "probability_best", "expected": "expected", "quantile": "quantile"}[criterion]
+    return Selection(
+        choices=tuple(sorted(choices, key=lambda choice: (getattr(choice, rank), choice.expected), reverse=True)),
+        preference=preference if isinstance(preference, str) else type(preference).__name__,
+        criterion=criterion,
+        gamma=gamma,
+        size=size,
+        exhaustive=exhaustive,
+    )
+
+
+def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) -> tuple[str, ...]:
+    names = posterior.names if candidates is None else tuple(dict.fromkeys(candidates))
+    unknown = [name for name in names if name not in posterior.names]
+    if unknown or not names:
+        raise ValueError(f"candidates {unknown or '[]'} are not among the posterior's {', '.join(posterior.names)}")
+    return names
+
+
+class _Valuation:
+    """Posterior draws of a multiset's value; a linear preference needs the members' values alone."""
+
+    def __init__(self, posterior: Posterior, preference: Preference, names: Sequence[str]) -> None:
+        columns = [posterior.names.index(name) for name in names]
+        self._posterior, self._preference, self._columns = posterior, preference, columns
+        self._values = preference_values(posterior, preference)[:, columns] if is_linear(preference) else None
+
+    def __call__(self, members: Multiset) -> FloatArray:
+        """(draws,) values."""
+        if self._values is not None:
+            return self._values[:, list(members)].sum(axis=1)
+        slots = [self._columns[member] for member in members]
+        rating = self._posterior.draws[:, :, slots].sum(axis=2, keepdims=True)
+        return values_of(rating, self._posterior.times, self._preference)[:, 0]
+
+
+def _choices(
+    labels: Sequence[tuple[str, ...]], compared: Sequence[Multiset], value: _Valuation, gamma: float
+) -> list[Choice]:
+    summaries: list[FloatArray] = []
+    leader = leader_value = np.empty(0)
+    for index, members in enumerate(compared):
+        values = value(members)
+        summaries.append(np.append(np.quantile(values, [0.025, 0.975, gamma]), values.mean()))
+        if index == 0:
+            leader, leader_value = np.zeros(values.size, dtype=np.int64), values
+        else:
+            ahead = values > leader_value
+            leader[ahead], leader_value = index, np.maximum(values, leader_value)
+    draws = leader.size
+    probability = np.bincount(leader, minlength=len(compared)) / draws
+    return [
+        Choice(
+            members=members,
+            probability_best=float(p),
+            probability_error=float(np.sqrt(p * (1 - p) / draws)),
+            expected=float(mean),
+            low=float(low),
+            high=float(high),
+            quantile=float(quantile),
+        )
+        for members, p, (low, high, quantile, mean) in zip(labels, probability, summaries, strict=True)
+    ]

@@ -1,0 +1,269 @@
+"""A whole race, driven by ask and tell on runs whose truth is known."""
+
+import dataclasses
+import json
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear.race import Race, RaceState, Round
+from polarbear.records import lost
+from polarbear.simulate import Truth
+
+TIMES = np.array([10.0, 20.0, 40.0, 80.0])
+
+
+def truth(**ratings):
+    table = np.array(list(ratings.values()), dtype=float).T
+    return Truth(TIMES, table / table.sum(axis=1, keepdims=True), tuple(ratings))
+
+
+CROSSING = truth(early=[5, 3, 2, 2], late=[2.5, 3, 4.5, 4.5], never=[1, 0.8, 0.8, 0.8])
+
+
+def drive(race, world, rounds=50, order=lambda requests: requests, available=None):
+    for _ in range(rounds):
+        requests = race.ask(available)
+        if not requests:
+            break
+        for request in order(requests):
+            race.tell([world.run(request.key, request.until)])
+    return race
+
+
+def new_race(names=CROSSING.names, **settings):
+    return Race(list(names), times=TIMES, **({"alpha": 0.95, "epsilon": 0.1, "seed": 3} | settings))
+
+
+def same_decisions(one, other):
+    """Rounds agree but for wall-clock time."""
+    return [dataclasses.replace(r, inference_seconds=0.0) for r in one.rounds] == [
+        dataclasses.replace(r, inference_seconds=0.0) for r in other.rounds
+    ]
+
+
+def test_a_race_finds_the_pareto_set_and_stops():
+    race = drive(new_race(), CROSSING)
+    result = race.result()
+    assert race.finished
+    assert race.ask() == []
+    assert result.pareto_set == CROSSING.pareto_set == ("early", "late")
+    assert set(result.eliminated) == {"never"}
+    assert result.undecided == ()
+    assert result.evaluations < result.evaluations_to_the_end
+    assert result.saved == pytest.approx(1 - result.evaluations / (80 * 3 * race.state.instances))
+    last = result.rounds[-1]
+    assert last.resolved_pairs == 3
+    assert last.resolved_share == 1.0
+    assert set(last.settled) == {"early", "late"}
+
+
+def test_decisions_do_not_depend_on_the_order_in_which_runs_come_in():
+    rng = np.random.default_rng(0)
+    straight = drive(new_race(), CROSSING)
+    shuffled = drive(new_race(), CROSSING, order=lambda requests: rng.permutation(np.array(requests, dtype=object)))
+    assert same_decisions(straight, shuffled)
+    np.testing.assert_array_equal(straight.posterior.draws, shuffled.posterior.draws)
+
+
+def test_asking_again_names_what_is_left():
+    race = new_race()
+    requests = race.ask()
+    assert len(requests) == 8 * 3
+    assert {request.until for request in requests} == {80.0}
+    assert race.tell([CROSSING.run(requests[0].key, 80.0)]) is None
+    assert race.ask() == requests[1:]
+    finished = race.tell([CROSSING.run(request.key, 80.0) for request in requests[1:]])
+    assert isinstance(finished, Round)
+
+
+def test_the_instance_name_is_the_runners_to_choose():
+    race = new_race()
+    for request in race.ask():
+        run = CROSSING.run(request.key, request.until)
+        race.tell([dataclasses.replace(run, key=dataclasses.replace(run.key, instance="my instance"))])
+    assert len(race.rounds) == 1
+
+
+def test_runs_that_were_not_asked_for_or_told_before_are_refused():
+    race = new_race()
+    request = race.ask()[0]
+    run = CROSSING.run(request.key, request.until)
+    race.tell([run])
+    with pytest.raises(ValueError, match="told before"):
+        race.tell([run])
+    with pytest.raises(ValueError, match="was not asked for"):
+        race.tell([dataclasses.replace(run, key=pb.RunKey("x", "early", 17))])
+
+
+def test_lost_runs_enter_no_ranking_and_the_race_goes_on():
+    race = new_race()
+    requests = race.ask()
+    runs = [CROSSING.run(request.key, request.until) for request in requests]
+    gone = requests[0].key
+    runs[0] = lost(gone, pb.Reason.KILLED, "signal 9")
+    finished = race.tell(runs)
+    assert finished is not None
+    assert finished.failures == 1
+    reach = race.result().reach
+    assert reach[:, race.names.index(gone.algorithm)].tolist() == [7, 7, 7, 7]
+    assert reach.sum() == 4 * 23
+
+
+def test_algorithms_stop_early_where_late_times_are_resolved():
+    """Two algorithms that differ late and tie early have open pairs early only (eq. 32)."""
+    world = truth(a=[1, 1, 1, 50], b=[1.1, 1, 1.1, 1])
+    race = drive(new_race(world.names, resolution="strict", epsilon=0.02, alpha=0.99), world, rounds=3)
+    assert race.rounds[0].horizon == {"a": 80.0, "b": 80.0}
+    assert race.rounds[-1].horizon == {"a": 40.0, "b": 40.0}
+    reach = race.result().reach
+    assert reach[0, 0] > reach[3, 0]
+    assert race.result().evaluations < race.result().evaluations_to_the_end
+
+
+def test_crossing_resolution_needs_no_more_instances_than_strict():
+    crossing, strict = (drive(new_race(resolution=mode), CROSSING) for mode in ("crossing", "strict"))
+    assert crossing.finished
+    assert strict.finished
+    assert crossing.pareto_set == strict.pareto_set
+    assert crossing.state.instances < strict.state.instances
+
+
+def test_instances_that_run_out_end_the_race_with_a_valid_answer():
+    world = truth(a=[1, 1, 1, 1], b=[1.2, 1, 1, 1])
+    race = drive(new_race(world.names), world, available=20)
+    result = race.result()
+    assert not race.finished
+    assert race.state.instances == 20
+    assert result.pareto_set == ("a", "b")
+    (pair,) = result.undecided
+    assert {pair.first, pair.second} == {"a", "b"}
+    assert pair.more_instances > 0
+
+
+def test_the_forecast_shrinks_as_evidence_comes_in():
+    world = truth(a=[2, 2, 2, 2], b=[1, 1, 1, 1])
+    race = new_race(world.names, alpha=0.9999, draws=20_000, largest_batch=8)
+    drive(race, world, rounds=2)
+    forecast = race.result().undecided[0].more_instances
+    needed = drive(race, world).state.instances - 16
+    assert forecast == pytest.approx(needed, rel=2.0)
+
+
+@pytest.mark.parametrize("interrupted_after", [1, 2, 3])
+def test_a_restored_race_decides_as_if_it_had_never_stopped(interrupted_after):
+    whole = drive(new_race(), CROSSING)
+    assert len(whole.rounds) > interrupted_after
+    part = drive(new_race(), CROSSING, rounds=interrupted_after)
+    runs = list(part._runs.values())
+    unfinished = [CROSSING.run(request.key, request.until) for request in part.ask()[:5]]
+    state = json.loads(json.dumps(part.state.as_dict()))
+    rounds = json.loads(json.dumps([r.as_dict() for r in part.rounds]))
+    again = new_race()
+    again.restore(RaceState.from_dict(state), map(Round.from_dict, rounds), runs + unfinished)
+    assert again.result().pareto_set == part.result().pareto_set
+    np.testing.assert_array_equal(again.posterior.draws, part.posterior.draws)
+    drive(again, CROSSING)
+    assert same_decisions(whole, again)
+    np.testing.assert_array_equal(whole.posterior.draws, again.posterior.draws)
+
+
+def test_restoring_without_all_runs_says_how_many_are_missing():
+    race = drive(new_race(), CROSSING, rounds=1)
+    runs = list(race._runs.values())[2:]
+    with pytest.raises(ValueError, match="2 of the 24 runs"):
+        new_race().restore(race.state, race.rounds, runs)
+    lenient = new_race()
+    lenient.restore(race.state, race.rounds, runs, accept_missing=True)
+    assert lenient.result().reach.sum() == 4 * 22
+
+
+def test_restoring_another_race_is_refused():
+    race = drive(new_race(), CROSSING, rounds=1)
+    with pytest.raises(ValueError, match="resume with the same"):
+        new_race(["early", "never"]).restore(race.state, race.rounds, [])
+
+
+class TestAdding:
+    WORLD = truth(early=[5, 3, 2, 2], late=[2.5, 3, 4.5, 4.5], never=[1, 0.8, 0.8, 0.8], best=[60, 60, 60, 60])
+
+    def test_a_newcomer_first_runs_on_cached_instances_and_can_win(self):
+        race = drive(new_race(), self.WORLD)
+        drawn = race.state.instances
+        race.add("best")
+        assert not race.finished
+        requests = race.ask()
+        assert {request.key.algorithm for request in requests} == {"best"}
+        assert {request.draw for request in requests} == set(range(len(requests)))
+        assert {request.key.seed for request in requests} <= {race.seed_of(draw) for draw in range(drawn)}
+        drive(race, self.WORLD)
+        assert race.pareto_set == ("best",)
+
+    def test_what_is_believed_about_the_others_does_not_change(self):
+        race = drive(new_race(), self.WORLD)
+        before = race.posterior.probability_better("early", "late")
+        race.add("best")
+        drive(race, self.WORLD, rounds=1)
+        after = race.posterior.probability_better("early", "late")
+        np.testing.assert_allclose(before, after, atol=0.05)
+
+    def test_a_newcomer_can_join_a_restored_race(self):
+        race = drive(new_race(), self.WORLD)
+        direct = new_race()
+        direct.restore(race.state, race.rounds, race._runs.values())
+        direct.add("best")
+        at_once = new_race([*CROSSING.names, "best"])
+        at_once.restore(race.state, race.rounds, race._runs.values())
+        assert drive(direct, self.WORLD).pareto_set == drive(at_once, self.WORLD).pareto_set == ("best",)
+        assert same_decisions(direct, at_once)
+
+    def test_an_interrupted_catching_up_round_is_asked_for_again(self):
+        race = drive(new_race(batch=8, largest_batch=8), CROSSING)
+        race.add("best")
+        runs = list(race._runs.values())
+        unfinished = [self.WORLD.run(request.key, request.until) for request in race.ask()[:3]]
+        again = new_race([*CROSSING.names, "best"], batch=8, largest_batch=8)
+        again.restore(race.state, race.rounds, runs + unfinished)
+        assert len(again.ask()) == 8
+
+    def test_names_are_unique_and_rounds_are_not_disturbed(self):
+        race = new_race()
+        with pytest.raises(ValueError, match="takes part already"):
+            race.add("late")
+        race.ask()
+        with pytest.raises(ValueError, match="under way"):
+            race.add("best")
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"alpha": 0.5}, r"alpha is 0.5"),
+        ({"alpha": 1.01}, r"alpha is 1.01"),
+        ({"epsilon": 0.5}, r"epsilon is 0.5"),
+        ({"epsilon": -0.1}, r"epsilon is -0.1"),
+        ({"elimination": "both"}, r"elimination is 'both'; choose one of pointwise, joint"),
+        ({"resolution": "loose"}, r"resolution is 'loose'; choose one of strict, crossing"),
+        ({"axis": "hours"}, r"axis is 'hours'"),
+        ({"batch": 4}, r"1 <= smallest <= first <= largest"),
+        ({"draws": 10}, r"draws is 10"),
+        ({"precision": 0.0}, r"precision is 0.0"),
+        ({"seed": -1}, r"seed is -1"),
+        ({"elimination": "joint"}, r"needs a joint posterior over time, which independent.*does not have"),
+        ({"times": []}, r"times has shape \(0,\)"),
+        ({"times": [1, 1]}, r"strictly increasing"),
+        ({"times": [0, 1]}, r"positive"),
+        ({"times": [1, np.nan]}, r"finite"),
+        ({"algorithms": ["a", "a"]}, r"two algorithms are named 'a'"),
+        ({"algorithms": ["a"]}, r"at least 2"),
+    ],
+)
+def test_impossible_races_are_refused_by_name(settings, message):
+    with pytest.raises(ValueError, match=message):
+        Race(**({"algorithms": ["a", "b"], "times": TIMES} | settings))
+
+
+def test_an_unnamed_algorithm_is_refused():
+    with pytest.raises(TypeError, match=r"algorithm 1 .* has no name"):
+        Race(["a", 7], times=TIMES)

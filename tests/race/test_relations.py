@@ -1,0 +1,123 @@
+"""The relations of section 4.1 and what follows from them, checked against their definitions spelled out in loops."""
+
+import itertools
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polarbear.race.relations import (
+    Relations,
+    crossing,
+    eliminations,
+    last_unresolved,
+    next_batch,
+    relations,
+    resolved_now,
+    unresolved_pairs,
+)
+
+
+def posterior_from(better, near_even):
+    """A stand-in with given pairwise probabilities."""
+    return SimpleNamespace(
+        pairwise_probabilities=lambda: better.copy(),
+        equivalence_probabilities=lambda epsilon: near_even.copy(),
+        dominance_probabilities=lambda: better.prod(axis=0),
+    )
+
+
+def random_relations(seed, timepoints=4, n=3):
+    """Each pair at each time: i dominates, j dominates, equivalent, or nothing."""
+    rng = np.random.default_rng(seed)
+    dominates = np.zeros((timepoints, n, n), dtype=bool)
+    equivalent = np.zeros_like(dominates)
+    for t, (i, j) in itertools.product(range(timepoints), itertools.combinations(range(n), 2)):
+        match rng.integers(4):
+            case 0:
+                dominates[t, i, j] = True
+            case 1:
+                dominates[t, j, i] = True
+            case 2:
+                equivalent[t, i, j] = equivalent[t, j, i] = True
+    return Relations(dominates.astype(float), dominates, equivalent, dominates.all(axis=0).astype(float))
+
+
+def test_dominance_takes_precedence_over_equivalence():
+    better = np.full((1, 2, 2), 0.5)
+    better[0, 0, 1], better[0, 1, 0] = 0.97, 0.03
+    near_even = np.full((1, 2, 2), 0.99)
+    found = relations(posterior_from(better, near_even), alpha=0.95, epsilon=0.1, joint=False)
+    assert found.dominates[0].tolist() == [[False, True], [False, False]]
+    assert not found.equivalent[0, 0, 1]
+    assert not found.equivalent[0, 1, 0]
+
+
+def test_pointwise_elimination_looks_at_the_worst_timepoint_and_joint_at_all_at_once():
+    better = np.full((2, 2, 2), 0.5)
+    better[:, 0, 1], better[:, 1, 0] = [0.96, 0.97], [0.04, 0.03]
+    pointwise = relations(posterior_from(better, better), alpha=0.95, epsilon=0.1, joint=False)
+    joint = relations(posterior_from(better, better), alpha=0.95, epsilon=0.1, joint=True)
+    assert pointwise.dominates_anytime[0, 1] == 0.96
+    assert joint.dominates_anytime[0, 1] == pytest.approx(0.96 * 0.97)
+    assert eliminations(pointwise.dominates_anytime, np.ones(2, bool), 0.95) == {1: 0}
+    assert eliminations(joint.dominates_anytime, np.ones(2, bool), 0.95) == {}
+
+
+@given(st.integers(0, 10**6))
+def test_crossing_is_equation_31(seed):
+    found = random_relations(seed)
+    timepoints, n, _ = found.dominates.shape
+    expected = np.zeros((n, n), dtype=bool)
+    for i, j in itertools.permutations(range(n), 2):
+        expected[i, j] = any(
+            (found.dominates[t, i, j] or found.equivalent[t, i, j])
+            and (found.dominates[s, j, i] or found.equivalent[s, i, j])
+            and (found.dominates[t, i, j] or found.dominates[s, j, i])
+            for t, s in itertools.product(range(timepoints), repeat=2)
+        )
+    either_role = expected | expected.T
+    np.testing.assert_array_equal(crossing(found), either_role)
+
+
+@given(st.integers(0, 10**6))
+def test_strict_resolution_is_equation_30_and_crossing_only_adds_to_it(seed):
+    found = random_relations(seed)
+    strict = resolved_now(found, use_crossing=False)
+    for t, i, j in itertools.product(*map(range, strict.shape)):
+        assert strict[t, i, j] == (found.dominates[t, i, j] or found.dominates[t, j, i] or found.equivalent[t, i, j])
+    assert (resolved_now(found, use_crossing=True) >= strict).all()
+
+
+@given(st.integers(0, 10**6))
+def test_last_unresolved_timepoint_is_equation_32(seed):
+    rng = np.random.default_rng(seed)
+    half = rng.random((5, 4, 4)) < 0.7
+    resolved = half & half.transpose(0, 2, 1) | np.eye(4, dtype=bool)
+    expected = [
+        max((t for t in range(5) if any(not resolved[t, i, j] for j in range(4))), default=-1) for i in range(4)
+    ]
+    assert last_unresolved(resolved).tolist() == expected
+    assert unresolved_pairs(resolved).sum() == sum(
+        any(not resolved[t, i, j] for t in range(5)) for i, j in itertools.combinations(range(4), 2)
+    )
+
+
+def test_an_eliminated_algorithm_eliminates_no_other_and_one_always_remains():
+    circle = np.array([[0, 1.0, 0], [0, 0, 1.0], [1.0, 0, 0]])
+    assert eliminations(circle, np.ones(3, bool), 0.9) == {0: 2, 2: 1}
+    assert eliminations(circle, np.array([True, False, True]), 0.9) == {0: 2}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"), [(10, 10, 16), (10, 9, 8), (10, 8, 8), (10, 7, 4), (1, 0, 4), (0, 0, 16)]
+)
+def test_batches_double_when_nothing_resolves_and_halve_when_more_than_a_fifth_does(before, after, expected):
+    assert next_batch(8, unresolved_before=before, unresolved_after=after, smallest=1, largest=99) == expected
+
+
+def test_batches_are_clipped():
+    assert next_batch(64, unresolved_before=5, unresolved_after=5, smallest=8, largest=100) == 100
+    assert next_batch(8, unresolved_before=5, unresolved_after=0, smallest=8, largest=100) == 8
