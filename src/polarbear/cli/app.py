@@ -1,0 +1,295 @@
+"""The commands. Each reads options, calls one room, and prints for people or, with --json, for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+import warnings
+from collections.abc import Generator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any, NoReturn
+
+import typer
+
+from polarbear import __version__
+
+app = typer.Typer(
+    name="polarbear",
+    help="Race black-box optimizers to their anytime Pareto set, and ask the result any question about budgets.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+
+BAD_INPUT = 2
+UNUSABLE_STUDY = 3
+INTERRUPTED = 130
+
+
+class Preference(StrEnum):
+    """What budgets matter."""
+
+    UNIFORM = "uniform"
+    LOG_UNIFORM = "log-uniform"
+    FINAL = "final"
+
+
+class CriterionOption(StrEnum):
+    """How to decide under uncertainty."""
+
+    P2BB = "p2bb"
+    EXPECTED = "expected"
+    QUANTILE = "quantile"
+
+
+StudyArgument = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+SecondsOption = Annotated[
+    float | None,
+    typer.Option("--seconds", min=0.0, help="Wall-clock limit: begin no round expected to end later."),
+]
+AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
+
+
+def run() -> NoReturn:
+    """Run the command line; errors a user can mend become one line and an exit code."""
+    from polarbear.store import StudyError
+    from polarbear.study import StudyFileError
+
+    try:
+        app()
+    except StudyFileError as error:
+        _fail(error, BAD_INPUT)
+    except (StudyError, OSError) as error:
+        _fail(error, UNUSABLE_STUDY)
+    except ValueError as error:
+        _fail(error, BAD_INPUT)
+    sys.exit(0)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"polarbear {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Race black-box optimizers to their anytime Pareto set, and ask the result any question about budgets."""
+
+
+@app.command()
+def race(
+    study_file: Annotated[Path, typer.Argument(help="A study file (TOML).", show_default=False)],
+    into: Annotated[
+        Path | None,
+        typer.Option(help="The study's directory; default: the study file's name with .study.", show_default=False),
+    ] = None,
+    workers: WorkersOption = 1,
+    seconds: SecondsOption = None,
+    accept_damage: AcceptDamageOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Race the optimizers of a study file; resume if the study exists."""
+    from polarbear.study import StopRules, read_spec
+
+    spec = read_spec(study_file)
+    limits = spec.limits
+    _race(
+        spec.build_race(),
+        spec.build_instances(),
+        into or study_file.with_suffix(".study"),
+        workers=workers,
+        stop=StopRules(seconds=seconds or limits.seconds, instances=limits.instances, evaluations=limits.evaluations),
+        limits={"target_precision": limits.target_precision, "timeout": limits.timeout},
+        accept_damage=accept_damage,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def resume(
+    study: StudyArgument,
+    workers: WorkersOption = 1,
+    seconds: SecondsOption = None,
+    instances: Annotated[int | None, typer.Option(min=1, help="Stop once this many instances were drawn.")] = None,
+    evaluations: Annotated[
+        float | None, typer.Option(min=1, help="Stop once this many evaluations were spent in all.")
+    ] = None,
+    accept_damage: AcceptDamageOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a study until every pair is resolved, or a limit is reached."""
+    from polarbear import optimizers, problems, store
+    from polarbear.study import StopRules
+    from polarbear.study.racing import race_from_spec
+
+    with store.open(study) as stored:
+        spec = stored.spec
+    entrants: dict[str, object] = {
+        name: optimizers.from_description(description) for name, description in spec["algorithms"].items()
+    }
+    _race(
+        race_from_spec(spec, entrants),
+        problems.from_description(spec["instances"]),
+        study,
+        workers=workers,
+        stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
+        limits=spec["limits"],
+        accept_damage=accept_damage,
+        as_json=as_json,
+    )
+
+
+@app.command()
+def show(study: StudyArgument, as_json: JsonOption = False) -> None:
+    """Say what a study has found so far, also while it runs."""
+    from polarbear.study import load
+
+    view = load(study)
+    for damage in view.damaged:
+        typer.echo(f"damaged and left out: {damage.path}: {damage.why}", err=True)
+    _print_result(view.result, study, "", as_json=as_json)
+
+
+@app.command()
+def select(
+    study: StudyArgument,
+    preference: Annotated[Preference, typer.Option(help="Which budgets matter.")] = Preference.UNIFORM,
+    criterion: Annotated[CriterionOption, typer.Option(help="How to decide.")] = CriterionOption.P2BB,
+    size: Annotated[int, typer.Option(min=1, help="Parallel slots: choose a portfolio of this size.")] = 1,
+    gamma: Annotated[float, typer.Option(min=0.0, max=1.0, help="Level of the lower quantile.")] = 0.05,
+    as_json: JsonOption = False,
+) -> None:
+    """Choose an algorithm or a portfolio for a preference over budgets; runs nothing."""
+    from polarbear.select import best
+    from polarbear.study import load
+
+    result = load(study).result
+    selection = best(
+        result.posterior,
+        preference.value,
+        criterion.value,
+        size,
+        candidates=result.pareto_set,
+        gamma=gamma,
+    )
+    typer.echo(_json(selection.as_dict()) if as_json else str(selection))
+
+
+@app.command()
+def report(
+    study: StudyArgument,
+    output: Annotated[
+        Path | None, typer.Option(help="The page to write; default: report.html in the study.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a study's report: one self-contained HTML page."""
+    from polarbear.analyzer import report as write_report
+    from polarbear.study import load
+
+    page = write_report(load(study), output or study / "report.html")
+    typer.echo(_json({"report": str(page)}) if as_json else f"report: {page}")
+
+
+@app.command()
+def suites(as_json: JsonOption = False) -> None:
+    """List the problem suites and their fields."""
+    from polarbear import problems
+
+    _print_fields({suite: problems.suite_parameters(suite) for suite in problems.suites()}, as_json=as_json)
+
+
+@app.command()
+def optimizers(as_json: JsonOption = False) -> None:
+    """List the optimizers and their fields."""
+    from polarbear import optimizers as room
+
+    _print_fields({family: room.family_parameters(family) for family in room.families()}, as_json=as_json)
+
+
+def _race(
+    the_race: Any,
+    instances: Any,
+    path: Path,
+    *,
+    workers: int,
+    stop: Any,
+    limits: dict[str, Any],
+    accept_damage: bool,
+    as_json: bool,
+) -> None:
+    from rich.console import Console
+
+    from polarbear.cli.live import LiveProgress
+    from polarbear.study import RunFailureWarning
+    from polarbear.study import race as race_to_the_end
+
+    with warnings.catch_warnings(), LiveProgress(Console(stderr=True)) as live, _interruptible(path):
+        warnings.simplefilter("ignore", RunFailureWarning)
+        result = race_to_the_end(
+            the_race,
+            instances,
+            path,
+            workers=workers,
+            stop=stop,
+            accept_damage=accept_damage,
+            observer=live,
+            **limits,
+        )
+    _print_result(result, path, live.reason, as_json=as_json)
+
+
+@contextmanager
+def _interruptible(path: Path) -> Generator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        typer.echo(f"\ninterrupted; everything committed is kept. Go on with: polarbear resume {path}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
+
+
+def _print_result(result: Any, path: Path, reason: str, *, as_json: bool) -> None:
+    from polarbear.analyzer import answer
+
+    found = answer(result)
+    if as_json:
+        typer.echo(_json({"study": str(path), "stopped": reason, **found.as_dict()}))
+        return
+    typer.echo("\n" + found.text)
+    if reason:
+        typer.echo(f"\nStopped: {reason}.\nGo on with: polarbear resume {path}")
+
+
+def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(_json(listed))
+        return
+    for name, fields in listed.items():
+        typer.echo(name)
+        for field, default in fields.items():
+            typer.echo(f"  {field} = {_in_toml(default)}")
+
+
+def _in_toml(default: Any) -> str:
+    if default is None:
+        return "(not set)"
+    return "(required)" if default == "required" else json.dumps(default)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
+
+
+def _fail(error: Exception, code: int) -> NoReturn:
+    typer.echo(f"polarbear: {error}", err=True)
+    sys.exit(code)

@@ -1,0 +1,147 @@
+"""Live progress of a race in the terminal."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from types import TracebackType
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from polarbear.race import Race, Request, Round
+from polarbear.records import Run
+from polarbear.study import Observer
+
+
+class LiveProgress(Observer):
+    """Shows the round, runs, evaluations and seconds spent, resolved pairs and each algorithm's state.
+
+    On a terminal the display is live; elsewhere one line is written per round.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(bar_width=None),
+            MofNCompleteColumn(),
+            TextColumn("runs"),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=console,
+            expand=True,
+        )
+        self._live = Live(console=console, refresh_per_second=4, transient=True) if console.is_terminal else None
+        self._race: Race | None = None
+        self._asked: Counter[str] = Counter()
+        self._done: Counter[str] = Counter()
+        self._evaluations = 0
+        self._failures = 0
+        self._began = time.monotonic()
+        self.reason = ""
+        """Why the race stopped; empty if every pair is resolved."""
+
+    def __enter__(self) -> LiveProgress:
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.stop()
+
+    def started(self, race: Race, *, resumed: bool) -> None:
+        """Say where the race stands."""
+        self._race = race
+        if race.rounds:
+            self._evaluations, self._failures = race.rounds[-1].evaluations, race.rounds[-1].failures
+        if resumed:
+            self._console.print(f"resuming after round {len(race.rounds)} with {race.state.instances} instances")
+
+    def round_started(self, race: Race, requests: Sequence[Request]) -> None:
+        """Begin a new bar."""
+        self._asked, self._done = Counter(request.key.algorithm for request in requests), Counter()
+        for task in self._bar.task_ids:
+            self._bar.remove_task(task)
+        self._bar.add_task(f"round {race.state.round + 1}", total=len(requests))
+        self._refresh()
+
+    def run_finished(self, run: Run) -> None:
+        """Advance the bar; say at once what failed."""
+        self._done[run.key.algorithm] += 1
+        self._evaluations += run.outcome.evaluations
+        if not run.outcome.ok:
+            self._failures += 1
+            self._console.print(Text(f"{run.outcome.reason}: {run.key}: {run.outcome.message}", style="red"))
+        self._bar.advance(self._bar.task_ids[-1])
+        self._refresh()
+
+    def inferring(self) -> None:
+        """Name the pause between two rounds."""
+        self._bar.update(self._bar.task_ids[-1], description="inference")
+        self._refresh()
+
+    def round_finished(self, race: Race, round_: Round) -> None:
+        """Write one lasting line per round."""
+        self._console.print(_line(race, round_), soft_wrap=True)
+        self._refresh()
+
+    def stopped(self, race: Race, reason: str) -> None:  # noqa: ARG002
+        """Keep the reason for the final words."""
+        self.reason = reason
+
+    def _refresh(self) -> None:
+        if self._live is not None and self._race is not None:
+            self._live.update(Group(self._table(self._race), self._totals(self._race), self._bar))
+
+    def _totals(self, race: Race) -> Text:
+        share = race.rounds[-1].resolved_share if race.rounds else 0.0
+        failed = f" · {self._failures} failed" if self._failures else ""
+        return Text(
+            f"{self._evaluations:,} evaluations · {time.monotonic() - self._began:,.0f} s · "
+            f"{share:.0%} of relations resolved{failed}"
+        )
+
+    def _table(self, race: Race) -> Table:
+        table = Table(box=None, pad_edge=False)
+        table.add_column("algorithm")
+        table.add_column("state")
+        table.add_column("strongest rival, P(it dominates)")
+        table.add_column("runs", justify="right")
+        last = race.rounds[-1] if race.rounds else None
+        for name in race.names:
+            rival = last.dominance.get(name) if last else None
+            table.add_row(
+                name,
+                _state(race, name),
+                f"{rival.name}, {rival.probability:.3f}" if rival else "–",
+                f"{self._done[name]}/{self._asked[name]}" if self._asked[name] else "–",
+            )
+        return table
+
+
+def _state(race: Race, name: str) -> Text:
+    if name in race.state.eliminated:
+        return Text(f"eliminated by {race.state.eliminated[name]}", style="dim")
+    if race.rounds and name in race.rounds[-1].settled:
+        return Text("settled in the Pareto set", style="green")
+    return Text("racing", style="bold")
+
+
+def _line(race: Race, round_: Round) -> Text:
+    pairs = len(race.names) * (len(race.names) - 1) // 2
+    line = Text(
+        f"round {round_.number}: {round_.instances} instances, {round_.evaluations:,} evaluations, "
+        f"{round_.resolved_pairs} of {pairs} pairs resolved"
+    )
+    for loser, winner in round_.eliminated.items():
+        line.append(f"; {winner} eliminates {loser}", style="bold")
+    return line

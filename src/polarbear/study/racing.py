@@ -1,0 +1,298 @@
+"""Runs a race to its end, or to a limit, keeping everything in a study directory."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from polarbear import inference, optimizers, problems, store
+from polarbear.experiment import Limits, Task, WorkerPool, run_tasks
+from polarbear.race import Race, RaceResult, RaceState, Request, Round
+from polarbear.records import Run
+from polarbear.study.observer import Observer
+
+
+class RunFailureWarning(UserWarning):
+    """Some runs failed, timed out or were killed; their outcomes say why."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRules:
+    """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
+
+    Attributes:
+        seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
+            begins).
+        instances: No round begins once this many instances were drawn.
+        evaluations: No round begins once this many evaluations were spent.
+    """
+
+    seconds: float | None = None
+    instances: int | None = None
+    evaluations: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "instances", "evaluations"):
+            limit = getattr(self, name)
+            if limit is not None and not limit > 0:
+                raise ValueError(f"the limit on {name} is {limit!r}; give a positive number, or None for no limit")
+
+
+def race(
+    race: Race,
+    instances: object,
+    path: str | Path,
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    stop: StopRules | None = None,
+    target_precision: float | None = None,
+    timeout: float | None = None,
+    accept_damage: bool = False,
+    observer: Observer | None = None,
+) -> RaceResult:
+    """Race real optimizers on real problems; create the study at `path`, or resume it.
+
+    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run,
+    and resuming gives the same rounds, bit for bit, as an uninterrupted race with the same seed would have given on
+    an evaluation budget, whatever the number of workers.
+
+    Args:
+        race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
+            ``optimizer(problem, rng)``.
+        instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
+        path: The study's directory.
+        workers: Number of worker processes of our own pool; passed over when an executor is given.
+        executor: Any `concurrent.futures.Executor` to run on instead.
+        stop: When to stop before all is resolved.
+        target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
+        timeout: Wall-clock seconds after which one run is interrupted.
+        accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
+        observer: Told of everything that happens.
+
+    Returns:
+        What the race has found, also when it stopped early: then `RaceResult.undecided` names the open pairs.
+
+    Raises:
+        ValueError: If the study at `path` was made with other settings; the message names them.
+        polarbear.store.StudyLocked: If another process writes to the study.
+    """
+    stream = problems.as_instances(instances)
+    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
+    spec = {
+        "race": race.describe(),
+        "instances": problems.describe(stream),
+        "algorithms": {name: optimizers.describe(entrant) for name, entrant in entrants.items()},
+        "limits": {"target_precision": target_precision, "timeout": timeout},
+    }
+    stop, watch = stop or StopRules(), observer or Observer()
+    with _opened(Path(path), spec) as (study, resumed):
+        if resumed:
+            restore(race, study, accept_missing=accept_damage)
+        watch.started(race, resumed=resumed)
+
+        def task(request: Request) -> Task:
+            problem = stream[request.draw]
+            by_evaluations = race.settings.axis == "evaluations"
+            limits = Limits(
+                evaluations=int(request.until) if by_evaluations else None,
+                seconds=None if by_evaluations else request.until,
+                target_precision=target_precision,
+                timeout=timeout,
+            )
+            key = replace(request.key, instance=problem.name)
+            return Task(key=key, problem=problem, optimizer=entrants[request.key.algorithm], limits=limits)
+
+        with _executor(executor, workers, timeout) as pool:
+            pace = _Pace()
+            while requests := race.ask(_available(stream.size, stop.instances)):
+                if reason := _reason_to_stop(race, requests, stop, pace):
+                    break
+                with pace.timing(requests):
+                    runs = _run_round(race, [task(request) for request in requests], requests, study, pool, watch)
+                if reason := _came_to_nothing(runs):
+                    break
+            else:
+                reason = "" if race.finished else "no more problem instances"
+        watch.stopped(race, reason)
+    _warn_of_failures(race)
+    return race.result()
+
+
+def restore(race: Race, study: store.StudyStore, *, accept_missing: bool) -> None:
+    """Put `race` where the study stands after its last committed round.
+
+    Raises:
+        ValueError: If runs of completed rounds are missing, naming the damaged files.
+    """
+    records = study.rounds()
+    if not records:
+        return
+    rounds = [Round.from_dict(record["round"]) for record in records]
+    try:
+        race.restore(RaceState.from_dict(records[-1]["state"]), rounds, study.runs(), accept_missing=accept_missing)
+    except ValueError as error:
+        if not study.damaged:
+            raise
+        files = ", ".join(str(damage.path) for damage in study.damaged)
+        raise ValueError(
+            f"{error}; damaged: {files}. Put the files back from a copy, or go on without their runs "
+            "(accept_damage=True, or --accept-damage)"
+        ) from error
+
+
+def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None) -> Race:
+    """The race that a study's spec describes; its algorithms are their descriptions unless given."""
+    settings = dict(spec["race"])
+    times, model = settings.pop("times"), inference.from_description(settings.pop("model"))
+    return Race(algorithms or dict(spec["algorithms"]), times=times, model=model, **settings)
+
+
+@contextmanager
+def _opened(path: Path, spec: dict[str, Any]) -> Generator[tuple[store.StudyStore, bool]]:
+    if not store.exists(path):
+        with store.create(path, spec) as study:
+            yield study, False
+        return
+    with store.open(path, write=True) as study:
+        if spec != study.spec:
+            _check_same(path, study.spec, spec)
+            study.replace_spec(spec)
+        yield study, True
+
+
+def _check_same(path: Path, stored: dict[str, Any], given: dict[str, Any]) -> None:
+    """Raise unless the specs differ by additional algorithms alone."""
+    differences = list(_differences(stored, given))
+    if differences:
+        raise ValueError(
+            f"the study at {path} was made with other settings: {'; '.join(differences)}. "
+            "Resume with the same, or choose another path"
+        )
+
+
+def _differences(stored: Mapping[str, Any], given: Mapping[str, Any], where: str = "") -> Iterator[str]:
+    for name in dict.fromkeys([*stored, *given]):
+        place = f"{where}.{name}" if where else name
+        if name not in stored or name not in given:
+            if not (name in given and where == "algorithms"):
+                yield f"{place} is {'new' if name in given else 'gone'}"
+        elif isinstance(stored[name], Mapping) and isinstance(given[name], Mapping):
+            yield from _differences(stored[name], given[name], place)
+        elif stored[name] != given[name]:
+            yield f"{place} was {stored[name]!r} and is now {given[name]!r}"
+
+
+@contextmanager
+def _executor(executor: Executor | None, workers: int, timeout: float | None) -> Generator[Executor]:
+    if executor is not None:
+        yield executor
+        return
+    with WorkerPool(workers, timeout=timeout) as pool:
+        yield pool
+
+
+def _available(size: int | None, limit: int | None) -> int | None:
+    return min((number for number in (size, limit) if number is not None), default=None)
+
+
+def _run_round(
+    race: Race,
+    tasks: Sequence[Task],
+    requests: Sequence[Request],
+    study: store.StudyStore,
+    pool: Executor,
+    watch: Observer,
+) -> list[Run]:
+    """Execute what is not stored yet, commit it, decide, commit the decision; return the round's runs."""
+    watch.round_started(race, requests)
+    runs: list[Run] = []
+    waiting: list[Task] = []
+    for task in tasks:
+        if task.key in study:
+            runs.append(study.run(task.key))
+            watch.run_finished(runs[-1])
+        else:
+            waiting.append(task)
+    for run in run_tasks(waiting, pool):
+        study.append(run)
+        runs.append(run)
+        watch.run_finished(run)
+    study.commit()
+    watch.inferring()
+    decided = race.tell(runs)
+    if decided is None:
+        raise RuntimeError("the executor gave back fewer runs than it was given; resume the study to run them again")
+    study.append_round({"round": decided.as_dict(), "state": race.state.as_dict()})
+    watch.round_finished(race, decided)
+    return runs
+
+
+def _came_to_nothing(runs: Sequence[Run]) -> str:
+    """Why to stop if all runs of some algorithm ended before a single evaluation: more instances would not help."""
+    by_algorithm: dict[str, list[Run]] = {}
+    for run in runs:
+        by_algorithm.setdefault(run.key.algorithm, []).append(run)
+    for name, its_runs in by_algorithm.items():
+        if not any(run.outcome.evaluations for run in its_runs):
+            outcome = its_runs[0].outcome
+            return (
+                f"none of the {len(its_runs)} runs of {name} in this round evaluated the objective "
+                f"({outcome.reason}: {outcome.message or 'no message'})"
+            )
+    return ""
+
+
+class _Pace:
+    """Wall-clock seconds per requested evaluation (or second), to tell how long a round will take."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._spent = 0.0
+        self._done = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+    @contextmanager
+    def timing(self, requests: Sequence[Request]) -> Generator[None]:
+        began = time.monotonic()
+        yield
+        self._spent += time.monotonic() - began
+        self._done += sum(request.until for request in requests)
+
+    def expected(self, requests: Sequence[Request]) -> float:
+        """Seconds the requests should take; 0 before anything was measured."""
+        return self._spent / self._done * sum(request.until for request in requests) if self._done else 0.0
+
+
+def _reason_to_stop(race: Race, requests: Sequence[Request], stop: StopRules, pace: _Pace) -> str:
+    if stop.seconds is not None:
+        expected = pace.expected(requests)
+        if expected and pace.elapsed + expected > stop.seconds:
+            return (
+                f"time limit: the next round would take about {expected:.0f} s more, "
+                f"{pace.elapsed:.0f} s of {stop.seconds:g} s have passed"
+            )
+    spent = race.rounds[-1].evaluations if race.rounds else 0
+    if stop.evaluations is not None and spent >= stop.evaluations:
+        return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"
+    return ""
+
+
+def _warn_of_failures(race: Race) -> None:
+    failures = race.rounds[-1].failures if race.rounds else 0
+    if failures:
+        warnings.warn(
+            f"{failures} of {race.rounds[-1].runs} runs failed, timed out or were killed; "
+            "polarbear.study.load(path).failures has their outcomes",
+            RunFailureWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,53 @@
+"""Reads a study, finished or running, without touching it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polarbear import store
+from polarbear.race import RaceResult
+from polarbear.records import Run
+from polarbear.study.racing import race_from_spec, restore
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StudyView:
+    """A study as it stands after its last committed round.
+
+    Attributes:
+        path: The study's directory.
+        spec: What was asked: the race, its instances, algorithms and limits.
+        result: What was found.
+        failures: Runs that failed, timed out or were killed.
+        invalid: Runs during which the objective returned NaN.
+        damaged: Files that cannot be read, and why; their runs are left out.
+    """
+
+    path: Path
+    spec: dict[str, Any]
+    result: RaceResult
+    failures: tuple[Run, ...]
+    invalid: tuple[Run, ...]
+    damaged: tuple[store.Damage, ...]
+
+
+def load(path: str | Path) -> StudyView:
+    """Open a study for reading, also while another process writes to it.
+
+    Raises:
+        polarbear.store.StudyError: If there is no study at `path`, or its spec cannot be read.
+    """
+    with store.open(Path(path)) as study:
+        race = race_from_spec(study.spec)
+        restore(race, study, accept_missing=True)
+        runs = study.runs()
+        return StudyView(
+            path=Path(path),
+            spec=study.spec,
+            result=race.result(),
+            failures=tuple(run for run in runs if not run.outcome.ok),
+            invalid=tuple(run for run in runs if run.outcome.invalid_evaluations),
+            damaged=study.damaged,
+        )

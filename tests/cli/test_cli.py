@@ -1,0 +1,204 @@
+"""The command line, run as a user runs it."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polarbear import store
+
+ROOT = Path(__file__).parents[2]
+SMALL = """
+[race]
+times = { first = 10, last = 300, count = 8 }
+alpha = 0.9
+epsilon = 0.15
+resolution = "crossing"
+seed = 1
+
+[instances]
+suite = "bbob"
+functions = [1, 8, 15]
+dimensions = [2]
+
+[[algorithms]]
+name = "CMA-ES"
+optimizer = "modular-cmaes-anytime"
+
+[[algorithms]]
+name = "random search"
+optimizer = "random-search"
+
+[[algorithms]]
+name = "crawl"
+optimizer = "function"
+function = "tests.study.entrants:crawl"
+"""
+
+
+def start(*arguments, **options):
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
+    command = [sys.executable, "-c", "from polarbear.cli import main; main()", *map(str, arguments)]
+    return subprocess.Popen(
+        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
+    )
+
+
+def polarbear(*arguments, code=0, **options):
+    process = start(*arguments, **options)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
+    return out, err
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("cli")
+    (folder / "small.toml").write_text(SMALL)
+    out, err = polarbear("race", "small.toml", "--workers", "2", cwd=folder)
+    return folder / "small.study", out, err
+
+
+def test_race_prints_the_pareto_set_and_a_line_per_round(study):
+    _, out, err = study
+    assert "CMA-ES" in out
+    assert re.search(r"round 1: 8 instances, 7,200 evaluations", err)
+
+
+def test_show_says_the_same_to_people_and_machines(study):
+    path, out, _ = study
+    assert polarbear("show", path)[0].strip() in out
+    shown = json.loads(polarbear("show", path, "--json")[0])
+    assert shown["finished"] is True
+    assert "CMA-ES" in shown["pareto_set"]
+    assert shown["study"] == str(path)
+    assert 0 < shown["saved"] < 1
+
+
+def test_racing_a_finished_study_again_runs_nothing_and_says_the_same(study):
+    path, out, _ = study
+    again, err = polarbear("race", path.with_suffix(".toml"))
+    assert again == out
+    assert "round" not in err.replace("after round", "")
+
+
+@pytest.mark.parametrize("criterion", ["p2bb", "expected", "quantile"])
+def test_select(study, criterion):
+    path, _, _ = study
+    selection = json.loads(polarbear("select", path, "--criterion", criterion, "--size", 2, "--json")[0])
+    assert selection["criterion"] == criterion
+    assert all(len(choice["members"]) == 2 for choice in selection["choices"])
+    assert "best under a log-uniform preference" in polarbear("select", path, "--preference", "log-uniform")[0]
+
+
+def test_report(study, tmp_path):
+    path, _, _ = study
+    page = tmp_path / "page.html"
+    assert json.loads(polarbear("report", path, "--output", page, "--json")[0]) == {"report": str(page)}
+    assert "CMA-ES" in page.read_text()
+    assert "report.html" in polarbear("report", path)[0]
+    assert (path / "report.html").exists()
+
+
+def test_suites_and_optimizers_are_listed():
+    assert "ma-bbob" in json.loads(polarbear("suites", "--json")[0])
+    assert "modular-cmaes-anytime" in json.loads(polarbear("optimizers", "--json")[0])
+    assert "dimension" in polarbear("suites")[0]
+    assert "step_size_adaptation" in polarbear("optimizers")[0]
+
+
+def test_version():
+    assert polarbear("--version")[0].startswith("polarbear 0.")
+
+
+def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL)
+    path = tmp_path / "small.study"
+    process = start("race", "small.toml", cwd=tmp_path, start_new_session=True)
+    deadline = time.monotonic() + 60
+    while not (store.exists(path) and list((path / "runs").glob("*.parquet"))):
+        assert time.monotonic() < deadline, "no run was committed"
+        time.sleep(0.02)
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "Go on with: polarbear resume" in err
+    resumed = json.loads(polarbear("resume", path, "--json")[0])
+    whole = json.loads(polarbear("show", study[0], "--json")[0])
+    for field in ("pareto_set", "eliminated", "evaluations", "finished"):
+        assert resumed[field] == whole[field]
+
+
+def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
+    (tmp_path / "small.toml").write_text(SMALL.replace("alpha = 0.9", "alpha = 0.9999"))
+    out, _ = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
+    assert "Stopped: time limit" in out
+    assert "polarbear resume small.study" in out
+    assert json.loads(polarbear("show", "small.study", "--json", cwd=tmp_path)[0])["finished"] is False
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("alpha = 0.9", "alhpa = 0.9", "race.alhpa is no field of a study file"),
+        ("alpha = 0.9", "alpha = 0.4", "alpha is 0.4"),
+        ("alpha = 0.9", 'alpha = "high"', "race.alpha is 'high'"),
+        ('suite = "bbob"', 'suite = "bob"', "bob"),
+        ("functions = [1, 8, 15]", "functions = [1, 8, 25]", "25"),
+        ('optimizer = "random-search"', 'optimizer = "random"', "random-search"),
+        ('"modular-cmaes-anytime"', '"modular-cmaes-anytime"\nstep_size = "CSA"', "step_size_adaptation"),
+        ("seed = 1", "seed = 1 1", "line 7"),
+        ("[race]", "[rice]", "rice is no field"),
+        ("resolution", "resolutions", "resolutions is no field"),
+    ],
+)
+def test_faults_of_a_study_file_are_named(tmp_path, old, new, message):
+    assert old in SMALL
+    file = tmp_path / "faulty.toml"
+    file.write_text(SMALL.replace(old, new, 1))
+    out, err = polarbear("race", file, code=2)
+    assert out == ""
+    assert str(file) in err
+    assert message in err
+    assert "Traceback" not in err
+    assert not file.with_suffix(".study").exists()
+
+
+def test_other_settings_and_missing_files_are_named(study, tmp_path):
+    path, _, _ = study
+    other = tmp_path / "other.toml"
+    other.write_text(SMALL.replace("alpha = 0.9", "alpha = 0.95"))
+    assert "race.alpha was 0.9 and is now 0.95" in polarbear("race", other, "--into", path, code=2)[1]
+    assert "no study file at" in polarbear("race", tmp_path / "none.toml", code=2)[1]
+    assert "none.study" in polarbear("show", tmp_path / "none.study", code=3)[1]
+
+
+def test_a_locked_study_names_its_holder(study):
+    path, _, _ = study
+    with store.open(path, write=True):
+        assert str(os.getpid()) in polarbear("resume", path, code=3)[1]
+
+
+def test_every_option_and_exit_code_is_documented():
+    page = (ROOT / "docs/reference/cli.md").read_text()
+    for command in ("race", "resume", "show", "select", "report", "suites", "optimizers"):
+        assert f"polarbear {command}" in page
+        text = polarbear(command, "--help")[0]
+        for option in set(re.findall(r"--[a-z-]+", text)) - {"--help"}:
+            assert f"`{option}" in page, f"{command} {option} is not documented"
+
+
+def test_every_field_of_a_study_file_is_documented():
+    from polarbear.study.spec import LimitsSection, RaceSection, StudySpec, TimesSection
+
+    page = (ROOT / "docs/reference/study-file.md").read_text()
+    for section in (StudySpec, RaceSection, TimesSection, LimitsSection):
+        for name, field in section.model_fields.items():
+            rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
+            assert any(field.description in row for row in rows), f"{section.__name__}.{name} is not documented"

@@ -1,0 +1,245 @@
+"""Real races of real functions, run by real worker processes, interrupted by real kills."""
+
+import dataclasses
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear import store
+from polarbear.study import Observer, RunFailureWarning, StopRules
+from tests.study.entrants import crash, crawl, descend, guess, jump, sphere, stillborn, suicidal
+
+ROOT = Path(__file__).parents[2]
+PROBLEM = pb.problems.FunctionProblem(sphere, lower=-2, upper=2, dimension=3)
+
+
+class Listener(Observer):
+    reason = None
+
+    def stopped(self, race, reason):
+        self.reason = reason
+
+
+def new_race(algorithms=(guess, descend, crawl), **settings):
+    return pb.Race(algorithms, times=pb.log_times(5, 200, 8), **({"alpha": 0.95, "epsilon": 0.1, "seed": 2} | settings))
+
+
+def race(path, algorithms=(guess, descend, crawl), settings=None, instances=PROBLEM, **options):
+    return pb.study.race(new_race(algorithms, **(settings or {})), instances, path, **options)
+
+
+def decisions(result):
+    """Everything decided, without what a clock measured."""
+    rounds = [dataclasses.replace(r, seconds=0.0, inference_seconds=0.0) for r in result.rounds]
+    return rounds, result.pareto_set, result.eliminated, result.posterior.draws.tobytes()
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The same race, never interrupted, in one process."""
+    return race(tmp_path_factory.mktemp("whole") / "a.study")
+
+
+def test_the_race_is_resolved_and_saves_evaluations(whole):
+    assert whole.finished
+    assert len(whole.rounds) > 1
+    assert "descend" in whole.pareto_set
+    assert "crawl" not in whole.pareto_set
+    assert 0 < whole.saved < 1
+    assert sum(whole.evaluations_by_algorithm.values()) == whole.evaluations == whole.rounds[-1].evaluations
+
+
+@pytest.mark.parametrize("workers", [2, 3])
+def test_the_number_of_workers_changes_nothing(whole, tmp_path, workers):
+    assert decisions(race(tmp_path / "a.study", workers=workers)) == decisions(whole)
+
+
+def test_any_executor_will_do(whole, tmp_path):
+    with ProcessPoolExecutor(2) as executor:
+        assert decisions(race(tmp_path / "a.study", executor=executor)) == decisions(whole)
+
+
+def test_a_finished_study_is_read_and_runs_nothing_again(whole, tmp_path):
+    path = tmp_path / "a.study"
+    race(path)
+
+    class NoRun(Observer):
+        def round_started(self, race, requests):
+            pytest.fail("a round was started")
+
+    assert decisions(race(path, observer=NoRun())) == decisions(whole)
+    assert decisions(pb.study.load(path).result) == decisions(whole)
+
+
+def test_limits_stop_between_rounds_and_resuming_goes_on(whole, tmp_path):
+    path = tmp_path / "a.study"
+    for instances in (8, 16, 30):
+        part = race(path, stop=StopRules(instances=instances))
+        assert part.rounds[-1].instances == instances
+    # 30 instances cut the third round short, so the rounds differ from the whole race's; the race still ends.
+    assert race(path).finished
+    other = tmp_path / "b.study"
+    stops = 0
+    while not (part := race(other, stop=StopRules(evaluations=whole.evaluations * (stops + 1) / 5))).finished:
+        stops += 1
+    assert stops > 1
+    assert decisions(part) == decisions(whole)
+
+
+def test_the_time_limit_lets_the_first_round_run_and_says_why_it_stopped(tmp_path):
+    listener = Listener()
+    part = race(tmp_path / "a.study", stop=StopRules(seconds=1e-6), observer=listener)
+    assert len(part.rounds) == 1
+    assert listener.reason.startswith("time limit")
+    assert part.undecided
+
+
+def run_script(path, *, wait=True, workers=2):
+    """The race of these tests in a process of its own."""
+    code = f"from tests.study.test_racing import race; race({str(path)!r}, workers={workers})"
+    process = subprocess.Popen([sys.executable, "-c", code], cwd=ROOT, start_new_session=True)
+    if wait:
+        assert process.wait(120) == 0
+    return process
+
+
+def kill_and_resume(path, kills, seed):
+    """Kill the race's driver at random moments; return how many runs were seen committed and are still there."""
+    rng = np.random.default_rng(seed)
+    seen = set()
+    for _ in range(kills):
+        process = run_script(path, wait=False)
+        time.sleep(rng.uniform(0.4, 2.2))
+        if store.exists(path):
+            with store.open(path) as reader:
+                seen |= set(reader.keys())
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        if store.exists(path):
+            with store.open(path) as reader:
+                assert reader.damaged == ()
+                assert seen <= set(reader.keys())
+    run_script(path)
+    return seen
+
+
+def test_killed_at_random_moments_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path):
+    kill_and_resume(tmp_path / "a.study", kills=4, seed=1)
+    assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_killed_often_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path, seed):
+    kill_and_resume(tmp_path / "a.study", kills=10, seed=100 + seed)
+    assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
+
+
+def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, tmp_path):
+    path = tmp_path / "a.study"
+    before = race(path)
+    after = race(path, algorithms=(guess, descend, crawl, jump))
+    assert after.rounds[: len(before.rounds)] == before.rounds
+    assert set(after.rounds[len(before.rounds)].horizon) == {"jump"}
+    assert after.evaluations_by_algorithm["jump"] > 0
+    assert race(path, algorithms=(guess, descend, crawl, jump)).pareto_set == after.pareto_set
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"settings": {"alpha": 0.9}}, r"race.alpha was 0.95 and is now 0.9"),
+        ({"algorithms": (guess, descend)}, r"algorithms.crawl is gone"),
+        ({"timeout": 7.0}, r"limits.timeout was None and is now 7.0"),
+        ({"instances": [PROBLEM]}, r"instances.repeat"),
+    ],
+)
+def test_resuming_with_other_settings_is_refused_by_name(tmp_path, changed, message):
+    path = tmp_path / "a.study"
+    race(path, stop=StopRules(instances=8))
+    with pytest.raises(ValueError, match=message):
+        race(path, **changed)
+
+
+def test_a_crashing_optimizer_is_an_outcome_and_the_race_goes_on(tmp_path):
+    path = tmp_path / "a.study"
+    with pytest.warns(RunFailureWarning, match="runs failed"):
+        result = race(path, algorithms=(guess, descend, crash))
+    assert result.finished
+    assert "descend" in result.pareto_set
+    view = pb.study.load(path)
+    assert view.failures
+    for run in view.failures:
+        assert run.key.algorithm == "crash"
+        assert run.outcome.message == "RuntimeError: out of ideas"
+        assert "entrants.py" in run.outcome.traceback
+        assert run.outcome.evaluations == 5
+    assert result.rounds[-1].failures == len(view.failures)
+
+
+@pytest.mark.parametrize(
+    ("entrant", "reason", "message"),
+    [
+        (stillborn, pb.Reason.FAILED, r"none of the 8 runs of stillborn .*ImportError: no such solver"),
+        (suicidal, pb.Reason.KILLED, r"none of the 8 runs of suicidal .*killed"),
+    ],
+)
+def test_an_algorithm_that_never_evaluates_stops_the_race_and_is_named(tmp_path, entrant, reason, message):
+    listener = Listener()
+    with pytest.warns(RunFailureWarning, match="8 of 16 runs"):
+        result = race(tmp_path / "a.study", algorithms=(guess, entrant), observer=listener)
+    assert len(result.rounds) == 1
+    assert re.search(message, listener.reason)
+    assert {run.outcome.reason for run in pb.study.load(tmp_path / "a.study").failures} == {reason}
+
+
+def test_a_study_whose_runs_are_damaged_is_named_and_can_go_on_without_them(tmp_path):
+    path = tmp_path / "a.study"
+    race(path, stop=StopRules(instances=16))
+    part = sorted((path / "runs").glob("*.parquet"))[0]
+    part.write_bytes(b"not parquet")
+    view = pb.study.load(path)
+    assert [damage.path.name for damage in view.damaged] == [part.name]
+    with pytest.raises(ValueError, match=rf"are missing; damaged: .*{part.name}.*--accept-damage"):
+        race(path)
+    assert race(path, accept_damage=True).finished
+
+
+def test_a_race_over_seconds_measures_wall_clock_time(tmp_path):
+    fast = pb.Race([guess, descend], times=[0.01, 0.05], axis="seconds", alpha=0.9, epsilon=0.2)
+    result = pb.study.race(fast, PROBLEM, tmp_path / "s.study", stop=StopRules(instances=8))
+    with store.open(tmp_path / "s.study") as study:
+        for run in study.runs():
+            assert run.outcome.reason == pb.Reason.BUDGET
+            assert run.outcome.seconds >= 0.05
+            assert not np.isnan(run.trajectory.value_at([0.01, 0.05], "seconds")).any()
+    assert np.isnan(result.evaluations_to_the_end)
+
+
+def test_solved_runs_tie(tmp_path):
+    solvable = pb.problems.FunctionProblem(sphere, lower=-2, upper=2, dimension=1, optimum=0.0)
+    result = pb.study.race(
+        pb.Race({"one": descend, "other": jump}, times=[200], alpha=0.95, epsilon=0.1),
+        solvable,
+        tmp_path / "t.study",
+        target_precision=0.5,
+        stop=StopRules(instances=8),
+    )
+    with store.open(tmp_path / "t.study") as study:
+        assert {run.outcome.reason for run in study.runs()} == {pb.Reason.TARGET}
+    assert result.posterior.mean()[0].tolist() == pytest.approx([0.5, 0.5], abs=0.02)
+
+
+@pytest.mark.parametrize("limit", [{"seconds": 0}, {"instances": -1}, {"evaluations": 0.0}])
+def test_impossible_limits_are_refused(limit):
+    with pytest.raises(ValueError, match="give a positive number"):
+        StopRules(**limit)
