@@ -17,6 +17,4 @@ def elsewhere(tmp_path_factory):
     os.chdir(before)
 
 
-pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"]
-).pytest()
+pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"]).pytest()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import importlib
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, cast
 
@@ -78,6 +79,23 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
         return cls(**fields)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{kind} {description[kind]!r}: {error}") from error
+
+
+def parameters(cls: type[Any], preset: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """What can be written in a description of a dataclass: each argument's default, or ``"required"``.
+
+    Args:
+        cls: The class that the description makes.
+        preset: Defaults that differ from the class's own.
+    """
+    defaults = {name: given.default for name, given in inspect.signature(cls).parameters.items()}
+    made = {
+        field.name: field.default_factory()
+        for field in dataclasses.fields(cls)
+        if field.default_factory is not dataclasses.MISSING
+    }
+    known = defaults | made | dict(preset or {})
+    return {name: "required" if value is inspect.Parameter.empty else value for name, value in known.items()}
 
 
 def plain_value(value: Any) -> Any:

@@ -12,12 +12,12 @@ from polarbear.select.portfolios import pool
 TIMES = np.array([1.0, 10.0, 100.0, 1000.0])
 
 
-def posterior(alphas, draws=3000, seed=1, times=TIMES):
+def posterior(alphas, draws=3000, seed=1, times=TIMES, joint=True):
     """Independent Dirichlet draws at each timepoint."""
     rng = np.random.default_rng(seed)
     ratings = np.stack([rng.dirichlet(alpha, size=draws) for alpha in alphas], axis=1)
     names = tuple("ABCDEFGHIJ"[: ratings.shape[2]])
-    return SimpleNamespace(draws=ratings, times=times, names=names)
+    return SimpleNamespace(draws=ratings, times=times, names=names, joint=joint)
 
 
 CROSSING = posterior([[80, 10, 10], [60, 25, 15], [25, 65, 10], [10, 80, 10]])
@@ -168,6 +168,22 @@ def test_candidates_narrow_the_choice():
 def test_impossible_questions_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         best(CROSSING, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("joint", "preference", "sure"),
+    [
+        (True, "uniform", True),
+        (False, "uniform", False),
+        (False, "final", True),
+        (False, [0, 1, 0, 0], True),
+        (False, lambda r: r.min(axis=-1), False),
+    ],
+)
+def test_independent_timepoints_make_preferences_over_several_look_surer_than_they_are(joint, preference, sure):
+    selection = best(posterior([[8, 1], [1, 8], [1, 8], [1, 8]], joint=joint), preference)
+    assert selection.sure == sure
+    assert ("read the order, not the certainty" in str(selection)) == (not sure)
 
 
 def test_a_selection_prints_as_a_small_table():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polarbear.optimizers.descriptions import describe, families, from_description
+from polarbear.optimizers.descriptions import describe, families, family_parameters, from_description
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.modular_cmaes import ModularCMAES
 from polarbear.optimizers.protocol import Objective, Optimizer
@@ -20,5 +20,6 @@ __all__ = [
     "as_optimizer",
     "describe",
     "families",
+    "family_parameters",
     "from_description",
 ]

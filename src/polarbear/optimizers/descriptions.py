@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, cast
 
-from polarbear.descriptions import did_you_mean, own_description, own_object, plain_value
+from polarbear.descriptions import did_you_mean, own_description, own_object, parameters, plain_value
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.modular_cmaes import BASELINE, ModularCMAES
 from polarbear.optimizers.protocol import Optimizer
@@ -29,6 +29,12 @@ PRESETS: dict[str, tuple[type[Any], dict[str, Any]]] = {"modular-cmaes-anytime":
 def families() -> tuple[str, ...]:
     """The names of all families and presets, for `from_description`."""
     return (*FAMILIES, *PRESETS)
+
+
+def family_parameters(family: str) -> dict[str, Any]:
+    """What a description of `family` may hold: each argument's default, or ``"required"``."""
+    cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
+    return {name: plain_value(default) for name, default in parameters(cls, preset).items()}
 
 
 def describe(optimizer: Any) -> dict[str, Any]:

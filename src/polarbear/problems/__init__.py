@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polarbear.problems.descriptions import describe, from_description, suites
+from polarbear.problems.descriptions import describe, from_description, suite_parameters, suites
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
@@ -27,6 +27,7 @@ __all__ = [
     "as_spec",
     "describe",
     "from_description",
+    "suite_parameters",
     "suites",
     "threshold_weights",
 ]

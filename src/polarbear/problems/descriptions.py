@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, cast
 
-from polarbear.descriptions import did_you_mean, own_description, own_object, plain_value
+from polarbear.descriptions import did_you_mean, own_description, own_object, parameters, plain_value
 from polarbear.problems.arguments import plain
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
@@ -35,6 +35,11 @@ PROBLEMS: dict[str, type[Any]] = {
 def suites() -> tuple[str, ...]:
     """The names of all suites, for `from_description`."""
     return tuple(SUITES)
+
+
+def suite_parameters(suite: str) -> dict[str, Any]:
+    """What a description of `suite` may hold: each argument's default, or ``"required"``."""
+    return {name: _plain(default) for name, default in parameters(SUITES[suite]).items()}
 
 
 def describe(instances: Any) -> dict[str, Any]:

@@ -249,7 +249,7 @@ class Race:
             ),
             finished=self.finished,
             settings=settings,
-            reach=(~np.isnan(self._values)).sum(axis=0),
+            values=self._values.copy(),
             evaluations_by_algorithm=spent,
             evaluations_to_the_end=float(to_the_end) if settings.axis == "evaluations" else float("nan"),
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from polarbear.inference import Posterior
 from polarbear.race.forecast import OpenPair
 from polarbear.race.rounds import Round
 from polarbear.race.settings import RaceSettings
-from polarbear.records import IntArray
+from polarbear.records import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +25,7 @@ class RaceResult:
         undecided: Pairs of candidates that are still open, and what it would take to resolve them.
         finished: Whether every pair is resolved.
         settings: The race's settings.
-        reach: (T, n) how many instances each algorithm was observed on at each timepoint.
+        values: (P, T, n) best value found on each instance by each timepoint by each algorithm, NaN where not run.
         evaluations_by_algorithm: Evaluations each algorithm spent.
         evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
             drawn would have taken; NaN when the axis is seconds.
@@ -36,9 +38,14 @@ class RaceResult:
     undecided: tuple[OpenPair, ...]
     finished: bool
     settings: RaceSettings
-    reach: IntArray
+    values: FloatArray
     evaluations_by_algorithm: dict[str, int]
     evaluations_to_the_end: float
+
+    @property
+    def reach(self) -> IntArray:
+        """(T, n) how many instances each algorithm was observed on at each timepoint."""
+        return np.count_nonzero(~np.isnan(self.values), axis=0)
 
     @property
     def evaluations(self) -> int:

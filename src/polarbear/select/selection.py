@@ -12,7 +12,7 @@ import numpy as np
 from polarbear.inference import Posterior
 from polarbear.records import FloatArray
 from polarbear.select.portfolios import Multiset, pool
-from polarbear.select.preferences import Preference, is_linear, preference_values, values_of
+from polarbear.select.preferences import Preference, is_linear, preference_values, preference_weights, values_of
 
 Criterion = Literal["p2bb", "expected", "quantile"]
 
@@ -57,6 +57,9 @@ class Selection:
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
         exhaustive: Whether every multiset of that size was compared, or those that a local search visited.
+        sure: Whether the stated uncertainty can be taken at face value: the posterior is joint over time, or the
+            preference looks at one timepoint. A model of independent timepoints takes the same runs at several
+            timepoints for independent evidence, so that intervals are too narrow and P2BB is too sure.
     """
 
     choices: tuple[Choice, ...]
@@ -65,6 +68,7 @@ class Selection:
     gamma: float
     size: int
     exhaustive: bool
+    sure: bool
 
     @property
     def best(self) -> Choice:
@@ -94,6 +98,8 @@ class Selection:
         ]
         if len(self.choices) > 10:
             lines.append(f"… and {len(self.choices) - 10} more")
+        if not self.sure:
+            lines.append("The model treats timepoints as independent: read the order, not the certainty.")
         return "\n".join(lines)
 
 
@@ -151,7 +157,14 @@ def best(
         gamma=gamma,
         size=size,
         exhaustive=exhaustive,
+        sure=posterior.joint or _looks_at_one_timepoint(preference, posterior.times),
     )
+
+
+def _looks_at_one_timepoint(preference: Preference, times: FloatArray) -> bool:
+    if times.size == 1:
+        return True
+    return is_linear(preference) and bool(np.count_nonzero(preference_weights(preference, times)) == 1)
 
 
 def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) -> tuple[str, ...]:

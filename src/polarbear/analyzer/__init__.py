@@ -1,0 +1,6 @@
+"""What a race has found, in words and as a web page: one file with figures, tables and their data to download."""
+
+from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
+from polarbear.analyzer.page import report
+
+__all__ = ["Answer", "Member", "Recommendation", "answer", "report"]

@@ -1,0 +1,369 @@
+"""What a race has found, in sentences that claim no more than the posterior does."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
+from polarbear.inference import Posterior
+from polarbear.race import OpenPair, RaceResult, Relations, Round
+from polarbear.race.relations import relations
+from polarbear.records import Axis, FloatArray
+from polarbear.select import Choice, best
+
+PREFERENCES = {
+    "uniform": "every budget from {first} to {last} matters alike",
+    "log-uniform": "every order of magnitude from {first} to {last} matters alike",
+    "final": "only the budget {last} matters",
+}
+"""Named preferences over budgets, and what each says."""
+MOST_OPEN_PAIRS = 10
+"""How many undecided pairs are spelled out, the cheapest to decide first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member of the Pareto set, and what it is best at.
+
+    Attributes:
+        name: The algorithm.
+        highest: Its largest P(best) over the timepoints: the probability that its rating is the highest of all
+            members (of all algorithms, if it is the only member).
+        at: The timepoint of `highest`.
+        sentence: All of this in words, without the name.
+    """
+
+    name: str
+    highest: float
+    at: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recommendation:
+    """What to deploy under one preference over budgets, by three criteria (eqs. 33–35 of Wurth et al. 2026).
+
+    Attributes:
+        preference: Its name.
+        condition: What it says, to follow "if".
+        likeliest: Most probable to be best.
+        expected: Largest expected value.
+        cautious: Largest 5% quantile of the value.
+        sure: Whether the stated uncertainty can be taken at face value: the posterior is joint over time, or the
+            preference looks at one timepoint.
+    """
+
+    preference: str
+    condition: str
+    likeliest: Choice
+    expected: Choice
+    cautious: Choice
+    sure: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Elimination:
+    """One algorithm that was eliminated.
+
+    Attributes:
+        name: The algorithm.
+        by: Who dominated it.
+        round: In which round.
+        instances: Problem instances drawn by then.
+        probability: Lower bound on the probability on which it was decided.
+        sentence: All of this in words.
+    """
+
+    name: str
+    by: str
+    round: int
+    instances: int
+    probability: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Undecided:
+    """One pair that is still open.
+
+    Attributes:
+        first: One algorithm.
+        second: The other.
+        from_time: First timepoint at which the pair is unresolved.
+        to_time: Last timepoint at which it is.
+        more_instances: Rough forecast of the instances it would still take; None if no number is in sight.
+        sentence: All of this in words.
+    """
+
+    first: str
+    second: str
+    from_time: float
+    to_time: float
+    more_instances: float | None
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a race has found, in sentences.
+
+    Attributes:
+        finished: Whether every pair is resolved.
+        pareto_set: The members' names.
+        headline: The Pareto set in a sentence.
+        members: What each member is best at.
+        relations: For each pair of members, who is better when.
+        eliminated: Who was eliminated by whom, when, and how surely.
+        undecided: Open pairs, and what it would take to resolve them.
+        recommendations: What to deploy under three preferences.
+        evaluations: Evaluations spent.
+        saved: Share of the evaluations saved against running everything to the end; None on an axis of seconds.
+        effort: What was spent and saved, in words.
+        cautions: What to mind before relying on this.
+    """
+
+    finished: bool
+    pareto_set: tuple[str, ...]
+    headline: str
+    members: tuple[Member, ...]
+    relations: tuple[str, ...]
+    eliminated: tuple[Elimination, ...]
+    undecided: tuple[Undecided, ...]
+    recommendations: tuple[Recommendation, ...]
+    evaluations: int
+    saved: float | None
+    effort: str
+    cautions: tuple[str, ...]
+
+    def as_dict(self) -> dict[str, Any]:
+        """The answer as plain JSON-able values."""
+        return asdict(self)
+
+    @property
+    def text(self) -> str:
+        """The answer in plain text, a sentence a line."""
+        lines = [self.headline, ""]
+        lines += [f"  {member.name}: {member.sentence}" for member in self.members]
+        for title, sentences in (
+            ("Eliminated", [one.sentence for one in self.eliminated]),
+            ("Undecided", self._open_pairs()),
+            ("Mind", self.cautions),
+        ):
+            if sentences:
+                lines += ["", f"{title}:", *[f"  {sentence}" for sentence in sentences]]
+        return "\n".join([*lines, "", self.effort])
+
+    def __str__(self) -> str:
+        return self.text
+
+    def _open_pairs(self) -> list[str]:
+        rest = len(self.undecided) - MOST_OPEN_PAIRS
+        more = [f"… and {plural(rest, 'more pair')}."] if rest > 0 else []
+        return [one.sentence for one in self.undecided[:MOST_OPEN_PAIRS]] + more
+
+
+def answer(result: RaceResult) -> Answer:
+    """The answer of a race, finished or not, in words."""
+    posterior, settings = result.posterior, result.settings
+    found = relations(posterior, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    members = result.pareto_set
+    began = bool(result.rounds)
+    return Answer(
+        finished=result.finished,
+        pareto_set=members,
+        headline=_headline(result, found),
+        members=_members(result) if began else (),
+        relations=tuple(
+            f"{first} – {second}: {pair_in_words(found, posterior, first, second, settings.axis)}."
+            for first, second in combinations(members, 2)
+        ),
+        eliminated=tuple(_eliminations(result)),
+        undecided=tuple(_undecided(pair, settings.axis) for pair in result.undecided) if began else (),
+        recommendations=tuple(_recommendation(result, name) for name in PREFERENCES),
+        evaluations=result.evaluations,
+        saved=max(result.saved, 0.0) if began and settings.axis == "evaluations" else None,
+        effort=_effort(result),
+        cautions=tuple(_cautions(result)),
+    )
+
+
+def probability_best(posterior: Posterior, names: tuple[str, ...]) -> FloatArray:
+    """(T, len(names)) probability that each rating is the highest of those named; equal draws share it."""
+    draws = posterior.draws[:, :, [posterior.names.index(name) for name in names]]
+    highest = draws == draws.max(axis=2, keepdims=True)
+    return (highest / highest.sum(axis=2, keepdims=True)).mean(axis=0)
+
+
+def pair_in_words(found: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
+    """Which of two algorithms is better when: ``CSA is better from 50 to 900, undecided at 1,000 evaluations``."""
+    i, j = posterior.names.index(first), posterior.names.index(second)
+    wins, loses, equal = found.dominates[:, i, j], found.dominates[:, j, i], found.equivalent[:, i, j]
+    parts = [
+        (f"{first} is better", wins),
+        (f"{second} is better", loses),
+        ("equivalent", equal),
+        ("undecided", ~(wins | loses | equal)),
+    ]
+    return ", ".join(f"{words} {spans(posterior.times, mask, axis)}" for words, mask in parts if mask.any())
+
+
+def _headline(result: RaceResult, found: Relations) -> str:
+    names, members = result.posterior.names, result.pareto_set
+    if not result.rounds:
+        return f"Nothing is known yet of {listed(names)}: no round is complete."
+    total = len(names)
+    if not result.finished:
+        left = "All" if len(members) == total else f"{len(members)} of"
+        pairs = plural(len(result.undecided), "pair")
+        verb = "is" if len(result.undecided) == 1 else "are"
+        return (
+            f"{left} {total} algorithms are still in the race: {listed(members)}. {pairs} {verb} undecided, "
+            "so the set may yet shrink."
+        )
+    if len(members) == 1:
+        return f"{members[0]} is the whole anytime Pareto set: each of the other {total - 1} algorithms was eliminated."
+    share = f"{len(members)} of {total}"
+    if len(members) == total:
+        share = "Both" if total == 2 else f"All {total}"
+    said = f"{share} algorithms form the anytime Pareto set: {listed(members)}."
+    inside = np.ix_(range(len(result.posterior.times)), *[[names.index(name) for name in members]] * 2)
+    if (found.equivalent[inside] | np.eye(len(members), dtype=bool)).all():
+        return f"{said} They are practically equivalent at every timepoint."
+    wins = found.dominates[inside].any(axis=0)
+    if (wins & wins.T).any():
+        return f"{said} Which of them is best depends on the budget."
+    return f"{said} None of them is known to be better than another at every timepoint."
+
+
+def _members(result: RaceResult) -> tuple[Member, ...]:
+    members, posterior = result.pareto_set, result.posterior
+    rivals = members if len(members) > 1 else posterior.names
+    best_at = probability_best(posterior, rivals)
+    leader = best_at.argmax(axis=1)
+    found: list[Member] = []
+    for name in members:
+        column = rivals.index(name)
+        peak = int(best_at[:, column].argmax())
+        sentence = _best_at(result, best_at[:, column], leader == column)
+        found.append(Member(name, float(best_at[peak, column]), float(posterior.times[peak]), sentence))
+    return tuple(found)
+
+
+def _best_at(result: RaceResult, p_best: FloatArray, leads: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+    times, settings = result.posterior.times, result.settings
+    peak = int(p_best.argmax())
+    if not leads.any():
+        return (
+            f"never the most likely best (P(best) at most {probability(p_best[peak])}, at "
+            f"{budget(times[peak], settings.axis)}), but no other algorithm is known to be better at every timepoint."
+        )
+    if leads.all() and p_best.max() - p_best.min() < 0.0005:
+        return f"most likely the best at every timepoint (P(best) {probability(p_best.min())})."
+    if leads.all():
+        low, high = probability(p_best.min()), probability(p_best.max())
+        return f"most likely the best at every timepoint (P(best) from {low} to {high})."
+    said = (
+        f"most likely the best {spans(times, leads, settings.axis)} (P(best) up to {probability(p_best[peak])}, "
+        f"at {instant(times[peak])})"
+    )
+    sure = leads & (p_best >= settings.alpha)
+    if sure.any():
+        said += f"; {spans(times, sure, settings.axis)} with P(best) ≥ {settings.alpha:g}"
+    return f"{said}."
+
+
+def _eliminations(result: RaceResult) -> list[Elimination]:
+    return [
+        _elimination(this, name, rival, result) for this in result.rounds for name, rival in this.eliminated.items()
+    ]
+
+
+def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elimination:
+    strongest, p = this.dominance.get(name), result.settings.alpha
+    if strongest is not None and strongest.name == rival:
+        p = max(p, strongest.probability)
+    how = (
+        f"P({rival} is better at all timepoints at once) was {at_least(p)}"
+        if result.settings.elimination == "joint"
+        else f"P({rival} is better) was {at_least(p)} at each timepoint"
+    )
+    when = f"round {this.number}, after {plural(this.instances, 'instance')}"
+    sentence = f"{name} was eliminated by {rival} in {when}: {how}."
+    return Elimination(name, rival, this.number, this.instances, p, sentence)
+
+
+def _undecided(pair: OpenPair, axis: Axis) -> Undecided:
+    when = (
+        f"at {budget(pair.from_time, axis)}"
+        if pair.from_time == pair.to_time
+        else f"at timepoints between {instant(pair.from_time)} and {budget(pair.to_time, axis)}"
+    )
+    more = _two_digits(pair.more_instances) if np.isfinite(pair.more_instances) else None
+    if more is None:
+        cost = "no number of instances that would decide it is in sight"
+    elif more <= 1:
+        cost = "a few more instances should decide it (rough forecast)"
+    else:
+        cost = f"it would take about {amount(more)} more instances (rough forecast)"
+    sentence = f"{pair.first} – {pair.second} is undecided {when}; {cost}."
+    return Undecided(pair.first, pair.second, pair.from_time, pair.to_time, more, sentence)
+
+
+def _recommendation(result: RaceResult, preference: str) -> Recommendation:
+    posterior, axis = result.posterior, result.settings.axis
+    first, last = instant(posterior.times[0]), budget(posterior.times[-1], axis)
+    by_p2bb, by_expected, by_quantile = (
+        best(posterior, preference, criterion, candidates=result.pareto_set)
+        for criterion in ("p2bb", "expected", "quantile")
+    )
+    return Recommendation(
+        preference=preference,
+        condition=PREFERENCES[preference].format(first=first, last=last),
+        likeliest=by_p2bb.best,
+        expected=by_expected.best,
+        cautious=by_quantile.best,
+        sure=by_p2bb.sure,
+    )
+
+
+def _effort(result: RaceResult) -> str:
+    if not result.rounds:
+        return "Nothing was spent yet."
+    last, times = result.rounds[-1], result.posterior.times
+    runs = f"{plural(last.runs, 'run')} on {plural(last.instances, 'instance')}"
+    if result.settings.axis == "seconds":
+        return f"Spent: {duration(last.seconds)} inside {runs} ({amount(result.evaluations)} evaluations)."
+    n = len(result.posterior.names)
+    everyone = "both" if n == 2 else f"all {n}"
+    return (
+        f"Spent: {amount(result.evaluations)} evaluations in {runs}. Running {everyone} "
+        f"algorithms to {budget(times[-1], 'evaluations')} on the same instances would have taken "
+        f"{amount(result.evaluations_to_the_end)}: {max(result.saved, 0.0):.0%} saved."
+    )
+
+
+def _cautions(result: RaceResult) -> list[str]:
+    found: list[str] = []
+    if not result.rounds:
+        return found
+    last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
+    if last.failures:
+        verb = "was" if last.failures == 1 else "were"
+        found.append(
+            f"{last.failures:,} of {last.runs:,} runs failed, timed out or {verb} killed. A failed run keeps what it "
+            "had found; of one that timed out or was killed, nothing is known past its end."
+        )
+    if doubtful.any():
+        where = spans(result.posterior.times, doubtful, result.settings.axis)
+        found.append(f"The posterior is not to be relied on {where}: use more draws.")
+    return found
+
+
+def _two_digits(number: float) -> float:
+    """Rounded to two significant digits: a forecast has no more."""
+    size = 10.0 ** max(np.floor(np.log10(max(number, 1))) - 1, 0)
+    return float(np.ceil(number / size) * size)

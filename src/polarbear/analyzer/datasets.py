@@ -1,0 +1,172 @@
+"""The data behind every figure and table of a report, in full."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+
+from polarbear.analyzer.tables import Data
+from polarbear.race import RaceResult, Relations
+from polarbear.select import best, preference_values
+
+QUANTILES = (0.01, *(round(0.05 * k, 2) for k in range(1, 20)), 0.99)
+
+
+def ratings(result: RaceResult) -> Data:
+    """Posterior mean and 95% interval of every rating at every timepoint."""
+    posterior = result.posterior
+    mean, (low, high) = posterior.mean(), posterior.interval()
+    return Data.of(
+        "ratings",
+        (result.settings.axis, "algorithm", "mean", "low_95", "high_95"),
+        (
+            (time, name, mean[t, i], low[t, i], high[t, i])
+            for t, time in enumerate(posterior.times)
+            for i, name in enumerate(posterior.names)
+        ),
+    )
+
+
+def relations_of_pairs(result: RaceResult, found: Relations) -> Data:
+    """The relation of every pair at every timepoint."""
+    posterior, epsilon = result.posterior, result.settings.epsilon
+    near = posterior.equivalence_probabilities(epsilon)
+    return Data.of(
+        "relations",
+        (result.settings.axis, "first", "second", "probability_first_better", "probability_equivalent", "relation"),
+        (
+            (time, first, second, found.better[t, i, j], near[t, i, j], relation(found, t, i, j))
+            for t, time in enumerate(posterior.times)
+            for (i, first), (j, second) in combinations(enumerate(posterior.names), 2)
+        ),
+    )
+
+
+def relation(found: Relations, t: int, i: int, j: int) -> str:
+    """``first``, ``second``, ``equivalent`` or ``undecided``."""
+    if found.dominates[t, i, j]:
+        return "first"
+    if found.dominates[t, j, i]:
+        return "second"
+    return "equivalent" if found.equivalent[t, i, j] else "undecided"
+
+
+def dominance(result: RaceResult) -> Data:
+    """The strongest rival of every candidate in every round."""
+    return Data.of(
+        "dominance",
+        ("round", "instances", "algorithm", "strongest_rival", "probability_dominated", "eliminated_by", "settled"),
+        (
+            (
+                this.number,
+                this.instances,
+                name,
+                rival.name,
+                rival.probability,
+                this.eliminated.get(name),
+                name in this.settled,
+            )
+            for this in result.rounds
+            for name, rival in this.dominance.items()
+        ),
+    )
+
+
+def rounds(result: RaceResult) -> Data:
+    """One row per round."""
+    return Data.of(
+        "rounds",
+        (
+            *("round", "batch", "instances", "runs", "failures", "evaluations", "seconds"),
+            *("resolved_pairs", "resolved_share", "candidates", "eliminated", "settled", "next_batch"),
+            *("smallest_ess", "largest_k_hat", "inference_seconds"),
+        ),
+        (
+            (
+                *(this.number, this.batch, this.instances, this.runs, this.failures, this.evaluations, this.seconds),
+                *(this.resolved_pairs, this.resolved_share, "; ".join(this.candidates), "; ".join(this.eliminated)),
+                *("; ".join(this.settled), this.next_batch),
+                *(this.smallest_ess, this.largest_k_hat, this.inference_seconds),
+            )
+            for this in result.rounds
+        ),
+    )
+
+
+def horizons(result: RaceResult) -> Data:
+    """How far each algorithm was run in each round."""
+    return Data.of(
+        "horizons",
+        ("round", "algorithm", f"run_until_{result.settings.axis}"),
+        ((this.number, name, until) for this in result.rounds for name, until in this.horizon.items()),
+    )
+
+
+def reach(result: RaceResult) -> Data:
+    """On how many instances each algorithm was observed at each timepoint."""
+    posterior = result.posterior
+    return Data.of(
+        "reach",
+        (result.settings.axis, "algorithm", "instances"),
+        (
+            (time, name, result.reach[t, i])
+            for t, time in enumerate(posterior.times)
+            for i, name in enumerate(posterior.names)
+        ),
+    )
+
+
+def spending(result: RaceResult) -> Data:
+    """Evaluations of each algorithm."""
+    return Data.of(
+        "evaluations",
+        ("algorithm", "evaluations", "share", "eliminated_by"),
+        (
+            (name, spent, spent / max(result.evaluations, 1), result.eliminated.get(name))
+            for name, spent in result.evaluations_by_algorithm.items()
+        ),
+    )
+
+
+def values(result: RaceResult, preferences: tuple[str, ...]) -> Data:
+    """The value of every member of the Pareto set under each preference."""
+    return Data.of(
+        "values",
+        ("preference", "algorithm", "p2bb", "p2bb_error", "mean", "low_95", "high_95", "quantile_05"),
+        (
+            (
+                *(preference, choice.label, choice.probability_best, choice.probability_error),
+                *(choice.expected, choice.low, choice.high, choice.quantile),
+            )
+            for preference in preferences
+            for choice in best(result.posterior, preference, candidates=result.pareto_set).choices
+        ),
+    )
+
+
+def value_quantiles(result: RaceResult, preferences: tuple[str, ...]) -> Data:
+    """The posterior distribution of those values."""
+    names = result.posterior.names
+    return Data.of(
+        "value-quantiles",
+        ("preference", "algorithm", "probability", "value"),
+        (
+            (preference, name, level, value)
+            for preference in preferences
+            for draws in [preference_values(result.posterior, preference)]
+            for name in result.pareto_set
+            for level, value in zip(QUANTILES, np.quantile(draws[:, names.index(name)], QUANTILES), strict=True)
+        ),
+    )
+
+
+def diagnostics(result: RaceResult) -> Data:
+    """How far the posterior can be trusted at every timepoint."""
+    posterior = result.posterior
+    found = posterior.diagnostics
+    return Data.of(
+        "diagnostics",
+        (result.settings.axis, "method", "effective_draws", "k_hat", "r_hat", "doubtful"),
+        zip(posterior.times, found.method, found.ess, found.k_hat, found.r_hat, found.doubtful, strict=True),
+    )

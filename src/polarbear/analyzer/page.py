@@ -1,0 +1,261 @@
+"""The report: one self-contained HTML page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polarbear.analyzer import datasets, exhibits
+from polarbear.analyzer.answer import PREFERENCES, Answer, answer
+from polarbear.analyzer.settings import as_toml
+from polarbear.analyzer.tables import Data, Table, data_uri
+from polarbear.analyzer.words import amount, listed, plural
+from polarbear.race import RaceResult, Relations
+from polarbear.race.relations import relations
+from polarbear.records import Run
+
+if TYPE_CHECKING:
+    from polarbear.study import StudyView
+
+_TRACEBACKS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure on the page.
+
+    Attributes:
+        title: What it shows.
+        alternative: What it is, for those who cannot see it.
+        caption: What every mark means.
+        source: The SVG as a data URI.
+        data: The values drawn.
+    """
+
+    title: str
+    alternative: str
+    caption: str
+    source: str
+    data: tuple[Data, ...]
+
+
+def report(study: StudyView | RaceResult, path: str | Path) -> Path:
+    """Write a study's report: one HTML file that needs no network, no script and no other file.
+
+    Args:
+        study: From `polarbear.study.load`, or a race's result alone, of which only the settings are known.
+        path: The file to write; replaced if it exists.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    path = Path(path)
+    page = render(study)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path
+
+
+def render(study: StudyView | RaceResult) -> str:
+    """The report as HTML; the same text for the same study."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from polarbear import __version__
+    from polarbear.figures.style import looks
+
+    result = study if isinstance(study, RaceResult) else study.result
+    failures, invalid, damaged = _trouble(study)
+    found = answer(result)
+    decided = relations(result.posterior, alpha=result.settings.alpha, epsilon=result.settings.epsilon, joint=False)
+    order = color_order(result)
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html").render(
+        title="race" if isinstance(study, RaceResult) else study.path.name,
+        version=__version__,
+        answer=found,
+        result=result,
+        looks=looks(order),
+        facts=_facts(result, found),
+        sections=_sections(result, found, decided, order) if result.rounds else {},
+        undecided=exhibits.undecided(found, result.settings.axis),
+        reliability=exhibits.reliability(result),
+        failures=exhibits.failures(failures) if failures else None,
+        tracebacks=_tracebacks(failures),
+        invalid=exhibits.invalid(invalid) if invalid else None,
+        damaged=damaged,
+        knows_runs=not isinstance(study, RaceResult),
+        settings=as_toml(_spec(study)),
+    )
+
+
+def color_order(result: RaceResult) -> tuple[str, ...]:
+    """The names in the order in which colours are dealt.
+
+    As in the study as long as the colours suffice for all; beyond, the Pareto set comes first, so that its members
+    keep colours of their own.
+    """
+    from polarbear.figures.style import PALETTE
+
+    names = result.posterior.names
+    return names if len(names) <= len(PALETTE) else (*result.pareto_set, *reversed(result.eliminated))
+
+
+def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
+    n = len(result.posterior.names)
+    facts = [("Pareto set", f"{len(result.pareto_set)} of {n}")]
+    if not result.rounds:
+        return facts
+    last = result.rounds[-1]
+    facts += [
+        ("pairs resolved", f"{last.resolved_pairs} of {n * (n - 1) // 2}"),
+        ("problem instances", f"{last.instances:,}"),
+        ("evaluations", amount(result.evaluations)),
+    ]
+    if found.saved is not None:
+        facts.append(("saved", f"{found.saved:.0%}"))
+    facts.append(("failed runs", f"{last.failures:,} of {last.runs:,}"))
+    return facts
+
+
+def _sections(
+    result: RaceResult, found: Answer, decided: Relations, order: Sequence[str]
+) -> dict[str, tuple[list[Picture], list[Table]]]:
+    """Figures and tables by section."""
+    preferences = tuple(PREFERENCES)
+    pair_data = (datasets.relations_of_pairs(result, decided),)
+    rating_data = (datasets.ratings(result),)
+    value_data = (datasets.values(result, preferences), datasets.value_quantiles(result, preferences))
+    round_data = (datasets.rounds(result), datasets.horizons(result))
+    several = len(result.pareto_set) > 1
+    pairs = [exhibits.pairs(result, decided, pair_data)] if several else []
+    return {
+        "deploy": ([_values(result, order, value_data)], [exhibits.recommendations(found, value_data[:1])]),
+        "ratings": ([_ratings(result, order, rating_data)], [exhibits.ratings(result, rating_data)]),
+        "pairs": (
+            [_pairs(result, decided, order, pair_data)] if several else [],
+            [*pairs, *exhibits.matrices(result, decided, pair_data)],
+        ),
+        "race": ([_dominance(result, order)], [exhibits.rounds(result, round_data)]),
+        "allocation": ([_allocation(result, order)], [exhibits.spending(result, (datasets.spending(result),))]),
+    }
+
+
+def _picture(figure: Any, title: str, alternative: str, caption: str, data: tuple[Data, ...]) -> Picture:
+    from polarbear.figures import svg
+
+    return Picture(title, alternative, caption, data_uri("image/svg+xml", svg(figure)), data)
+
+
+def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
+    from polarbear import figures
+
+    posterior = result.posterior
+    return _picture(
+        figures.rating_over_time(posterior, eliminated=result.eliminated, order=order, axis=result.settings.axis),
+        "Ratings over the budget",
+        f"Line chart of the ratings of {listed(posterior.names)} over the budget, with credible bands.",
+        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(result.eliminated)),
+        data,
+    )
+
+
+def _values(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
+    from polarbear import figures
+
+    members, sure = result.pareto_set, result.posterior.joint or result.posterior.times.size == 1
+    return _picture(
+        figures.preference_values(result.posterior, tuple(PREFERENCES), algorithms=members, order=order),
+        "Values under preferences over budgets",
+        f"Dots with intervals: the value of {listed(members)} under {len(PREFERENCES)} preferences over budgets.",
+        figures.captions.preference_values(joint=sure),
+        data,
+    )
+
+
+def _pairs(result: RaceResult, decided: Relations, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
+    from polarbear import figures
+
+    settings, posterior = result.settings, result.posterior
+    return _picture(
+        figures.relations_over_time(
+            decided,
+            posterior.times,
+            posterior.names,
+            algorithms=result.pareto_set,
+            order=order,
+            axis=settings.axis,
+        ),
+        "Who is better than whom, when",
+        f"One strip over the budget for every pair of {listed(result.pareto_set)}, coloured by who is better.",
+        figures.captions.relations_over_time(
+            alpha=settings.alpha, epsilon=settings.epsilon, crossing=settings.resolution == "crossing"
+        ),
+        data,
+    )
+
+
+def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
+    from polarbear import figures
+
+    settings = result.settings
+    return _picture(
+        figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.posterior.names, order=order),
+        "Elimination, round by round",
+        f"Line chart of each algorithm's probability of being dominated over {plural(len(result.rounds), 'round')}.",
+        figures.captions.dominance_over_rounds(alpha=settings.alpha, joint=settings.elimination == "joint"),
+        (datasets.dominance(result), datasets.rounds(result)),
+    )
+
+
+def _allocation(result: RaceResult, order: Sequence[str]) -> Picture:
+    from polarbear import figures
+
+    return _picture(
+        figures.allocation(result, order=order),
+        "Where the effort went",
+        "One bar per algorithm over the budget, shaded by the number of instances it was observed on.",
+        figures.captions.allocation(result.settings.axis),
+        (datasets.reach(result), datasets.spending(result)),
+    )
+
+
+def _trouble(study: StudyView | RaceResult) -> tuple[Sequence[Run], Sequence[Run], list[tuple[str, str]]]:
+    if isinstance(study, RaceResult):
+        return (), (), []
+    return study.failures, study.invalid, [(str(damage.path), damage.why) for damage in study.damaged]
+
+
+def _tracebacks(runs: Sequence[Run]) -> list[tuple[str, str]]:
+    """The first run with each different traceback, a few of them."""
+    first: dict[str, Run] = {}
+    for run in runs:
+        if run.outcome.traceback:
+            first.setdefault(run.outcome.traceback, run)
+    return [(str(run.key), traceback) for traceback, run in list(first.items())[:_TRACEBACKS]]
+
+
+def _spec(study: StudyView | RaceResult) -> dict[str, Any]:
+    if isinstance(study, RaceResult):
+        return {"race": {"times": study.posterior.times.tolist(), **asdict(study.settings)}}
+    return study.spec

@@ -1,0 +1,91 @@
+"""Numbers, budgets and lists as words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import Axis, FloatArray
+
+_MOST_SPANS = 3
+
+
+def probability(p: float) -> str:
+    """A probability with as many digits as a few thousand draws carry; never a bare 0 or 1."""
+    if p > 0.999:
+        return ">0.999"
+    if p < 0.001:
+        return "<0.001"
+    return f"{p:.3f}" if p > 0.99 or p < 0.01 else f"{p:.2f}"
+
+
+def at_least(p: float) -> str:
+    """A lower bound on a probability, rounded down."""
+    if p > 0.999:
+        return "more than 0.999"
+    return f"at least {np.floor(p * 1000 + 1e-9) / 1000:.3f}"
+
+
+def amount(number: float) -> str:
+    """A large number to read: 8,660, 640,000, 15.4 million."""
+    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
+        if abs(number) >= size:
+            return f"{number / size:.3g} {word}"
+    return f"{number:,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """A time span: 0.5 s, 12 min, 3.4 h."""
+    if seconds < 120:
+        return f"{seconds:.3g} s"
+    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
+
+
+def plural(number: int, noun: str) -> str:
+    """``1 pair``, ``2,000 pairs``."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def listed(words: Iterable[str]) -> str:
+    """``A``, ``A and B``, ``A, B and C``."""
+    *most, last = list(words) or ["none"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def instant(time: float) -> str:
+    """A timepoint without its unit."""
+    return f"{time:,.0f}" if float(time).is_integer() or time >= 1000 else f"{time:.3g}"
+
+
+def budget(time: float, axis: Axis) -> str:
+    """A timepoint with its unit."""
+    return f"{instant(time)} {axis}"
+
+
+def runs_of(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
+    """First and last index of every maximal run of true entries."""
+    bounds = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))
+    for start, stop in bounds.reshape(-1, 2):
+        yield int(start), int(stop) - 1
+
+
+def spans(times: FloatArray, mask: NDArray[np.bool_], unit: str) -> str:
+    """The timepoints where `mask` holds: ``at every timepoint``, ``from 50 to 400 and at 900 evaluations``.
+
+    The unit, such as ``evaluations``, may be empty. More than three stretches become the three longest and a count of
+    what is left out.
+    """
+    if mask.all():
+        return "at every timepoint"
+    if not mask.any():
+        return "at no timepoint"
+    found = sorted(runs_of(mask), key=lambda run: run[0] - run[1])
+    kept = sorted(found[:_MOST_SPANS])
+    words = [
+        f"at {instant(times[start])}" if start == stop else f"from {instant(times[start])} to {instant(times[stop])}"
+        for start, stop in kept
+    ]
+    rest = sum(stop - start + 1 for start, stop in found[_MOST_SPANS:])
+    return f"{listed(words)} {unit}".rstrip() + (f" (and at {plural(rest, 'more timepoint')})" if rest else "")

@@ -1,0 +1,289 @@
+"""The page is well-formed, complete in itself, escapes what is hostile, and its data parse back to the values."""
+
+import base64
+import csv
+import io
+import json
+import tomllib
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polarbear.analyzer import report
+from polarbear.analyzer.page import color_order, render
+from polarbear.analyzer.settings import as_toml
+from polarbear.analyzer.tables import Data
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.store import Damage
+from polarbear.study import StudyView
+from tests.figures.results import crossing, posterior, raced, result
+
+VOID = {"meta", "link", "img", "br", "circle"}
+HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=y>', "A & B's")
+
+
+class Page(HTMLParser):
+    """Checks nesting while it reads; keeps tags, texts, ids and links."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.ids, self.texts = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        attributes = dict(attrs)
+        self.tags.append((tag, attributes))
+        if "id" in attributes:
+            self.ids.append(attributes["id"])
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+    def all(self, wanted):
+        return [attributes for tag, attributes in self.tags if tag == wanted]
+
+    @property
+    def downloads(self):
+        return {
+            link["download"]: base64.b64decode(link["href"].partition(",")[2]).decode()
+            for link in self.all("a")
+            if "download" in link
+        }
+
+
+def a_failure(seed, *, algorithm="A", reason=Reason.FAILED, message="ZeroDivisionError: <b>bold</b>", nan=0):
+    outcome = Outcome(reason, 12, 0.5, message, f"Traceback\n  <i>{message}</i>" if message else "", nan)
+    return Run(RunKey(f"f{seed}", algorithm, seed), Trajectory([1], [0.1], [2.0], outcome))
+
+
+def a_view(found, **changes):
+    fields = {
+        "path": Path("some.study"),
+        "spec": {"race": {"times": [1.0, 2.5], "precision": None}, "algorithms": {"A": {"optimizer": "x"}}},
+        "result": found,
+        "failures": (),
+        "invalid": (),
+        "damaged": (),
+    }
+    return StudyView(**(fields | changes))
+
+
+@pytest.fixture(scope="module")
+def found():
+    utilities = np.random.default_rng(4).normal(size=(7, 4)) + np.array([1, 1, 0, -3])
+    return raced(utilities, alpha=0.95, epsilon=0.1, resolution="crossing")
+
+
+@pytest.fixture(scope="module")
+def page(found):
+    return Page(render(found))
+
+
+def test_every_section_and_figure_is_there(page):
+    assert {"answer", "deploy", "ratings", "pairs", "race", "allocation", "reliability", "trouble", "settings"} <= set(
+        page.ids
+    )
+    assert len(page.all("img")) == 5
+    assert len(page.ids) == len(set(page.ids))
+
+
+def test_page_is_complete_in_itself(page):
+    for _, attributes in page.tags:
+        for name in ("src", "href", "action", "data", "poster", "srcset"):
+            link = attributes.get(name)
+            if link is None:
+                continue
+            assert link.startswith(("data:", "#")), link[:80]
+            if link.startswith("#"):
+                assert link[1:] in page.ids
+    assert not page.all("script")
+    style = "".join(page.texts)
+    assert "@import" not in style
+    assert "url(" not in style
+
+
+def test_page_is_accessible(page):
+    assert page.all("html")[0]["lang"] == "en"
+    assert all(len(image["alt"]) > 20 for image in page.all("img"))
+    assert len(page.all("caption")) == len(page.all("table"))
+    assert len(page.all("figcaption")) == len(page.all("figure"))
+    assert {cell["scope"] for cell in page.all("th")} == {"col", "row"}
+
+
+def test_every_figure_and_table_has_its_data(page):
+    paragraphs = [attributes for attributes in page.all("p") if attributes.get("class") == "downloads"]
+    assert len(paragraphs) == len(page.all("figure")) + len(page.all("table"))
+
+
+def test_figures_are_svg_that_parses(page):
+    for image in page.all("img"):
+        kind, _, content = image["src"].partition(";base64,")
+        assert kind == "data:image/svg+xml"
+        assert ET.fromstring(base64.b64decode(content)).tag.endswith("svg")
+
+
+def test_embedded_ratings_parse_back_to_the_posterior(page, found):
+    rows = list(csv.DictReader(io.StringIO(page.downloads["ratings.csv"])))
+    mean, (low, high) = found.posterior.mean(), found.posterior.interval()
+    assert len(rows) == mean.size
+    for row in rows:
+        t, i = (
+            np.searchsorted(found.posterior.times, float(row["evaluations"])),
+            found.posterior.index(row["algorithm"]),
+        )
+        assert (float(row["mean"]), float(row["low_95"]), float(row["high_95"])) == (mean[t, i], low[t, i], high[t, i])
+
+
+def test_csv_and_json_hold_the_same(page):
+    files = page.downloads
+    names = {name.rpartition(".")[0] for name in files}
+    assert {"ratings", "relations", "dominance", "rounds", "horizons", "reach", "evaluations", "values"} <= names
+    assert {"value-quantiles", "diagnostics"} <= names
+    for name in names:
+        header, *rows = csv.reader(io.StringIO(files[f"{name}.csv"]))
+        columns = json.loads(files[f"{name}.json"])
+        assert list(columns) == header
+        assert rows
+        for place, column in enumerate(columns.values()):
+            assert [row[place] for row in rows] == ["" if cell is None else str(cell) for cell in column]
+
+
+def test_embedded_relations_reach_and_dominance_are_those_of_the_race(page, found):
+    better = found.posterior.pairwise_probabilities()
+    for row in csv.DictReader(io.StringIO(page.downloads["relations.csv"])):
+        t = np.searchsorted(found.posterior.times, float(row["evaluations"]))
+        i, j = found.posterior.index(row["first"]), found.posterior.index(row["second"])
+        assert float(row["probability_first_better"]) == better[t, i, j]
+        expected = "first" if better[t, i, j] >= 0.95 else "second" if better[t, j, i] >= 0.95 else None
+        assert row["relation"] in ([expected] if expected else ["equivalent", "undecided"])
+    reach = json.loads(page.downloads["reach.json"])["instances"]
+    assert reach == found.reach.ravel().tolist()
+    told = {
+        (int(row["round"]), row["algorithm"]): row
+        for row in csv.DictReader(io.StringIO(page.downloads["dominance.csv"]))
+    }
+    for this in found.rounds:
+        for name, rival in this.dominance.items():
+            row = told[this.number, name]
+            assert (row["strongest_rival"], float(row["probability_dominated"])) == (rival.name, rival.probability)
+            assert row["eliminated_by"] == this.eliminated.get(name, "")
+
+
+def test_hostile_names_and_messages_are_text():
+    belief = posterior(np.tile([1.0, 0.9, -2.0], (7, 1)), names=HOSTILE)
+    view = a_view(
+        result(belief, eliminated={HOSTILE[2]: HOSTILE[0]}),
+        path=Path("<h1>.study"),
+        failures=(a_failure(1, algorithm=HOSTILE[0]),),
+        damaged=(Damage(Path("runs/<u>.parquet"), "</pre> is odd"),),
+        spec={"algorithms": {name: {"note": "</pre><script>"} for name in HOSTILE}},
+    )
+    page = Page(render(view))
+    assert not page.all("script")
+    assert not [image for image in page.all("img") if not image["src"].startswith("data:")]
+    assert {"b", "i", "u"} & {tag for tag, _ in page.tags} <= {"b"}
+    text = "".join(page.texts)
+    for name in HOSTILE:
+        assert name in text
+    assert "ZeroDivisionError: <b>bold</b>" in text
+    assert "runs/<u>.parquet" in text
+
+
+def test_failures_are_grouped_and_their_first_traceback_shown():
+    failures = (
+        *(a_failure(seed) for seed in range(1, 8)),
+        a_failure(9, algorithm="B", reason=Reason.TIMED_OUT, message=""),
+    )
+    invalid = (a_failure(1, nan=3), a_failure(2, nan=4))
+    page = Page(render(a_view(result(posterior(crossing())), failures=failures, invalid=invalid)))
+    text = " ".join(page.texts)
+    assert "(no message)" in text
+    assert "timed out" in text
+    assert len(page.all("details")) == 1
+    rows = list(csv.DictReader(io.StringIO(page.downloads["failures.csv"])))
+    assert [row["seed"] for row in rows] == [str(run.key.seed) for run in failures]
+    assert rows[0]["traceback"] == failures[0].outcome.traceback
+    nan = json.loads(page.downloads["invalid-evaluations.json"])["nan_evaluations"]
+    assert sum(nan) == 7
+
+
+def test_a_clean_study_says_so_and_a_bare_result_does_not_claim_it():
+    found = result(posterior(crossing()))
+    assert "every run ended as planned" in render(a_view(found))
+    assert "every run ended as planned" not in render(found)
+
+
+def test_caution_about_independent_timepoints_only_where_it_applies():
+    utilities = crossing()
+    assert "timepoints as independent" in render(result(posterior(utilities)))
+    assert "timepoints as independent" not in render(result(posterior(utilities, joint=True)))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        result(posterior(np.zeros((7, 2))), rounds=()),
+        result(posterior(np.tile([2.0, 0.0], (7, 1))), eliminated={"B": "A"}),
+        result(posterior([[0.1, 0.0]], times=np.array([50.0]))),
+        result(posterior(crossing()), axis="seconds"),
+        result(posterior(np.random.default_rng(1).normal(size=(7, 12)))),
+    ],
+    ids=["before the first round", "one member", "one timepoint", "seconds", "twelve"],
+)
+def test_every_kind_of_race_has_a_report(found):
+    page = Page(render(found))
+    assert "".join(page.texts).strip()
+    assert page.all("h1")
+
+
+def test_settings_are_toml_that_reads_back():
+    spec = {
+        "race": {
+            "times": list(range(100)),
+            "alpha": 0.99,
+            "axis": "seconds",
+            "precision": None,
+            "model": {"model": "x"},
+        },
+        "algorithms": {'CMA "quoted" ü': {"sigma": 0.2, "active": True, "grid": [0.5, 1.5]}},
+        "limits": {"timeout": None},
+    }
+    back = tomllib.loads(as_toml(spec))
+    del spec["race"]["precision"], spec["limits"]["timeout"]
+    assert back == spec
+
+
+def test_data_that_is_not_finite_stays_json():
+    data = Data.of("x", ("a", "b"), [(np.float64("nan"), -np.inf), (np.int64(3), 0.1)])
+    assert json.loads(data.json()) == {"a": [None, 3], "b": ["-inf", 0.1]}
+    assert data.csv().splitlines() == ["a,b", ",-inf", "3,0.1"]
+
+
+def test_report_is_written_whole_replaces_an_old_one_and_is_the_same_every_time(tmp_path, found):
+    target = tmp_path / "new" / "report.html"
+    assert report(found, target) == target
+    first = target.read_text(encoding="utf-8")
+    report(found, target)
+    assert target.read_text(encoding="utf-8") == first
+    assert [path.name for path in target.parent.iterdir()] == ["report.html"]
+    assert first.startswith("<!DOCTYPE html>")
+
+
+def test_members_keep_colours_of_their_own_when_colours_run_out():
+    few = result(posterior(np.zeros((7, 3))), eliminated={"A": "B"})
+    assert color_order(few) == ("A", "B", "C")
+    many = result(posterior(np.zeros((7, 10))), eliminated={"A": "B", "C": "B"})
+    assert color_order(many) == ("B", "D", "E", "F", "G", "H", "I", "J", "C", "A")
