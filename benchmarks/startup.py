@@ -1,4 +1,4 @@
-"""What `import polarbear` costs beside `import numpy`: fresh processes in turn, medians. ``python -m benchmarks.startup``."""
+"""What `import polarbear` costs beside `import numpy`, in fresh processes: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 
