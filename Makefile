@@ -28,10 +28,10 @@ lint: setup
 	$(BIN)/lint-imports
 
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 test-full: lint
-	$(BIN)/python -m pytest -n 2 -m 'slow or not slow'
+	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
 
 $(VENV)/.bench: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'

@@ -4,6 +4,7 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -261,6 +262,15 @@ def test_a_disk_that_fills_up_during_a_background_commit_is_told_by_the_next_cal
     assert store.read(path) == [run(0), run(1)]
 
 
+def let_others_pass(path):
+    """Let another user reach `path`, which pytest puts into folders for the present one alone."""
+    shared = Path(tempfile.gettempdir())
+    for directory in (path, *path.parents):
+        if directory == shared:
+            return
+        directory.chmod(0o755)
+
+
 READ_ONLY = """
 import importlib.util, os, sys
 spec = importlib.util.spec_from_file_location("store_runs", sys.argv[2])
@@ -290,8 +300,7 @@ print(len(store.read(path)), len(study.runs()))
 
 def test_a_study_that_must_not_be_written_can_be_read_and_says_so(study_with_parts):
     path, _ = study_with_parts
-    for directory in (path, *path.parents[:3]):
-        directory.chmod(0o755)
+    let_others_pass(path)
     command = [sys.executable, "-c", READ_ONLY, path, HERE / "conftest.py"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60)
     (path / "runs").chmod(0o755)
@@ -319,8 +328,7 @@ def test_opening_a_read_only_study_for_writing_names_it(study_with_parts):
             print(error)
     """)
     (path / "lock").unlink(missing_ok=True)
-    for directory in path.parents[:3]:
-        directory.chmod(0o755)
+    let_others_pass(path)
     path.chmod(0o555)
     done = subprocess.run([sys.executable, "-c", program, path], capture_output=True, text=True, timeout=60)
     path.chmod(0o755)
