@@ -53,6 +53,7 @@ def test_a_race_finds_the_pareto_set_and_stops():
     assert result.undecided == ()
     assert result.evaluations < result.evaluations_to_the_end
     assert result.saved == pytest.approx(1 - result.evaluations / (80 * 3 * race.state.instances))
+    assert all(rival.name != name for r in result.rounds for name, rival in r.dominance.items())
     last = result.rounds[-1]
     assert last.resolved_pairs == 3
     assert last.resolved_share == 1.0

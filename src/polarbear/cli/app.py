@@ -234,7 +234,7 @@ def _race(
     from polarbear.study import RunFailureWarning
     from polarbear.study import race as race_to_the_end
 
-    with warnings.catch_warnings(), LiveProgress(Console(stderr=True)) as live, _interruptible(path):
+    with warnings.catch_warnings(), _interruptible(path), LiveProgress(Console(stderr=True)) as live:
         warnings.simplefilter("ignore", RunFailureWarning)
         result = race_to_the_end(
             the_race,

@@ -32,8 +32,9 @@ class LiveProgress(Observer):
             MofNCompleteColumn(),
             TextColumn("runs"),
             TimeElapsedColumn(),
-            TextColumn("left"),
+            TextColumn("·"),
             TimeRemainingColumn(),
+            TextColumn("left"),
             console=console,
             expand=True,
         )
@@ -41,6 +42,7 @@ class LiveProgress(Observer):
         self._race: Race | None = None
         self._asked: Counter[str] = Counter()
         self._done: Counter[str] = Counter()
+        self._until: dict[str, float] = {}
         self._evaluations = 0
         self._failures = 0
         self._began = time.monotonic()
@@ -69,6 +71,7 @@ class LiveProgress(Observer):
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
         """Begin a new bar."""
         self._asked, self._done = Counter(request.key.algorithm for request in requests), Counter()
+        self._until = {request.key.algorithm: request.until for request in requests}
         for task in self._bar.task_ids:
             self._bar.remove_task(task)
         self._bar.add_task(f"round {race.state.round + 1}", total=len(requests))
@@ -111,11 +114,12 @@ class LiveProgress(Observer):
         )
 
     def _table(self, race: Race) -> Table:
-        table = Table(box=None, pad_edge=False)
+        table = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0))
         table.add_column("algorithm")
         table.add_column("state")
         table.add_column("strongest rival, P(it dominates)")
         table.add_column("runs", justify="right")
+        table.add_column(f"up to ({race.settings.axis})", justify="right")
         last = race.rounds[-1] if race.rounds else None
         for name in race.names:
             rival = last.dominance.get(name) if last else None
@@ -124,6 +128,7 @@ class LiveProgress(Observer):
                 _state(race, name),
                 f"{rival.name}, {rival.probability:.3f}" if rival else "–",
                 f"{self._done[name]}/{self._asked[name]}" if self._asked[name] else "–",
+                f"{self._until[name]:,g}" if name in self._until else "–",
             )
         return table
 

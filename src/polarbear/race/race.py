@@ -389,6 +389,7 @@ class Race:
         dominance: dict[str, Rival] = {}
         for index in np.flatnonzero(was_candidate):
             chance = np.where(was_candidate, found.dominates_anytime[:, index], -1.0)
+            chance[index] = -1.0
             rival = int(np.argmax(chance))
             dominance[names[index]] = Rival(names[rival], float(chance[rival]))
         settled = last_unresolved(state.resolved) < 0
