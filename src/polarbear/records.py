@@ -206,7 +206,21 @@ class Run:
 
 
 def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run:
-    """The record of a run of which nothing came back: no evaluation is known, and the reason is kept."""
+    """The record of a run of which nothing came back, through no doing of its optimizer.
+
+    It is unknown at all times and enters no ranking.
+
+    Args:
+        key: Which run.
+        reason: `Reason.KILLED` or `Reason.TIMED_OUT`.
+        message: What happened, for people.
+        seconds: Wall-clock seconds it took, if known.
+
+    Raises:
+        ValueError: For other reasons: a run that ended by itself has a trajectory, if an empty one.
+    """
+    if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
+        raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
     none = np.empty(0)
     outcome = Outcome(reason, evaluations=0, seconds=seconds, message=message)
     return Run(key, Trajectory(none.astype(np.int64), none, none, outcome))

@@ -57,13 +57,16 @@ class Truth:
         A trajectory must fall over time while its ranking does not depend on what all runs share: every timepoint
         adds the same large step down.
         """
-        check_axis(axis)
+        if check_axis(axis) == "evaluations" and (self.times != np.rint(self.times)).any():
+            raise ValueError("times must be whole numbers of evaluations, or the axis seconds")
         reached = self.times <= until
         mean = np.log(self.ratings[reached, self.names.index(key.algorithm)])
         utility = mean + key.generator().gumbel(size=self.times.size)[reached]
-        evaluations = np.ceil(self.times[reached]).astype(np.int64)
-        values = -utility - 1e4 * np.arange(1, evaluations.size + 1)
-        outcome = Outcome(Reason.BUDGET, evaluations=int(np.ceil(until)), seconds=float(until))
+        steps = np.arange(1, np.count_nonzero(reached) + 1)
+        evaluations = self.times[reached].astype(np.int64) if axis == "evaluations" else steps
+        values = -utility - 1e4 * steps
+        spent = int(until) if axis == "evaluations" else steps.size
+        outcome = Outcome(Reason.BUDGET, evaluations=spent, seconds=float(until))
         return Run(key, Trajectory(evaluations, self.times[reached], values, outcome))
 
 

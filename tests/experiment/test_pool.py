@@ -19,7 +19,7 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from polarbear.experiment import WorkerDied, WorkerPool, WorkerTimedOut
+from polarbear.experiment import WorkerDied, WorkerPool, WorkersUnavailable, WorkerTimedOut
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -367,13 +367,13 @@ def test_workers_that_cannot_come_up_are_not_tried_for_ever(monkeypatch):
     with WorkerPool(2) as pool:
         futures = [pool.submit(abs, 1) for _ in range(5)]
         for future in futures:
-            with pytest.raises(WorkerDied, match="did not come up; the last one exited with code 9"):
+            with pytest.raises(WorkersUnavailable, match="did not come up; the last one exited with code 9"):
                 future.result(timeout=30)
 
 
 def test_a_worker_that_cannot_be_started_is_said(monkeypatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
-    with WorkerPool(1) as pool, pytest.raises(WorkerDied, match="no worker process could be started"):
+    with WorkerPool(1) as pool, pytest.raises(WorkersUnavailable, match="no worker process could be started"):
         pool.submit(abs, 1).result(timeout=30)
 
 

@@ -17,7 +17,7 @@ import cloudpickle
 import numpy as np
 import pytest
 
-from polarbear.experiment import WorkerPool, execute, local_executor, run_tasks
+from polarbear.experiment import WorkerPool, WorkersUnavailable, execute, run_tasks
 from polarbear.records import Reason
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -88,7 +88,7 @@ def test_each_fault_is_the_outcome_of_its_own_run(task):
 @pytest.mark.parametrize("workers", [1, 2, 3])
 def test_results_do_not_depend_on_the_number_of_workers(task, workers):
     tasks = [task(seed=seed, evaluations=30) for seed in range(30)]
-    with local_executor(workers) as pool:
+    with WorkerPool(workers) as pool:
         runs = {run.key: run.trajectory.values.tolist() for run in run_tasks(tasks, pool)}
     assert runs == {each.key: execute(each).trajectory.values.tolist() for each in tasks}
 
@@ -140,21 +140,25 @@ class Call:
         return self.function, self.args
 
 
-def test_the_standard_pool_breaks_and_that_is_said_after_its_lost_runs(task):
+def test_when_the_standard_pool_breaks_no_run_is_blamed(task):
     tasks = [task(die, evaluations=5), *(task(seed=seed, evaluations=5) for seed in range(20))]
     runs = []
     with ByValue(1, mp_context=get_context("spawn")) as pool, pytest.raises(BrokenExecutor):
         runs.extend(run_tasks(tasks, pool, in_flight=2))
-    assert runs
-    assert {run.outcome.reason for run in runs} == {Reason.KILLED}
+    assert all(run.outcome.ok for run in runs)
 
 
-def test_a_task_that_cannot_travel_is_a_failed_run(task):
+def test_when_no_worker_comes_up_no_run_is_blamed(task, monkeypatch):
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with WorkerPool(1) as pool, pytest.raises(WorkersUnavailable, match="did not come up"):
+        next(run_tasks([task()], pool))
+
+
+def test_a_task_that_cannot_travel_is_an_error_that_names_it(task):
     lock = threading.Lock()
-    with WorkerPool(1) as pool:
-        (run,) = run_tasks([task(lambda objective, rng: lock)], pool)
-    assert run.outcome.reason is Reason.FAILED
-    assert "cannot pickle" in run.outcome.message
+    with WorkerPool(1) as pool, pytest.raises(TypeError, match="cannot pickle") as caught:
+        next(run_tasks([task(lambda objective, rng: lock)], pool))
+    assert caught.value.__notes__ == [f"while executing the run of {task(lambda o, r: 0).key}"]
 
 
 def sleep(objective, rng):

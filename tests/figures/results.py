@@ -75,7 +75,7 @@ def result(belief, *, eliminated=None, rounds=None, alpha=0.95, epsilon=0.1, **s
         undecided=open_pairs(
             belief,
             resolved,
-            8 * len(rounds),
+            np.full(resolved.shape, 8.0 * len(rounds)),
             alpha=alpha,
             epsilon=epsilon,
             use_crossing=settings.resolution == "crossing",

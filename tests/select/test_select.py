@@ -59,6 +59,7 @@ class TestWeights:
             ([1, np.nan, 1, 1], ValueError, "finite"),
             (stats.norm(1e9, 1), ValueError, "at least one must be positive"),
             (lambda ratings: ratings, TypeError, "callable"),
+            (stats.randint(1, 1000), TypeError, "discrete"),
         ],
     )
     def test_impossible_preferences_are_refused(self, preference, error, message):
@@ -114,6 +115,17 @@ def test_the_table_is_equations_33_to_37_spelled_out(criterion, size, preference
     assert expected[selection.members][column] == pytest.approx(max(row[column] for row in expected.values()))
     assert sum(choice.probability_best for choice in selection.choices) == pytest.approx(1.0)
     assert selection.exhaustive
+
+
+def test_equal_values_are_both_best():
+    """Equation 33 says at least as high; the order of the candidates does not matter."""
+    share = lambda r: np.mean(r >= 0.3, axis=-1)  # noqa: E731
+    for order in (["A", "B"], ["B", "A"]):
+        selection = best(CROSSING, share, candidates=order)
+        got = {choice.members[0]: choice.probability_best for choice in selection.choices}
+        a, b = (share(CROSSING.draws[:, :, i]) for i in (0, 1))
+        assert got == {"A": (a >= b).mean(), "B": (b >= a).mean()}
+        assert sum(got.values()) > 1
 
 
 def test_under_a_linear_preference_the_best_portfolio_repeats_the_best_algorithm():

@@ -40,3 +40,11 @@ def test_ratings_must_be_on_the_simplex():
         Truth(np.array([1.0]), np.array([[0.5, 0.6]]), ("a", "b"))
     with pytest.raises(ValueError, match=r"need \(1, 3\)"):
         Truth(np.array([1.0]), np.array([[0.5, 0.5]]), ("a", "b", "c"))
+
+
+def test_times_are_whole_evaluations_or_any_seconds():
+    truth = Truth(np.array([0.01, 0.5]), np.full((2, 2), 0.5), ("a", "b"))
+    run = truth.run(RunKey("i", "a", 0), 0.5, "seconds")
+    assert np.isfinite(run.trajectory.value_at([0.01, 0.5], "seconds")).all()
+    with pytest.raises(ValueError, match="whole numbers of evaluations"):
+        truth.run(RunKey("i", "a", 0), 0.5)

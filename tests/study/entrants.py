@@ -2,6 +2,7 @@
 
 import os
 import signal
+import time
 
 import numpy as np
 
@@ -44,3 +45,14 @@ def stillborn(problem, rng):
 
 def suicidal(problem, rng):
     os.kill(os.getpid(), signal.SIGKILL)
+
+
+def dawdle(problem, rng):
+    while True:
+        problem(rng.uniform(problem.lower, problem.upper))
+        time.sleep(0.02)
+
+
+def idle(problem, rng):
+    problem(rng.uniform(problem.lower, problem.upper))
+    time.sleep(60)

@@ -16,7 +16,7 @@ import pytest
 import polarbear as pb
 from polarbear import store
 from polarbear.study import Observer, RunFailureWarning, StopRules
-from tests.study.entrants import crash, crawl, descend, guess, jump, sphere, stillborn, suicidal
+from tests.study.entrants import crash, crawl, dawdle, descend, guess, idle, jump, sphere, stillborn, suicidal
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = pb.problems.FunctionProblem(sphere, lower=-2, upper=2, dimension=3)
@@ -80,19 +80,47 @@ def test_a_finished_study_is_read_and_runs_nothing_again(whole, tmp_path):
     assert decisions(pb.study.load(path).result) == decisions(whole)
 
 
-def test_limits_stop_between_rounds_and_resuming_goes_on(whole, tmp_path):
-    path = tmp_path / "a.study"
-    for instances in (8, 16, 30):
-        part = race(path, stop=StopRules(instances=instances))
-        assert part.rounds[-1].instances == instances
-    # 30 instances cut the third round short, so the rounds differ from the whole race's; the race still ends.
-    assert race(path).finished
-    other = tmp_path / "b.study"
-    stops = 0
-    while not (part := race(other, stop=StopRules(evaluations=whole.evaluations * (stops + 1) / 5))).finished:
+@pytest.mark.parametrize("kind", ["instances", "evaluations"])
+def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, kind):
+    path, stops = tmp_path / "a.study", 0
+    total = whole.evaluations if kind == "evaluations" else whole.rounds[-1].instances
+    while not (part := race(path, stop=StopRules(**{kind: max(1, total * (stops + 1) // 5)}))).finished:
         stops += 1
     assert stops > 1
     assert decisions(part) == decisions(whole)
+
+
+def test_each_limit_says_that_it_stopped_the_race(tmp_path):
+    for limit, value in (("instances", 8), ("evaluations", 10)):
+        listener = Listener()
+        race(tmp_path / f"{limit}.study", stop=StopRules(**{limit: value}), observer=listener)
+        assert listener.reason.startswith(limit[:-1] + " limit")
+    listener = Listener()
+    race(tmp_path / "list.study", instances=[PROBLEM] * 8, observer=listener)
+    assert listener.reason == "all 8 problem instances are used"
+
+
+class Interrupt(Observer):
+    """Ctrl-C after so many runs."""
+
+    def __init__(self, runs):
+        self.left = runs
+
+    def run_finished(self, run):
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+
+
+def test_interrupted_while_an_added_algorithm_catches_up_it_loads_and_resumes(whole, tmp_path):
+    path, straight = tmp_path / "a.study", tmp_path / "b.study"
+    four = (guess, descend, crawl, jump)
+    for place in (path, straight):
+        race(place)
+    with pytest.raises(KeyboardInterrupt):
+        race(path, algorithms=four, observer=Interrupt(3))
+    assert pb.study.load(path).result.rounds[-1].number == len(whole.rounds)
+    assert decisions(race(path, algorithms=four)) == decisions(race(straight, algorithms=four))
 
 
 def test_the_time_limit_lets_the_first_round_run_and_says_why_it_stopped(tmp_path):
@@ -186,20 +214,40 @@ def test_a_crashing_optimizer_is_an_outcome_and_the_race_goes_on(tmp_path):
     assert result.rounds[-1].failures == len(view.failures)
 
 
-@pytest.mark.parametrize(
-    ("entrant", "reason", "message"),
-    [
-        (stillborn, pb.Reason.FAILED, r"none of the 8 runs of stillborn .*ImportError: no such solver"),
-        (suicidal, pb.Reason.KILLED, r"none of the 8 runs of suicidal .*killed"),
-    ],
-)
-def test_an_algorithm_that_never_evaluates_stops_the_race_and_is_named(tmp_path, entrant, reason, message):
+def test_an_algorithm_that_never_evaluates_stops_the_race_and_is_named(tmp_path):
     listener = Listener()
     with pytest.warns(RunFailureWarning, match="8 of 16 runs"):
-        result = race(tmp_path / "a.study", algorithms=(guess, entrant), observer=listener)
+        result = race(tmp_path / "a.study", algorithms=(guess, suicidal), observer=listener)
     assert len(result.rounds) == 1
-    assert re.search(message, listener.reason)
-    assert {run.outcome.reason for run in pb.study.load(tmp_path / "a.study").failures} == {reason}
+    assert re.search(r"none of the 8 runs of suicidal .*killed", listener.reason)
+    assert {run.outcome.reason for run in pb.study.load(tmp_path / "a.study").failures} == {pb.Reason.KILLED}
+
+
+def test_an_algorithm_that_fails_at_once_has_nothing_to_show_and_is_eliminated(tmp_path):
+    with pytest.warns(RunFailureWarning, match="8 of 16 runs"):
+        result = race(tmp_path / "a.study", algorithms=(guess, stillborn))
+    assert result.eliminated == {"stillborn": "guess"}
+    failures = pb.study.load(tmp_path / "a.study").failures
+    assert {run.outcome.message for run in failures} == {"ImportError: no such solver"}
+
+
+def test_a_race_in_which_no_run_gets_as_far_as_asked_stops_and_says_so(tmp_path):
+    listener = Listener()
+    with pytest.warns(RunFailureWarning, match="16 of 16 runs"):
+        race(tmp_path / "a.study", algorithms=(dawdle, idle), observer=listener, timeout=0.05)
+    assert re.search(r"none of the 16 runs of the round got as far .*timed out", listener.reason)
+
+
+def test_a_race_object_is_good_for_one_study(tmp_path):
+    used = new_race()
+    pb.study.race(used, PROBLEM, tmp_path / "a.study")
+    with pytest.raises(ValueError, match="has already run elsewhere"):
+        pb.study.race(used, PROBLEM, tmp_path / "b.study")
+
+
+def test_a_target_needs_a_known_optimum(tmp_path):
+    with pytest.raises(ValueError, match="optimum of sphere-d3 is not known"):
+        race(tmp_path / "a.study", target_precision=1e-8)
 
 
 def test_a_study_whose_runs_are_damaged_is_named_and_can_go_on_without_them(tmp_path):
@@ -209,7 +257,7 @@ def test_a_study_whose_runs_are_damaged_is_named_and_can_go_on_without_them(tmp_
     part.write_bytes(b"not parquet")
     view = pb.study.load(path)
     assert [damage.path.name for damage in view.damaged] == [part.name]
-    with pytest.raises(ValueError, match=rf"are missing; damaged: .*{part.name}.*--accept-damage"):
+    with pytest.raises(store.StudyError, match=rf"are missing; damaged: .*{part.name}.*--accept-damage"):
         race(path)
     assert race(path, accept_damage=True).finished
 

@@ -355,7 +355,8 @@ def _cautions(result: RaceResult) -> list[str]:
         verb = "was" if last.failures == 1 else "were"
         found.append(
             f"{last.failures:,} of {last.runs:,} runs failed, timed out or {verb} killed. A failed run keeps what it "
-            "had found; of one that timed out or was killed, nothing is known past its end."
+            "had found; of one that timed out or was killed, nothing is known past its end, which favours an algorithm "
+            "that is lost on hard instances."
         )
     if doubtful.any():
         where = spans(result.posterior.times, doubtful, result.settings.axis)

@@ -7,6 +7,7 @@ import sys
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
@@ -50,7 +51,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
 SecondsOption = Annotated[
     float | None,
-    typer.Option("--seconds", min=0.0, help="Wall-clock limit: begin no round expected to end later."),
+    typer.Option("--seconds", min=1e-6, help="Wall-clock limit: begin no round expected to end later."),
 ]
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 
@@ -58,16 +59,15 @@ AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
     from polarbear.store import StudyError
-    from polarbear.study import StudyFileError
+    from polarbear.study import OtherSettings, StudyFileError
 
+    sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
     try:
         app()
-    except StudyFileError as error:
+    except (StudyFileError, OtherSettings) as error:
         _fail(error, BAD_INPUT)
     except (StudyError, OSError) as error:
         _fail(error, UNUSABLE_STUDY)
-    except ValueError as error:
-        _fail(error, BAD_INPUT)
     sys.exit(0)
 
 
@@ -99,8 +99,9 @@ def race(
     as_json: JsonOption = False,
 ) -> None:
     """Race the optimizers of a study file; resume if the study exists."""
-    from polarbear.study import StopRules, read_spec
+    from polarbear.study import read_spec
 
+    sys.path.insert(0, str(study_file.parent.resolve()))
     spec = read_spec(study_file)
     limits = spec.limits
     _race(
@@ -108,7 +109,7 @@ def race(
         spec.build_instances(),
         into or study_file.with_suffix(".study"),
         workers=workers,
-        stop=StopRules(seconds=seconds or limits.seconds, instances=limits.instances, evaluations=limits.evaluations),
+        stop=limits.stop if seconds is None else replace(limits.stop, seconds=seconds),
         limits={"target_precision": limits.target_precision, "timeout": limits.timeout},
         accept_damage=accept_damage,
         as_json=as_json,
@@ -129,17 +130,21 @@ def resume(
 ) -> None:
     """Go on with a study until every pair is resolved, or a limit is reached."""
     from polarbear import optimizers, problems, store
-    from polarbear.study import StopRules
-    from polarbear.study.racing import race_from_spec
+    from polarbear.study import StopRules, StudyFileError, race_from_spec
 
+    sys.path.insert(0, str(study.parent.resolve()))
     with store.open(study) as stored:
         spec = stored.spec
-    entrants: dict[str, object] = {
-        name: optimizers.from_description(description) for name, description in spec["algorithms"].items()
-    }
+    try:
+        entrants: dict[str, object] = {
+            name: optimizers.from_description(description) for name, description in spec["algorithms"].items()
+        }
+        stream = problems.from_description(spec["instances"])
+    except ValueError as error:
+        raise StudyFileError(f"{study} cannot be resumed from here: {error}") from error
     _race(
         race_from_spec(spec, entrants),
-        problems.from_description(spec["instances"]),
+        stream,
         study,
         workers=workers,
         stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
@@ -166,7 +171,7 @@ def select(
     preference: Annotated[Preference, typer.Option(help="Which budgets matter.")] = Preference.UNIFORM,
     criterion: Annotated[CriterionOption, typer.Option(help="How to decide.")] = CriterionOption.P2BB,
     size: Annotated[int, typer.Option(min=1, help="Parallel slots: choose a portfolio of this size.")] = 1,
-    gamma: Annotated[float, typer.Option(min=0.0, max=1.0, help="Level of the lower quantile.")] = 0.05,
+    gamma: Annotated[float, typer.Option(min=1e-6, max=1 - 1e-6, help="Level of the lower quantile.")] = 0.05,
     as_json: JsonOption = False,
 ) -> None:
     """Choose an algorithm or a portfolio for a preference over budgets; runs nothing."""

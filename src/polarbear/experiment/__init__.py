@@ -6,11 +6,11 @@ A `Task` says which run and how far; `execute` runs it in this process and `run_
 
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.pool import WorkerPool
-from polarbear.experiment.process import WorkerDied, WorkerError, WorkerTimedOut
+from polarbear.experiment.process import WorkerDied, WorkerError, WorkersUnavailable, WorkerTimedOut
 from polarbear.experiment.recorder import Objective, Recorder
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.stop import Stop
-from polarbear.experiment.tasks import local_executor, run_tasks
+from polarbear.experiment.tasks import run_tasks
 
 __all__ = [
     "Limits",
@@ -22,7 +22,7 @@ __all__ = [
     "WorkerError",
     "WorkerPool",
     "WorkerTimedOut",
+    "WorkersUnavailable",
     "execute",
-    "local_executor",
     "run_tasks",
 ]

@@ -12,7 +12,14 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
-from polarbear.experiment.process import Call, WorkerDied, WorkerError, WorkerProcess, WorkerTimedOut
+from polarbear.experiment.process import (
+    Call,
+    WorkerDied,
+    WorkerError,
+    WorkerProcess,
+    WorkersUnavailable,
+    WorkerTimedOut,
+)
 
 POLL = 0.5
 """Seconds between looks for workers that died while a child of theirs holds the pipe open."""
@@ -238,7 +245,7 @@ class Manager:
     def _give_up(self, why: str) -> None:
         self._failed_starts = 0
         while (call := self._next_call()) is not None:
-            call.future.set_exception(WorkerDied(why))
+            call.future.set_exception(WorkersUnavailable(why))
 
     def _patience(self) -> float | None:
         if not self._workers:

@@ -7,7 +7,7 @@ import pickle
 import signal
 import subprocess
 import sys
-from concurrent.futures import Future
+from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +38,11 @@ class WorkerError(RuntimeError):
 
 
 class WorkerDied(WorkerError):  # noqa: N818 - says what is the case
-    """The worker process of a call ended before it answered, or never came up."""
+    """The worker process of a call ended before it answered."""
+
+
+class WorkersUnavailable(BrokenExecutor):
+    """No worker process comes up, so that no call can be answered."""
 
 
 class WorkerTimedOut(WorkerError):  # noqa: N818 - says what is the case

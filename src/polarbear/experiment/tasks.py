@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import Executor, Future
 from queue import SimpleQueue
 
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerError, WorkerTimedOut
-from polarbear.experiment.run import Task, describe_error, execute
+from polarbear.experiment.run import Task, execute
 from polarbear.records import Reason, Run, lost
 
 IN_FLIGHT = 256
 """Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
-
-
-def local_executor(workers: int | None = None, timeout: float | None = None) -> WorkerPool:
-    """A `WorkerPool` on this machine: `workers` processes, whose runs are meant to end within `timeout` seconds."""
-    return WorkerPool(workers, timeout)
 
 
 def run_tasks(tasks: Iterable[Task], executor: Executor, *, in_flight: int = IN_FLIGHT) -> Iterator[Run]:
@@ -33,25 +28,20 @@ def run_tasks(tasks: Iterable[Task], executor: Executor, *, in_flight: int = IN_
 
     Yields:
         One run for each task. A task whose worker was lost gives a run without evaluations that says why:
-        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died, `Reason.FAILED` if
-        the task could not travel to a worker or back.
+        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died.
 
     Raises:
-        BrokenExecutor: If the executor accepts no more tasks since it broke, as `ProcessPoolExecutor` does when a
-            worker dies; the runs it lost have been yielded before.
+        BrokenExecutor: If no worker comes up, or the executor broke, as `ProcessPoolExecutor` does when a worker dies.
+            Which task is to blame is not known then, so that none of those it held counts as run.
+        Exception: What the executor raised for a task that could not travel to a worker, with a note that names it.
     """
     waiting = iter(tasks)
     running: dict[Future[Run], Task] = {}
     done: SimpleQueue[Future[Run]] = SimpleQueue()
-    broken: BrokenExecutor | None = None
     try:
         while True:
-            while broken is None and len(running) < in_flight and (task := next(waiting, None)) is not None:
-                try:
-                    future = executor.submit(execute, task)
-                except BrokenExecutor as error:
-                    broken = error
-                    break
+            while len(running) < in_flight and (task := next(waiting, None)) is not None:
+                future = executor.submit(execute, task)
                 running[future] = task
                 future.add_done_callback(done.put)
             if not running:
@@ -60,8 +50,6 @@ def run_tasks(tasks: Iterable[Task], executor: Executor, *, in_flight: int = IN_
             yield _run(running.pop(future), future)
     finally:
         _abandon(running, executor)
-    if broken is not None:
-        raise broken
 
 
 def _run(task: Task, future: Future[Run]) -> Run:
@@ -69,10 +57,11 @@ def _run(task: Task, future: Future[Run]) -> Run:
         return future.result()
     except WorkerTimedOut as error:
         return lost(task.key, Reason.TIMED_OUT, str(error))
-    except (WorkerError, BrokenExecutor) as error:
+    except WorkerError as error:
         return lost(task.key, Reason.KILLED, str(error))
-    except Exception as error:  # noqa: BLE001 - a task that could not travel is an outcome of its run
-        return lost(task.key, Reason.FAILED, describe_error(error))
+    except Exception as error:
+        error.add_note(f"while executing the run of {task.key}")
+        raise
 
 
 def _abandon(running: dict[Future[Run], Task], executor: Executor) -> None:

@@ -41,7 +41,7 @@ class OpenPair:
 def open_pairs(
     posterior: Posterior,
     resolved: BoolArray,
-    instances: int,
+    shared: FloatArray,
     *,
     alpha: float,
     epsilon: float,
@@ -50,57 +50,50 @@ def open_pairs(
     """The unresolved pairs, the cheapest to resolve first.
 
     Args:
-        posterior: The posterior after `instances` instances.
+        posterior: T timepoints, n algorithms.
         resolved: (T, n, n) as in `RaceState`.
-        instances: Instances drawn so far.
+        shared: (T, n, n) on how many instances both of a pair were observed at each timepoint.
         alpha: Decision threshold.
         epsilon: Half-width of the region of practical equivalence.
         use_crossing: Whether a confident crossing resolves a pair.
     """
-    found: list[OpenPair] = []
     still_open = unresolved_pairs(resolved)
+    found: list[OpenPair] = []
     for i, j in combinations(range(len(posterior.names)), 2):
         if not still_open[i, j]:
             continue
+        log_ratio, both = posterior.log_ratio(i, j), np.maximum(shared[:, i, j], 1.0)
+        for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
+        more = float(np.minimum(for_dominance, for_equivalence)[unresolved].max())
+        if use_crossing:
+            more = min(more, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
         when = posterior.times[unresolved]
-        growth = _growth(posterior, i, j, unresolved, alpha=alpha, epsilon=epsilon, use_crossing=use_crossing)
-        more = np.ceil(instances * max(growth - 1.0, 0.0)) if np.isfinite(growth) else np.inf
-        pair = OpenPair(posterior.names[i], posterior.names[j], float(when[0]), float(when[-1]), float(more))
-        found.append(pair)
+        found.append(OpenPair(posterior.names[i], posterior.names[j], float(when[0]), float(when[-1]), more))
     return tuple(sorted(found, key=lambda pair: pair.more_instances))
 
 
-def _growth(
-    posterior: Posterior,
-    i: int,
-    j: int,
-    unresolved: BoolArray,
-    *,
-    alpha: float,
-    epsilon: float,
-    use_crossing: bool,
-) -> float:
-    """The factor by which the number of instances would have to grow, under a normal log θ_i/θ_j."""
+def _more(log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint.
+
+    log θ_i/θ_j is taken for normal, with a spread that falls with the root of the number of shared instances.
+    """
     from scipy.special import ndtri
 
-    tiny = np.finfo(np.float64).tiny
-    log_ratio = np.log(posterior.draws[:, :, i] + tiny) - np.log(posterior.draws[:, :, j] + tiny)
-    centre, spread = log_ratio.mean(axis=0), log_ratio.std(axis=0)
-    confidence = ndtri(min(alpha, 1.0 - 0.5 / log_ratio.shape[0]))
+    draws = log_ratio.shape[0]
+    centre, spread = np.abs(log_ratio.mean(axis=0)), log_ratio.std(axis=0)
+    attainable = min(alpha, 1.0 - 0.5 / draws)
     rope = np.log((0.5 + epsilon) / (0.5 - epsilon))
 
-    def factor(distance: FloatArray) -> FloatArray:
-        """How much the number of instances must grow for the spread to fall to the distance."""
-        return np.divide(confidence * spread, distance, out=np.full_like(spread, np.inf), where=distance > 0) ** 2
+    def until(spread_wanted: FloatArray) -> FloatArray:
+        growth = np.divide(spread, spread_wanted, out=np.full_like(spread, np.inf), where=spread_wanted > 0) ** 2
+        return np.ceil(shared * np.maximum(growth - 1.0, 0.0))
 
-    dominance = factor(np.abs(centre))
-    equivalence = factor(rope - np.abs(centre))
-    strict = float(np.minimum(dominance, equivalence)[unresolved].max())
-    if not use_crossing:
-        return strict
-    ahead = np.min(dominance, where=centre > 0, initial=np.inf)
-    behind = np.min(dominance, where=centre < 0, initial=np.inf)
-    tie = equivalence.min()
-    crossing = max(min(ahead, behind), min(max(ahead, behind), tie))
-    return float(min(strict, crossing))
+    return until(centre / ndtri(attainable)), until((rope - centre) / ndtri((1.0 + attainable) / 2))
+
+
+def _until_crossing(centre: FloatArray, for_dominance: FloatArray, for_equivalence: FloatArray) -> float:
+    """More instances until eq. 31 holds: each dominates somewhere, or one does and they tie elsewhere."""
+    ahead = np.min(for_dominance, where=centre > 0, initial=np.inf)
+    behind = np.min(for_dominance, where=centre < 0, initial=np.inf)
+    return float(min(max(ahead, behind), max(min(ahead, behind), for_equivalence.min())))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference import IndependentDirichlet, Model, Posterior, fit, models
 from polarbear.race.forecast import open_pairs
@@ -25,7 +25,7 @@ from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Rival, Round
 from polarbear.race.settings import Elimination, RaceSettings, Resolution
 from polarbear.race.state import RaceState
-from polarbear.rankings import choice_counts
+from polarbear.rankings import check_algorithms, choice_counts
 from polarbear.records import Axis, FloatArray, Run, RunKey
 
 
@@ -33,7 +33,7 @@ class Race:
     """A race of anytime algorithms to their Pareto set over time.
 
     Ask for runs, execute them wherever you like, and tell what they gave; or let `polarbear.study.race` do all of
-    that. A race reads no clock and no disk, and given the same runs and seed it decides the same.
+    that. Given the same runs and seed a race decides the same.
 
     Args:
         algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
@@ -67,7 +67,8 @@ class Race:
         self.algorithms: dict[str, object] = _named(algorithms)
         if len(self.algorithms) < 2:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
-        self.times = _checked_times(times)
+        check_algorithms(len(self.algorithms))
+        self.times = _checked_times(times, axis)
         self.model: Model = IndependentDirichlet() if model is None else model
         self.settings = RaceSettings(
             alpha=alpha,
@@ -170,7 +171,7 @@ class Race:
         """Let another algorithm join between two rounds, or before the first (section 4.3).
 
         It is unresolved against every candidate and first runs on the instances already drawn, whose recorded
-        runs of the others it is ranked with. What is believed about the others does not change.
+        runs of the others it is ranked with. Rankings with it say nothing new of the others' order.
 
         Returns:
             Its name.
@@ -183,6 +184,7 @@ class Race:
         ((name, algorithm),) = _named({name: algorithm} if name else [algorithm]).items()
         if name in self.algorithms:
             raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
+        check_algorithms(len(self.algorithms) + 1)
         self.algorithms[name] = algorithm
         self._admit(name)
         return name
@@ -215,21 +217,27 @@ class Race:
         self._requests, self._posterior = None, None
         self._runs = {}
         self._values = np.full((state.instances, self.times.size, len(state.algorithms)), np.nan)
-        draw_of = {self.seed_of(draw): draw for draw in range(state.instances)}
+        cells = {
+            (name, self.seed_of(draw)): draw
+            for draw in range(state.instances)
+            for index, name in enumerate(state.algorithms)
+            if state.asked[draw, index]
+        }
         for run in runs:
-            draw = draw_of.get(run.key.seed, state.instances)
-            if draw < state.catching_up.get(run.key.algorithm, state.instances):
-                self._runs[run.key.algorithm, run.key.seed] = run
-                self._enter(draw, run)
-        expected = self._rounds[-1].runs if self._rounds else 0
-        if len(self._runs) < expected and not accept_missing:
-            raise ValueError(f"{expected - len(self._runs)} of the {expected} runs of the completed rounds are missing")
+            identity = (run.key.algorithm, run.key.seed)
+            if identity in cells:
+                self._runs[identity] = run
+                self._enter(cells[identity], run)
+        lacking = len(cells) - len(self._runs)
+        if lacking and not accept_missing:
+            raise ValueError(f"{lacking} of the {len(cells)} runs of the completed rounds are missing")
         for name in joining:
             self._admit(name)
 
     def result(self) -> RaceResult:
         """What the race has found so far."""
         settings, posterior = self.settings, self.posterior
+        observed = (~np.isnan(self._values)).astype(np.float64)
         spent = dict.fromkeys(self.names, 0)
         for run in self._runs.values():
             spent[run.key.algorithm] += run.outcome.evaluations
@@ -242,7 +250,7 @@ class Race:
             undecided=open_pairs(
                 posterior,
                 self._state.resolved,
-                self._state.instances,
+                np.einsum("pti,ptj->tij", observed, observed),
                 alpha=settings.alpha,
                 epsilon=settings.epsilon,
                 use_crossing=settings.resolution == "crossing",
@@ -279,44 +287,44 @@ class Race:
             old,
             algorithms=(*old.algorithms, name),
             resolved=resolved,
-            catching_up=old.catching_up | ({name: 0} if old.instances else {}),
+            asked=np.pad(old.asked, ((0, 0), (0, 1))),
+            catching_up=old.catching_up | ({name: 0} if self._cached(0) else {}),
         )
-        self._values = np.concatenate([self._values, np.full((*self._values.shape[:2], 1), np.nan)], axis=2)
+        self._values = np.pad(self._values, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
         self._posterior = None
 
     def _next_requests(self, available: int | None) -> list[Request]:
-        state, batch = self._state, self._state.batch
-        reach = last_unresolved(state.resolved)
+        state, last = self._state, last_unresolved(self._state.resolved)
         if state.catching_up:
             return [
-                self._request(draw, name, reach[self.names.index(name)])
+                self._request(draw, name, min(int(last[self.names.index(name)]), timepoint))
                 for name, start in state.catching_up.items()
-                for draw in range(start, min(start + batch, state.instances))
+                for draw, timepoint in self._cached(start)[: state.batch]
             ]
-        if available is not None:
-            batch = min(batch, available - state.instances)
+        batch = state.batch if available is None else min(state.batch, available - state.instances)
         return [
-            self._request(draw, name, reach[index])
+            self._request(draw, name, int(last[index]))
             for draw in range(state.instances, state.instances + batch)
             for index, name in enumerate(self.names)
-            if reach[index] >= 0
+            if last[index] >= 0
         ]
 
-    def _request(self, draw: int, algorithm: str, reach: np.int64) -> Request:
-        key = RunKey(f"instance-{draw}", algorithm, self.seed_of(draw))
-        return Request(key, draw, float(self.times[reach]))
+    def _cached(self, start: int) -> list[tuple[int, int]]:
+        """Drawn instances from `start` on that a candidate ran on, and the last timepoint one was asked to run to."""
+        reached = self._state.asked[start:, self._state.candidates].max(axis=1, initial=0)
+        return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
 
-    def _reserve(self, instances: int) -> None:
-        missing = instances - self._values.shape[0]
-        if missing > 0:
-            rows = np.full((missing, *self._values.shape[1:]), np.nan)
-            self._values = np.concatenate([self._values, rows])
+    def _request(self, draw: int, algorithm: str, timepoint: int) -> Request:
+        key = RunKey(f"instance-{draw}", algorithm, self.seed_of(draw))
+        return Request(key, draw, float(self.times[timepoint]))
 
     def _enter(self, draw: int, run: Run) -> None:
+        index = self.names.index(run.key.algorithm)
         values = run.trajectory.value_at(self.times, self.settings.axis)
+        values[self._state.asked[draw, index] :] = np.nan
         if run.target is not None:
             values = np.maximum(values, run.target)
-        self._values[draw, :, self.names.index(run.key.algorithm)] = values
+        self._values[draw, :, index] = values
 
     def _infer(self) -> Posterior:
         ties, posterior = np.random.SeedSequence(self.settings.seed).spawn(2)
@@ -331,34 +339,40 @@ class Race:
         )
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
-        drawn = 1 + max(request.draw for request in requests.values())
-        self._reserve(drawn)
+        before = self._state
+        self._state = replace(before, asked=self._asked_after(requests.values()))
+        more = self._state.instances - before.instances
+        self._values = np.pad(self._values, ((0, more), (0, 0), (0, 0)), constant_values=np.nan)
         for identity, request in requests.items():
             self._enter(request.draw, self._runs[identity])
         began = time.perf_counter()
         self._posterior = self._infer()
         inference_seconds = time.perf_counter() - began
-        before, found = self._state, self.relations()
-        self._state = self._decide(found, drawn)
+        found = self.relations()
+        self._state = self._decide(found, requests.values())
         self._requests = None
         this = self._record(before, found, requests, inference_seconds)
         self._rounds = (*self._rounds, this)
         return this
 
-    def _decide(self, found: Relations, drawn: int) -> RaceState:
+    def _asked_after(self, requests: Collection[Request]) -> NDArray[np.int16]:
+        drawn = max(self._state.instances, 1 + max(request.draw for request in requests))
+        asked = np.pad(self._state.asked, ((0, drawn - self._state.instances), (0, 0)))
+        for request in requests:
+            reached = np.searchsorted(self.times, request.until, side="right")
+            asked[request.draw, self.names.index(request.key.algorithm)] = reached
+        return asked
+
+    def _decide(self, found: Relations, requests: Collection[Request]) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
-        settings, state = self.settings, self._state
-        use_crossing = settings.resolution == "crossing"
-        resolved = state.resolved | resolved_now(found, use_crossing=use_crossing)
+        settings, state, names = self.settings, self._state, self.names
+        resolved = state.resolved | resolved_now(found, use_crossing=settings.resolution == "crossing")
         out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
         for loser in out:
             resolved[:, loser, :] = resolved[:, :, loser] = True
-        names = self.names
-        instances = max(state.instances, drawn)
-        catching_up = {
-            name: start + state.batch
-            for name, start in state.catching_up.items()
-            if start + state.batch < instances and not resolved[:, names.index(name), :].all()
+        caught_up_to = {
+            name: 1 + max(request.draw for request in requests if request.key.algorithm == name)
+            for name in state.catching_up
         }
         batch = next_batch(
             state.batch,
@@ -367,14 +381,17 @@ class Race:
             smallest=settings.smallest_batch,
             largest=settings.largest_batch,
         )
-        return RaceState(
-            algorithms=names,
+        return replace(
+            state,
             resolved=resolved,
             round=state.round + 1,
-            instances=instances,
             batch=batch,
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
-            catching_up=catching_up,
+            catching_up={
+                name: start
+                for name, start in caught_up_to.items()
+                if self._cached(start) and last_unresolved(resolved)[names.index(name)] >= 0
+            },
         )
 
     def _record(
@@ -434,12 +451,16 @@ def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, obj
     return named
 
 
-def _checked_times(times: ArrayLike) -> FloatArray:
+def _checked_times(times: ArrayLike, axis: Axis) -> FloatArray:
     checked = np.array(times, dtype=np.float64)
     if checked.ndim != 1 or checked.size == 0:
         raise ValueError(f"times has shape {checked.shape}; give a list of timepoints")
     if not (np.isfinite(checked).all() and checked[0] > 0 and (np.diff(checked) > 0).all()):
         raise ValueError("times must be positive, finite and strictly increasing")
+    if axis == "evaluations" and (checked != np.rint(checked)).any():
+        raise ValueError(
+            "times must be whole numbers of evaluations; polarbear.log_times and polarbear.linear_times give such"
+        )
     checked.flags.writeable = False
     return checked
 

@@ -55,4 +55,4 @@ class RaceResult:
     @property
     def saved(self) -> float:
         """Share of the evaluations saved against running everything to the end on the same instances."""
-        return 1.0 - self.evaluations / self.evaluations_to_the_end
+        return 1.0 - self.evaluations / self.evaluations_to_the_end if self.rounds else 0.0

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -44,6 +45,8 @@ class RaceSettings:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        for name in ("batch", "smallest_batch", "largest_batch", "draws", "seed"):
+            object.__setattr__(self, name, _whole(name, getattr(self, name)))
         if not 0.5 < self.alpha <= 1:
             raise ValueError(f"alpha is {self.alpha!r}; a decision threshold lies in (0.5, 1]")
         if not 0 <= self.epsilon < 0.5:
@@ -66,3 +69,10 @@ class RaceSettings:
             raise ValueError(f"precision is {self.precision!r}; it is a positive number, or None")
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed!r}; seeds are not negative")
+
+
+def _whole(name: str, value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.race.relations import BoolArray
 
@@ -26,8 +27,10 @@ class RaceState:
     Attributes:
         algorithms: Names, in the order of all arrays.
         resolved: (T, n, n) C(t, {A, B}) of algorithm 1; symmetric, true on the diagonal.
+        asked: (instances, n) how many of the timepoints, from the first, each algorithm was asked to run to on each
+            instance; 0 if it was not asked to run. What a run found beyond that enters no ranking: which runs
+            reach further by themselves depends on how they went.
         round: Rounds completed.
-        instances: Instances drawn so far.
         batch: Instances in the next round.
         eliminated: Eliminated algorithms, and by whom.
         catching_up: Algorithms added during the race, and how many of the drawn instances they have run on.
@@ -35,8 +38,8 @@ class RaceState:
 
     algorithms: tuple[str, ...]
     resolved: BoolArray
+    asked: NDArray[np.int16]
     round: int = 0
-    instances: int = 0
     batch: int = 8
     eliminated: dict[str, str] = field(default_factory=_no_names)
     catching_up: dict[str, int] = field(default_factory=_no_counts)
@@ -45,7 +48,12 @@ class RaceState:
     def start(cls, algorithms: tuple[str, ...], timepoints: int, batch: int) -> RaceState:
         """Nothing drawn, nothing resolved (algorithm 1, lines 1–3)."""
         resolved = np.broadcast_to(np.eye(len(algorithms), dtype=bool), (timepoints, *[len(algorithms)] * 2))
-        return cls(algorithms, resolved.copy(), batch=batch)
+        return cls(algorithms, resolved.copy(), np.zeros((0, len(algorithms)), dtype=np.int16), batch=batch)
+
+    @property
+    def instances(self) -> int:
+        """Instances drawn so far."""
+        return self.asked.shape[0]
 
     @property
     def candidates(self) -> BoolArray:
@@ -58,28 +66,30 @@ class RaceState:
         return bool(self.resolved.all())
 
     def as_dict(self) -> dict[str, Any]:
-        """The state as plain JSON-able values; `resolved` as base64 of its packed bits."""
+        """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words."""
         return {
             "algorithms": list(self.algorithms),
             "round": self.round,
-            "instances": self.instances,
             "batch": self.batch,
             "eliminated": self.eliminated,
             "catching_up": self.catching_up,
             "timepoints": self.resolved.shape[0],
             "resolved": base64.b64encode(np.packbits(self.resolved).tobytes()).decode(),
+            "asked": base64.b64encode(self.asked.astype("<i2").tobytes()).decode(),
         }
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RaceState:
         """The state that `as_dict` wrote."""
-        shape = (record["timepoints"], *[len(record["algorithms"])] * 2)
+        n = len(record["algorithms"])
+        shape = (record["timepoints"], n, n)
+        asked = np.frombuffer(base64.b64decode(record["asked"]), "<i2").astype(np.int16)
         bits = np.unpackbits(np.frombuffer(base64.b64decode(record["resolved"]), np.uint8), count=int(np.prod(shape)))
         return cls(
             algorithms=tuple(record["algorithms"]),
             resolved=bits.reshape(shape).astype(bool),
             round=record["round"],
-            instances=record["instances"],
+            asked=asked.reshape(-1, n),
             batch=record["batch"],
             eliminated=dict(record["eliminated"]),
             catching_up=dict(record["catching_up"]),

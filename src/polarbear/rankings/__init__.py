@@ -6,7 +6,7 @@ likelihood depends on.
 """
 
 from polarbear.rankings.choice import choice_counts
-from polarbear.rankings.counts import ChoiceCounts, MaskArray, membership
+from polarbear.rankings.counts import ChoiceCounts, MaskArray, check_algorithms, membership
 from polarbear.rankings.virtual import virtual_algorithm
 
-__all__ = ["ChoiceCounts", "MaskArray", "choice_counts", "membership", "virtual_algorithm"]
+__all__ = ["ChoiceCounts", "MaskArray", "check_algorithms", "choice_counts", "membership", "virtual_algorithm"]

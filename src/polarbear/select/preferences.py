@@ -20,7 +20,7 @@ NAMED = ("uniform", "log-uniform", "final")
 
 @runtime_checkable
 class BudgetDistribution(Protocol):
-    """A distribution of the budget, such as a frozen one of `scipy.stats`."""
+    """A continuous distribution of the budget, such as a frozen one of `scipy.stats`."""
 
     def cdf(self, x: FloatArray, /) -> FloatArray:
         """P(budget ≤ x)."""
@@ -34,7 +34,7 @@ Preference = str | ArrayLike | BudgetDistribution | Callable[[FloatArray], Array
 - ``"log-uniform"``: every order of magnitude matters equally, w(t) = 1/t;
 - ``"final"``: the last timepoint alone;
 - an array of T non-negative weights, one per timepoint;
-- a distribution of the budget with a ``cdf``, cut to the span of the timepoints;
+- a continuous distribution of the budget with a ``cdf``, cut to the span of the timepoints;
 - a callable from ratings of shape (..., T) to values of shape (...), increasing in every rating.
 """
 
@@ -59,6 +59,8 @@ def preference_weights(preference: Preference, times: ArrayLike) -> FloatArray:
     if isinstance(preference, str):
         weights = _named_weights(preference, at)
     elif isinstance(preference, BudgetDistribution):
+        if hasattr(preference, "pmf"):
+            raise TypeError("the distribution of the budget is discrete; give the timepoints' weights as an array")
         weights = _trapezoidal(np.asarray(preference.cdf(at), dtype=np.float64))
     elif callable(preference):
         raise TypeError("a callable preference has no weights; call it, or use preference_values")

@@ -196,21 +196,17 @@ def _choices(
     labels: Sequence[tuple[str, ...]], compared: Sequence[Multiset], value: _Valuation, gamma: float
 ) -> list[Choice]:
     summaries: list[FloatArray] = []
-    leader = leader_value = np.empty(0)
-    for index, members in enumerate(compared):
+    highest = np.array(-np.inf)
+    for members in compared:
         values = value(members)
         summaries.append(np.append(np.quantile(values, [0.025, 0.975, gamma]), values.mean()))
-        if index == 0:
-            leader, leader_value = np.zeros(values.size, dtype=np.int64), values
-        else:
-            ahead = values > leader_value
-            leader[ahead], leader_value = index, np.maximum(values, leader_value)
-    draws = leader.size
-    probability = np.bincount(leader, minlength=len(compared)) / draws
+        highest = np.maximum(highest, values)
+    probability = [float(np.mean(value(members) >= highest)) for members in compared]
+    draws = highest.size
     return [
         Choice(
             members=members,
-            probability_best=float(p),
+            probability_best=p,
             probability_error=float(np.sqrt(p * (1 - p) / draws)),
             expected=float(mean),
             low=float(low),

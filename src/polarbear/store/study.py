@@ -180,8 +180,8 @@ class StudyStore:
     def refresh(self) -> None:
         """See what was written since the study was opened or last refreshed."""
         with self._mutex:
+            self._rounds.refresh()  # first: the runs of a round are on disk before the round is
             self._index.refresh()
-            self._rounds.refresh()
 
     # Writing
 

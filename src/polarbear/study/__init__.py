@@ -1,12 +1,13 @@
 """Studies: a race, the runs it asks for and the directory that keeps them, joined. Run, resume, read."""
 
 from polarbear.study.observer import Observer
-from polarbear.study.racing import RunFailureWarning, StopRules, race
+from polarbear.study.racing import OtherSettings, RunFailureWarning, StopRules, race, race_from_spec
 from polarbear.study.spec import StudyFileError, StudySpec, read_spec
 from polarbear.study.view import StudyView, load
 
 __all__ = [
     "Observer",
+    "OtherSettings",
     "RunFailureWarning",
     "StopRules",
     "StudyFileError",
@@ -14,5 +15,6 @@ __all__ = [
     "StudyView",
     "load",
     "race",
+    "race_from_spec",
     "read_spec",
 ]

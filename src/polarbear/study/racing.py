@@ -11,11 +11,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from polarbear import inference, optimizers, problems, store
 from polarbear.experiment import Limits, Task, WorkerPool, run_tasks
 from polarbear.race import Race, RaceResult, RaceState, Request, Round
 from polarbear.records import Run
 from polarbear.study.observer import Observer
+
+
+class OtherSettings(ValueError):  # noqa: N818 - says what is the case
+    """The study was made with other settings than it is to be resumed with; the message names them."""
 
 
 class RunFailureWarning(UserWarning):
@@ -59,9 +65,9 @@ def race(
 ) -> RaceResult:
     """Race real optimizers on real problems; create the study at `path`, or resume it.
 
-    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run,
-    and resuming gives the same rounds, bit for bit, as an uninterrupted race with the same seed would have given on
-    an evaluation budget, whatever the number of workers.
+    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run.
+    On an evaluation budget without `timeout`, resuming decides in every round, bit for bit, what an uninterrupted
+    race with the same seed would have decided, whatever the number of workers; only clocks differ.
 
     Args:
         race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
@@ -80,8 +86,11 @@ def race(
         What the race has found, also when it stopped early: then `RaceResult.undecided` names the open pairs.
 
     Raises:
-        ValueError: If the study at `path` was made with other settings; the message names them.
+        OtherSettings: If the study at `path` was made with other settings; the message names them.
+        ValueError: If the race has already run on another study, or a target precision is given for a problem whose
+            optimum is unknown.
         polarbear.store.StudyLocked: If another process writes to the study.
+        polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
     """
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
@@ -91,10 +100,12 @@ def race(
         "algorithms": {name: optimizers.describe(entrant) for name, entrant in entrants.items()},
         "limits": {"target_precision": target_precision, "timeout": timeout},
     }
+    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
+        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
     stop, watch = stop or StopRules(), observer or Observer()
     with _opened(Path(path), spec) as (study, resumed):
-        if resumed:
-            restore(race, study, accept_missing=accept_damage)
+        if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
+            raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         watch.started(race, resumed=resumed)
 
         def task(request: Request) -> Task:
@@ -111,44 +122,52 @@ def race(
 
         with _executor(executor, workers, timeout) as pool:
             pace = _Pace()
-            while requests := race.ask(_available(stream.size, stop.instances)):
+            while requests := race.ask(stream.size):
                 if reason := _reason_to_stop(race, requests, stop, pace):
                     break
                 with pace.timing(requests):
                     runs = _run_round(race, [task(request) for request in requests], requests, study, pool, watch)
-                if reason := _came_to_nothing(runs):
+                if not race.finished and (reason := _came_to_nothing(race, requests, runs)):
                     break
             else:
-                reason = "" if race.finished else "no more problem instances"
+                reason = "" if race.finished else f"all {stream.size} problem instances are used"
         watch.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
 
 
-def restore(race: Race, study: store.StudyStore, *, accept_missing: bool) -> None:
-    """Put `race` where the study stands after its last committed round.
+def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> bool:
+    """Put `race` where the study stands after its last committed round; say whether there was one.
 
     Raises:
-        ValueError: If runs of completed rounds are missing, naming the damaged files.
+        StudyError: If runs of completed rounds are missing, naming the damaged files.
     """
     records = study.rounds()
     if not records:
-        return
+        return False
+    accept_missing = accept_damage and bool(study.damaged)
     rounds = [Round.from_dict(record["round"]) for record in records]
     try:
-        race.restore(RaceState.from_dict(records[-1]["state"]), rounds, study.runs(), accept_missing=accept_missing)
+        race.restore(RaceState.from_dict(records[-1]["state"]), rounds, runs, accept_missing=accept_missing)
     except ValueError as error:
         if not study.damaged:
             raise
         files = ", ".join(str(damage.path) for damage in study.damaged)
-        raise ValueError(
+        raise store.StudyError(
             f"{error}; damaged: {files}. Put the files back from a copy, or go on without their runs "
             "(accept_damage=True, or --accept-damage)"
         ) from error
+    return True
 
 
 def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None) -> Race:
-    """The race that a study's spec describes; its algorithms are their descriptions unless given."""
+    """The race that a study's spec describes; its algorithms are their descriptions unless given.
+
+    Raises:
+        StudyError: If the study holds no race.
+    """
+    if "race" not in spec:
+        raise store.StudyError("the study holds no race")
     settings = dict(spec["race"])
     times, model = settings.pop("times"), inference.from_description(settings.pop("model"))
     return Race(algorithms or dict(spec["algorithms"]), times=times, model=model, **settings)
@@ -171,7 +190,7 @@ def _check_same(path: Path, stored: dict[str, Any], given: dict[str, Any]) -> No
     """Raise unless the specs differ by additional algorithms alone."""
     differences = list(_differences(stored, given))
     if differences:
-        raise ValueError(
+        raise OtherSettings(
             f"the study at {path} was made with other settings: {'; '.join(differences)}. "
             "Resume with the same, or choose another path"
         )
@@ -196,10 +215,6 @@ def _executor(executor: Executor | None, workers: int, timeout: float | None) ->
         return
     with WorkerPool(workers, timeout=timeout) as pool:
         yield pool
-
-
-def _available(size: int | None, limit: int | None) -> int | None:
-    return min((number for number in (size, limit) if number is not None), default=None)
 
 
 def _run_round(
@@ -234,19 +249,25 @@ def _run_round(
     return runs
 
 
-def _came_to_nothing(runs: Sequence[Run]) -> str:
-    """Why to stop if all runs of some algorithm ended before a single evaluation: more instances would not help."""
+def _came_to_nothing(race: Race, requests: Sequence[Request], runs: Sequence[Run]) -> str:
+    """Why to stop if the round was in vain, so that more like it would not help either; empty if it was not."""
+    until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
     by_algorithm: dict[str, list[Run]] = {}
     for run in runs:
         by_algorithm.setdefault(run.key.algorithm, []).append(run)
     for name, its_runs in by_algorithm.items():
-        if not any(run.outcome.evaluations for run in its_runs):
-            outcome = its_runs[0].outcome
-            return (
-                f"none of the {len(its_runs)} runs of {name} in this round evaluated the objective "
-                f"({outcome.reason}: {outcome.message or 'no message'})"
-            )
+        alone = len(its_runs) == 1 and len(race.rounds) > 1
+        if not alone and not any(run.outcome.evaluations for run in its_runs):
+            return f"none of the {len(its_runs)} runs of {name} evaluated the objective ({_how(its_runs[0])})"
+    if all(
+        np.isnan(run.trajectory.value_at(until[run.key.algorithm, run.key.seed], race.settings.axis)) for run in runs
+    ):
+        return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
     return ""
+
+
+def _how(run: Run) -> str:
+    return f"{run.outcome.reason}: {run.outcome.message}" if run.outcome.message else str(run.outcome.reason)
 
 
 class _Pace:
@@ -281,6 +302,9 @@ def _reason_to_stop(race: Race, requests: Sequence[Request], stop: StopRules, pa
                 f"time limit: the next round would take about {expected:.0f} s more, "
                 f"{pace.elapsed:.0f} s of {stop.seconds:g} s have passed"
             )
+    drawn = race.state.instances
+    if stop.instances is not None and drawn >= stop.instances:
+        return f"instance limit: {drawn:,} instances of {stop.instances:,} are drawn"
     spent = race.rounds[-1].evaluations if race.rounds else 0
     if stop.evaluations is not None and spent >= stop.evaluations:
         return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"

@@ -40,9 +40,8 @@ def load(path: str | Path) -> StudyView:
         polarbear.store.StudyError: If there is no study at `path`, or its spec cannot be read.
     """
     with store.open(Path(path)) as study:
-        race = race_from_spec(study.spec)
-        restore(race, study, accept_missing=True)
-        runs = study.runs()
+        race, runs = race_from_spec(study.spec), study.runs()
+        restore(race, study, runs, accept_damage=True)
         return StudyView(
             path=Path(path),
             spec=study.spec,
