@@ -17,8 +17,8 @@ def virtual_algorithm(
 
     When the user takes the best solution any member finds, the rating of a portfolio is the sum of its members'
     (eq. 8), and `polarbear.select.best` needs no more than the posterior. A virtual algorithm serves outcomes that
-    combine otherwise, such as the hypervolume of the members' united fronts (eq. 9). A portfolio never does worse than its own members on
-    the same runs; compare it with others.
+    combine otherwise, such as the hypervolume of the members' united fronts (eq. 9). A portfolio never does worse
+    than its own members on the same runs; compare it with others.
 
     Args:
         values: (P, T, n) as for `choice_counts`: lower is better, NaN where not run.
