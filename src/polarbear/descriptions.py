@@ -44,9 +44,9 @@ def imported(place: Any, what: str) -> Callable[..., Any]:
         found: Any = importlib.import_module(module)
         for part in path.split("."):
             found = getattr(found, part)
-    except (ImportError, AttributeError) as error:
+    except (Exception, SystemExit) as error:
         raise ValueError(
-            f"{what} is {place!r}, which cannot be imported: {error}; "
+            f"{what} is {place!r}, which cannot be imported: {type(error).__name__}: {error}; "
             "only what is defined at the top of an importable module can be named"
         ) from error
     if not callable(found):

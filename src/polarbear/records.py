@@ -156,6 +156,12 @@ class Trajectory:
             and np.array_equal(self.values, other.values)
         )
 
+    @classmethod
+    def empty(cls, outcome: Outcome) -> Trajectory:
+        """The trajectory of a run that found nothing."""
+        none = np.empty(0)
+        return cls(none.astype(np.int64), none, none, outcome)
+
     @property
     def best(self) -> float:
         """The best value the run found, +inf if it found none."""
@@ -221,9 +227,7 @@ def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run
     """
     if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
         raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
-    none = np.empty(0)
-    outcome = Outcome(reason, evaluations=0, seconds=seconds, message=message)
-    return Run(key, Trajectory(none.astype(np.int64), none, none, outcome))
+    return Run(key, Trajectory.empty(Outcome(reason, evaluations=0, seconds=seconds, message=message)))
 
 
 def log_times(first: float, last: float, count: int, axis: Axis = "evaluations") -> FloatArray:

@@ -155,11 +155,15 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
         ('"modular-cmaes-anytime"', '"modular-cmaes-anytime"\nstep_size = "CSA"', "step_size_adaptation"),
         ("seed = 1", "seed = 1 1", "line 7"),
         ("[race]", "[rice]", "rice is no field"),
-        ("resolution", "resolutions", "resolutions is no field"),
+        ("resolution", "resolutions", "resolutions is no field of a study file; did you mean 'resolution'? valid are"),
+        ("count = 8", "cuont = 8", "race.times.cuont is no field of a study file; did you mean 'count'?"),
+        ("times = {", "times = 5 #", "race.times is 5"),
+        ('"tests.study.entrants:crawl"', '"brokenly:f"', "SyntaxError"),
     ],
 )
 def test_faults_of_a_study_file_are_named(tmp_path, old, new, message):
     assert old in SMALL
+    (tmp_path / "brokenly.py").write_text("def f(:")
     file = tmp_path / "faulty.toml"
     file.write_text(SMALL.replace(old, new, 1))
     out, err = polarbear("race", file, code=2)
@@ -177,6 +181,31 @@ def test_other_settings_and_missing_files_are_named(study, tmp_path):
     assert "race.alpha was 0.9 and is now 0.95" in polarbear("race", other, "--into", path, code=2)[1]
     assert "no study file at" in polarbear("race", tmp_path / "none.toml", code=2)[1]
     assert "none.study" in polarbear("show", tmp_path / "none.study", code=3)[1]
+
+
+def test_a_broken_objective_is_an_error_and_not_an_answer(tmp_path):
+    file = tmp_path / "boom.toml"
+    problem = 'suite = "function"\nfunction = "tests.study.entrants:boom"\nlower = 0\nupper = 1\ndimension = 2'
+    begin, end = SMALL.index('suite = "bbob"'), SMALL.index("\n\n[[algorithms]]")
+    file.write_text(SMALL[:begin] + problem + SMALL[end:])
+    out, err = polarbear("race", file, code=1)
+    assert out == ""
+    assert "RuntimeError: boom" in err
+    assert "no round is complete" in polarbear("select", tmp_path / "boom.study", code=3)[1]
+
+
+def test_modules_are_found_beside_the_study_file(tmp_path):
+    (tmp_path / "beside_the_file.py").write_text("def f(x):\n    return float(x @ x)\n")
+    file = tmp_path / "own.toml"
+    problem = 'suite = "function"\nfunction = "beside_the_file:f"\nlower = -1\nupper = 1\ndimension = 2'
+    begin, end = SMALL.index('suite = "bbob"'), SMALL.index("\n\n[[algorithms]]")
+    file.write_text("\ufeff" + SMALL[:begin] + problem + SMALL[end:], encoding="utf-8")
+    polarbear("race", file, "--seconds", "0.001")
+    assert json.loads(polarbear("resume", tmp_path / "own.study", "--instances", 16, "--json")[0])["pareto_set"]
+
+
+def test_a_directory_is_no_study_file(study):
+    assert "polarbear resume" in polarbear("race", study[0], code=2)[1]
 
 
 def test_a_locked_study_names_its_holder(study):

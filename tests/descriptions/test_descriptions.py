@@ -19,7 +19,7 @@ def test_references_lead_back_to_what_they_name():
     [
         ("numpy", "it is 'numpy'; write it as 'module:name'"),
         (7, "it is 7"),
-        ("no_such_module:f", "cannot be imported: No module named 'no_such_module'"),
+        ("no_such_module:f", "cannot be imported: ModuleNotFoundError: No module named 'no_such_module'"),
         ("numpy:no_such", "cannot be imported: .*no_such"),
         ("numpy:pi", "cannot be called"),
     ],

@@ -40,6 +40,7 @@ def a_round(number, candidates, *, dominance, eliminated=None, settled=(), resol
         horizon=dict.fromkeys(dominance, 1000.0),
         dominance={name: Rival(*rival) for name, rival in dominance.items()},
         eliminated=eliminated or {},
+        withdrawn=(),
         candidates=tuple(candidates),
         settled=tuple(settled),
         resolved_pairs=resolved_pairs,
@@ -72,6 +73,7 @@ def result(belief, *, eliminated=None, rounds=None, alpha=0.95, epsilon=0.1, **s
         posterior=belief,
         rounds=tuple(rounds),
         eliminated=eliminated,
+        withdrawn=(),
         undecided=open_pairs(
             belief,
             resolved,

@@ -5,6 +5,8 @@ import gzip
 import itertools
 import os
 import pickle
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -159,3 +161,21 @@ def test_the_stream_refuses(keywords, complaint):
 def test_streams_start_at_0(stream):
     with pytest.raises(IndexError, match="counted from 0"):
         stream[-1]
+
+
+def test_two_threads_may_build_their_first_problems_at_once():
+    """`ioh` alone deadlocks here most of the time, so a process of its own is given a minute."""
+    program = """
+import threading
+from polarbear import problems
+start = threading.Barrier(4)
+def build(spec):
+    start.wait()
+    spec.build()
+specs = [problems.BBOBProblem(f, 1, 2) for f in (1, 2)] + [problems.MABBOB(dimension=2)[i] for i in (0, 1)]
+threads = [threading.Thread(target=build, args=(spec,)) for spec in specs]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+"""
+    for _ in range(3):
+        subprocess.run([sys.executable, "-c", program], check=True, timeout=60)

@@ -56,3 +56,7 @@ def dawdle(problem, rng):
 def idle(problem, rng):
     problem(rng.uniform(problem.lower, problem.upper))
     time.sleep(60)
+
+
+def boom(x):
+    raise RuntimeError("boom")

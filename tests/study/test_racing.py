@@ -16,7 +16,7 @@ import pytest
 import polarbear as pb
 from polarbear import store
 from polarbear.study import Observer, RunFailureWarning, StopRules
-from tests.study.entrants import crash, crawl, dawdle, descend, guess, idle, jump, sphere, stillborn, suicidal
+from tests.study.entrants import boom, crash, crawl, dawdle, descend, guess, idle, jump, sphere, stillborn, suicidal
 
 ROOT = Path(__file__).parents[2]
 PROBLEM = pb.problems.FunctionProblem(sphere, lower=-2, upper=2, dimension=3)
@@ -214,13 +214,37 @@ def test_a_crashing_optimizer_is_an_outcome_and_the_race_goes_on(tmp_path):
     assert result.rounds[-1].failures == len(view.failures)
 
 
-def test_an_algorithm_that_never_evaluates_stops_the_race_and_is_named(tmp_path):
-    listener = Listener()
-    with pytest.warns(RunFailureWarning, match="8 of 16 runs"):
-        result = race(tmp_path / "a.study", algorithms=(guess, suicidal), observer=listener)
-    assert len(result.rounds) == 1
-    assert re.search(r"none of the 8 runs of suicidal .*killed", listener.reason)
-    assert {run.outcome.reason for run in pb.study.load(tmp_path / "a.study").failures} == {pb.Reason.KILLED}
+def test_an_algorithm_of_which_nothing_comes_back_is_set_aside_and_the_race_goes_on(tmp_path):
+    path = tmp_path / "a.study"
+    with pytest.warns(RunFailureWarning, match="8 of"):
+        result = race(path, algorithms=(guess, descend, crawl, suicidal))
+    assert result.finished
+    assert result.withdrawn == result.rounds[0].withdrawn == ("suicidal",)
+    assert "suicidal" not in (*result.pareto_set, *result.eliminated)
+    assert "descend" in result.pareto_set
+    assert all("suicidal" not in round_.horizon for round_ in result.rounds[1:])
+    view = pb.study.load(path)
+    assert view.result.withdrawn == ("suicidal",)
+    assert {run.outcome.reason for run in view.failures} == {pb.Reason.KILLED}
+    words = pb.analyzer.answer(result).text
+    assert "suicidal was set aside" in words
+    assert "suicidal: " not in words
+
+
+def test_when_every_run_fails_there_is_no_answer_but_an_error_with_the_first_failure(tmp_path):
+    path = tmp_path / "a.study"
+    broken = pb.problems.FunctionProblem(boom, lower=-2, upper=2, dimension=3)
+    with pytest.raises(pb.study.EveryRunFailed, match=r"all 24 runs .*RuntimeError: boom.*begin a new study"):
+        race(path, instances=broken)
+    assert pb.study.load(path).result.rounds == ()
+    assert len(store.read(path)) == 24
+
+
+def test_impossible_limits_of_runs_are_refused_before_a_study_is_made(tmp_path):
+    for options in ({"timeout": float("inf")}, {"target_precision": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            race(tmp_path / "a.study", **options)
+    assert not store.exists(tmp_path / "a.study")
 
 
 def test_an_algorithm_that_fails_at_once_has_nothing_to_show_and_is_eliminated(tmp_path):

@@ -351,6 +351,12 @@ def _cautions(result: RaceResult) -> list[str]:
     if not result.rounds:
         return found
     last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
+    if result.withdrawn:
+        verb = "was" if len(result.withdrawn) == 1 else "were"
+        found.append(
+            f"{listed(result.withdrawn)} {verb} set aside, and nothing is said of them: "
+            "of all runs of a round nothing came back (killed or timed out)."
+        )
     if last.failures:
         verb = "was" if last.failures == 1 else "were"
         found.append(

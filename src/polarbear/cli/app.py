@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import sys
 import warnings
 from collections.abc import Generator
@@ -25,6 +26,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+EVERY_RUN_FAILED = 1
 BAD_INPUT = 2
 UNUSABLE_STUDY = 3
 INTERRUPTED = 130
@@ -59,13 +61,15 @@ AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
     from polarbear.store import StudyError
-    from polarbear.study import OtherSettings, StudyFileError
+    from polarbear.study import EveryRunFailed, OtherSettings, StudyFileError
 
     sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
     try:
         app()
     except (StudyFileError, OtherSettings) as error:
         _fail(error, BAD_INPUT)
+    except EveryRunFailed as error:
+        _fail(error, EVERY_RUN_FAILED)
     except (StudyError, OSError) as error:
         _fail(error, UNUSABLE_STUDY)
     sys.exit(0)
@@ -176,9 +180,12 @@ def select(
 ) -> None:
     """Choose an algorithm or a portfolio for a preference over budgets; runs nothing."""
     from polarbear.select import best
+    from polarbear.store import StudyError
     from polarbear.study import load
 
     result = load(study).result
+    if not result.rounds:
+        raise StudyError(f"nothing is known yet in {study}: no round is complete")
     selection = best(
         result.posterior,
         preference.value,
@@ -259,7 +266,10 @@ def _interruptible(path: Path) -> Generator[None]:
     try:
         yield
     except KeyboardInterrupt:
-        typer.echo(f"\ninterrupted; everything committed is kept. Go on with: polarbear resume {path}", err=True)
+        typer.echo(
+            f"\ninterrupted; everything committed is kept. Go on with: polarbear resume {shlex.quote(str(path))}",
+            err=True,
+        )
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -272,7 +282,7 @@ def _print_result(result: Any, path: Path, reason: str, *, as_json: bool) -> Non
         return
     typer.echo("\n" + found.text)
     if reason:
-        typer.echo(f"\nStopped: {reason}.\nGo on with: polarbear resume {path}")
+        typer.echo(f"\nStopped: {reason}.\nGo on with: polarbear resume {shlex.quote(str(path))}")
 
 
 def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:

@@ -124,9 +124,9 @@ class LiveProgress(Observer):
         for name in race.names:
             rival = last.dominance.get(name) if last else None
             table.add_row(
-                name,
+                Text(name),
                 _state(race, name),
-                f"{rival.name}, {rival.probability:.3f}" if rival else "–",
+                Text(f"{rival.name}, {rival.probability:.3f}" if rival else "–"),
                 f"{self._done[name]}/{self._asked[name]}" if self._asked[name] else "–",
                 f"{self._until[name]:,g}" if name in self._until else "–",
             )

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import signal
 import traceback
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, cast
 
@@ -11,7 +12,7 @@ from polarbear.experiment.alarm import Alarm, can_interrupt
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.stop import Stop
-from polarbear.records import Reason, Run, RunKey, lost
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 if TYPE_CHECKING:
     from polarbear.optimizers import Optimizer
@@ -69,9 +70,9 @@ def execute(task: Task) -> Run:
             task.optimizer(recorder.objective, rng)
     except Stop:
         pass
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:  # noqa: BLE001 - whatever a user's code raises is an outcome, SystemExit too
+    except BaseException as error:  # whatever a user's code raises is an outcome, SystemExit too
+        if isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+            raise  # the user's Ctrl-C; where that is ignored, as in our workers, the optimizer raised it
         reason, message, trace = Reason.FAILED, describe_error(error), _traceback(error)
     finally:
         alarm.disarm()  # an alarm at the very end may have kept the context from doing so
@@ -88,9 +89,8 @@ def describe_error(error: BaseException) -> str:
 
 
 def _never_begun(key: RunKey, error: BaseException) -> Run:
-    trajectory = lost(key, Reason.FAILED, describe_error(error)).trajectory
-    outcome = replace(trajectory.outcome, traceback=_traceback(error))
-    return Run(key, replace(trajectory, outcome=outcome))
+    outcome = Outcome(Reason.FAILED, 0, 0.0, describe_error(error), _traceback(error))
+    return Run(key, Trajectory.empty(outcome))
 
 
 def _traceback(error: BaseException) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -13,6 +14,9 @@ from polarbear.problems.evaluation import BuiltProblem
 if TYPE_CHECKING:
     from polarbear.problems.protocol import ProblemSpec
     from polarbear.records import FloatArray
+
+_ONE_AT_A_TIME = threading.Lock()
+"""`ioh` deadlocks when two threads build their first problems at once."""
 
 FUNCTIONS = 24
 LAST_INSTANCE = 200_000
@@ -56,9 +60,10 @@ class BBOBProblem:
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; its evaluation is the `ioh` object itself."""
-        import ioh
+        with _ONE_AT_A_TIME:
+            import ioh
 
-        problem = ioh.get_problem(self.function, self.instance, self.dimension, ioh.ProblemClass[self.ioh_class])
+            problem = ioh.get_problem(self.function, self.instance, self.dimension, ioh.ProblemClass[self.ioh_class])
 
         def batch(points: FloatArray) -> FloatArray:
             return np.array(problem(points) if len(points) else [], dtype=np.float64)

@@ -115,7 +115,7 @@ class Race:
     @property
     def pareto_set(self) -> tuple[str, ...]:
         """The candidate anytime Pareto set, valid at any moment."""
-        return tuple(name for name in self.names if name not in self._state.eliminated)
+        return tuple(name for name, member in zip(self.names, self._state.candidates, strict=True) if member)
 
     @property
     def posterior(self) -> Posterior:
@@ -247,6 +247,7 @@ class Race:
             posterior=posterior,
             rounds=self._rounds,
             eliminated=dict(self._state.eliminated),
+            withdrawn=self._state.withdrawn,
             undecided=open_pairs(
                 posterior,
                 self._state.resolved,
@@ -368,8 +369,9 @@ class Race:
         settings, state, names = self.settings, self._state, self.names
         resolved = state.resolved | resolved_now(found, use_crossing=settings.resolution == "crossing")
         out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
-        for loser in out:
-            resolved[:, loser, :] = resolved[:, :, loser] = True
+        withdrawn = [names.index(name) for name in self._silent(requests)]
+        for gone in (*out, *withdrawn):
+            resolved[:, gone, :] = resolved[:, :, gone] = True
         caught_up_to = {
             name: 1 + max(request.draw for request in requests if request.key.algorithm == name)
             for name in state.catching_up
@@ -387,12 +389,25 @@ class Race:
             round=state.round + 1,
             batch=batch,
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
+            withdrawn=(*state.withdrawn, *(names[index] for index in withdrawn)),
             catching_up={
                 name: start
                 for name, start in caught_up_to.items()
                 if self._cached(start) and last_unresolved(resolved)[names.index(name)] >= 0
             },
         )
+
+    def _silent(self, requests: Collection[Request]) -> list[str]:
+        """Algorithms of whose runs in this round nothing came back; of all or of one run it may be bad luck."""
+        cells: dict[str, list[int]] = {}
+        for request in requests:
+            cells.setdefault(request.key.algorithm, []).append(request.draw)
+        silent = [
+            name
+            for name, draws in cells.items()
+            if len(draws) > 1 and np.isnan(self._values[draws, :, self.names.index(name)]).all()
+        ]
+        return silent if len(silent) < len(cells) else []
 
     def _record(
         self,
@@ -424,8 +439,9 @@ class Race:
             horizon={request.key.algorithm: request.until for request in requests.values()},
             dominance=dominance,
             eliminated={loser: winner for loser, winner in state.eliminated.items() if loser not in before.eliminated},
+            withdrawn=tuple(name for name in state.withdrawn if name not in before.withdrawn),
             candidates=self.pareto_set,
-            settled=tuple(name for index, name in enumerate(names) if settled[index] and name not in state.eliminated),
+            settled=tuple(name for index, name in enumerate(names) if settled[index] and state.candidates[index]),
             resolved_pairs=pairs - int(np.count_nonzero(unresolved_pairs(state.resolved))),
             resolved_share=float(np.mean(state.resolved[:, upper[0], upper[1]])),
             next_batch=state.batch,

@@ -22,6 +22,7 @@ class RaceResult:
         posterior: Posterior of all ratings, eliminated algorithms included.
         rounds: What happened in each round.
         eliminated: Eliminated algorithms, and by whom.
+        withdrawn: Algorithms set aside because of a whole round's runs nothing came back; nothing is said of them.
         undecided: Pairs of candidates that are still open, and what it would take to resolve them.
         finished: Whether every pair is resolved.
         settings: The race's settings.
@@ -35,6 +36,7 @@ class RaceResult:
     posterior: Posterior
     rounds: tuple[Round, ...]
     eliminated: dict[str, str]
+    withdrawn: tuple[str, ...]
     undecided: tuple[OpenPair, ...]
     finished: bool
     settings: RaceSettings

@@ -48,6 +48,7 @@ class Round:
         dominance: For every candidate at the round's start, its strongest rival. Under pointwise elimination the
             probability is the smallest over the timepoints, under joint elimination that of all at once.
         eliminated: Algorithms eliminated in this round, and by whom.
+        withdrawn: Algorithms set aside in this round: of all their runs in it nothing came back.
         candidates: The candidate Pareto set after the round.
         settled: Candidates whose relation to every other candidate is resolved.
         resolved_pairs: Pairs resolved at every timepoint, of all n(n-1)/2; those of eliminated algorithms count.
@@ -69,6 +70,7 @@ class Round:
     horizon: dict[str, float]
     dominance: dict[str, Rival]
     eliminated: dict[str, str]
+    withdrawn: tuple[str, ...]
     candidates: tuple[str, ...]
     settled: tuple[str, ...]
     resolved_pairs: int
@@ -87,6 +89,5 @@ class Round:
         """The round that `as_dict` wrote."""
         fields = dict(record)
         fields["dominance"] = {name: Rival(**rival) for name, rival in record["dominance"].items()}
-        fields["candidates"] = tuple(record["candidates"])
-        fields["settled"] = tuple(record["settled"])
+        fields |= {name: tuple(record[name]) for name in ("withdrawn", "candidates", "settled")}
         return cls(**fields)

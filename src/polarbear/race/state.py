@@ -33,6 +33,7 @@ class RaceState:
         round: Rounds completed.
         batch: Instances in the next round.
         eliminated: Eliminated algorithms, and by whom.
+        withdrawn: Algorithms set aside because of a whole round's runs nothing came back.
         catching_up: Algorithms added during the race, and how many of the drawn instances they have run on.
     """
 
@@ -42,6 +43,7 @@ class RaceState:
     round: int = 0
     batch: int = 8
     eliminated: dict[str, str] = field(default_factory=_no_names)
+    withdrawn: tuple[str, ...] = ()
     catching_up: dict[str, int] = field(default_factory=_no_counts)
 
     @classmethod
@@ -58,7 +60,7 @@ class RaceState:
     @property
     def candidates(self) -> BoolArray:
         """(n,) the candidate Pareto set."""
-        return np.array([name not in self.eliminated for name in self.algorithms])
+        return np.array([name not in self.eliminated and name not in self.withdrawn for name in self.algorithms])
 
     @property
     def finished(self) -> bool:
@@ -72,6 +74,7 @@ class RaceState:
             "round": self.round,
             "batch": self.batch,
             "eliminated": self.eliminated,
+            "withdrawn": list(self.withdrawn),
             "catching_up": self.catching_up,
             "timepoints": self.resolved.shape[0],
             "resolved": base64.b64encode(np.packbits(self.resolved).tobytes()).decode(),
@@ -92,5 +95,6 @@ class RaceState:
             asked=asked.reshape(-1, n),
             batch=record["batch"],
             eliminated=dict(record["eliminated"]),
+            withdrawn=tuple(record["withdrawn"]),
             catching_up=dict(record["catching_up"]),
         )

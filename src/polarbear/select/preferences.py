@@ -102,6 +102,8 @@ def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) ->
             f"the preference turned ratings of shape {over_time.shape} into values of shape {values.shape}; "
             f"it must reduce the last axis, giving {over_time.shape[:-1]}"
         )
+    if np.isnan(values).any():
+        raise ValueError("the preference turned some ratings into NaN; it must give numbers")
     return values
 
 

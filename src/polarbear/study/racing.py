@@ -24,6 +24,10 @@ class OtherSettings(ValueError):  # noqa: N818 - says what is the case
     """The study was made with other settings than it is to be resumed with; the message names them."""
 
 
+class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
+    """All runs of a round failed before they found anything, so that there is nothing to rank."""
+
+
 class RunFailureWarning(UserWarning):
     """Some runs failed, timed out or were killed; their outcomes say why."""
 
@@ -89,6 +93,7 @@ def race(
         OtherSettings: If the study at `path` was made with other settings; the message names them.
         ValueError: If the race has already run on another study, or a target precision is given for a problem whose
             optimum is unknown.
+        EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
     """
@@ -102,6 +107,7 @@ def race(
     }
     if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
         raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
+    Limits(target_precision=target_precision, timeout=timeout)  # refuses impossible ones before a study is made
     stop, watch = stop or StopRules(), observer or Observer()
     with _opened(Path(path), spec) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
@@ -127,7 +133,7 @@ def race(
                     break
                 with pace.timing(requests):
                     runs = _run_round(race, [task(request) for request in requests], requests, study, pool, watch)
-                if not race.finished and (reason := _came_to_nothing(race, requests, runs)):
+                if not race.finished and (reason := _in_vain(race, requests, runs)):
                     break
             else:
                 reason = "" if race.finished else f"all {stream.size} problem instances are used"
@@ -146,9 +152,13 @@ def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_
     if not records:
         return False
     accept_missing = accept_damage and bool(study.damaged)
-    rounds = [Round.from_dict(record["round"]) for record in records]
     try:
-        race.restore(RaceState.from_dict(records[-1]["state"]), rounds, runs, accept_missing=accept_missing)
+        rounds = [Round.from_dict(record["round"]) for record in records]
+        state = RaceState.from_dict(records[-1]["state"])
+    except (KeyError, TypeError) as error:
+        raise store.StudyError(f"the rounds in {study.path} cannot be understood: {error!r}") from error
+    try:
+        race.restore(state, rounds, runs, accept_missing=accept_missing)
     except ValueError as error:
         if not study.damaged:
             raise
@@ -166,11 +176,12 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     Raises:
         StudyError: If the study holds no race.
     """
-    if "race" not in spec:
-        raise store.StudyError("the study holds no race")
-    settings = dict(spec["race"])
-    times, model = settings.pop("times"), inference.from_description(settings.pop("model"))
-    return Race(algorithms or dict(spec["algorithms"]), times=times, model=model, **settings)
+    try:
+        settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
+        times, model = settings.pop("times"), settings.pop("model")
+    except KeyError as error:
+        raise store.StudyError(f"the study holds no race: {error} is missing in its spec") from error
+    return Race(entrants, times=times, model=inference.from_description(model), **settings)
 
 
 @contextmanager
@@ -240,6 +251,11 @@ def _run_round(
         runs.append(run)
         watch.run_finished(run)
     study.commit()
+    if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
+        raise EveryRunFailed(
+            f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
+            f"{_how(runs[0])}. Mend the cause and begin a new study"
+        )
     watch.inferring()
     decided = race.tell(runs)
     if decided is None:
@@ -249,19 +265,11 @@ def _run_round(
     return runs
 
 
-def _came_to_nothing(race: Race, requests: Sequence[Request], runs: Sequence[Run]) -> str:
-    """Why to stop if the round was in vain, so that more like it would not help either; empty if it was not."""
+def _in_vain(race: Race, requests: Sequence[Request], runs: Sequence[Run]) -> str:
+    """Why to stop if no run got as far as asked, so that more rounds would not help; empty if one did."""
     until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
-    by_algorithm: dict[str, list[Run]] = {}
-    for run in runs:
-        by_algorithm.setdefault(run.key.algorithm, []).append(run)
-    for name, its_runs in by_algorithm.items():
-        alone = len(its_runs) == 1 and len(race.rounds) > 1
-        if not alone and not any(run.outcome.evaluations for run in its_runs):
-            return f"none of the {len(its_runs)} runs of {name} evaluated the objective ({_how(its_runs[0])})"
-    if all(
-        np.isnan(run.trajectory.value_at(until[run.key.algorithm, run.key.seed], race.settings.axis)) for run in runs
-    ):
+    ends = [run.trajectory.value_at(until[run.key.algorithm, run.key.seed], race.settings.axis) for run in runs]
+    if np.isnan(ends).all():
         return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
     return ""
 

@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from polarbear import inference, optimizers, problems
+from polarbear.descriptions import did_you_mean
 from polarbear.race import Race
 from polarbear.records import Axis, FloatArray, linear_times, log_times
 from polarbear.study.racing import StopRules
@@ -68,7 +69,7 @@ class RaceSection(_Section):
 class LimitsSection(_Section):
     """`[limits]`: when single runs and the race stop early."""
 
-    target_precision: Annotated[float, Field(gt=0)] | None = None
+    target_precision: Annotated[float, Field(ge=0)] | None = None
     """A run is solved, and ties with other solved runs, once it is this close to the known optimum."""
     timeout: Annotated[float, Field(gt=0)] | None = None
     """Wall-clock seconds after which one run is interrupted."""
@@ -127,23 +128,34 @@ def read_spec(path: str | Path) -> StudySpec:
     """
     path = Path(path)
     try:
-        spec = StudySpec.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        spec = StudySpec.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
         spec.build_race()
         spec.build_instances()
     except FileNotFoundError as error:
         raise StudyFileError(f"there is no study file at {path}") from error
+    except IsADirectoryError as error:
+        raise StudyFileError(f"{path} is a directory; to go on with a study, use: polarbear resume {path}") from error
     except ValidationError as error:
-        faults = "; ".join(_fault(fault) for fault in error.errors())
+        faults = "; ".join(dict.fromkeys(_fault(fault) for fault in error.errors() if not _beside_the_point(fault)))
         raise StudyFileError(f"{path}: {faults}") from error
     except (ValueError, TypeError) as error:
         raise StudyFileError(f"{path}: {error}") from error
     return spec
 
 
+def _beside_the_point(fault: Any) -> bool:
+    """Whether a fault blames a grid of timepoints for not being a list, or the other way round."""
+    meant = "TimesSection" if isinstance(fault["input"], dict) else "list[float]"
+    return "times" in fault["loc"] and fault["loc"][-1] in {"TimesSection", "list[float]"} and meant not in fault["loc"]
+
+
 def _fault(fault: Any) -> str:
-    place = ".".join(str(part) for part in fault["loc"])
+    where = [str(part) for part in fault["loc"] if part not in {"TimesSection", "list[float]"}]
+    place = ".".join(where)
     if fault["type"] == "extra_forbidden":
-        return f"{place} is no field of a study file"
+        sections = {"race": RaceSection, "limits": LimitsSection, "times": TimesSection}
+        section = sections[where[-2]] if len(where) > 1 else StudySpec
+        return f"{place} is no field of a study file;{did_you_mean(where[-1], section.model_fields)}"
     if fault["type"] == "missing":
         return f"{place} is missing"
     return f"{place} is {fault['input']!r}: {fault['msg']}"
