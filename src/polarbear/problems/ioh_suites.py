@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 _ONE_AT_A_TIME = threading.Lock()
-"""`ioh` deadlocks when two threads build their first problems at once."""
+"""`ioh` deadlocks when two threads make its first problem, or its first array, at once."""
 
 FUNCTIONS = 24
 LAST_INSTANCE = 200_000
@@ -64,11 +64,11 @@ class BBOBProblem:
             import ioh
 
             problem = ioh.get_problem(self.function, self.instance, self.dimension, ioh.ProblemClass[self.ioh_class])
+            bounds = (np.array(problem.bounds.lb), np.array(problem.bounds.ub))
 
         def batch(points: FloatArray) -> FloatArray:
             return np.array(problem(points) if len(points) else [], dtype=np.float64)
 
-        bounds = (np.array(problem.bounds.lb), np.array(problem.bounds.ub))
         return BuiltProblem(self, problem, batch, bounds, problem.optimum.y)
 
 
