@@ -16,7 +16,7 @@ import numpy as np
 from polarbear import inference, optimizers, problems, store
 from polarbear.experiment import Limits, Task, WorkerPool, run_tasks
 from polarbear.race import Race, RaceResult, RaceState, Request, Round
-from polarbear.records import Run
+from polarbear.records import Axis, Run
 from polarbear.study.observer import Observer
 
 
@@ -99,47 +99,61 @@ def race(
     """
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
+    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
+        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
+    limits = Limits(target_precision=target_precision, timeout=timeout)
     spec = {
         "race": race.describe(),
         "instances": problems.describe(stream),
         "algorithms": {name: optimizers.describe(entrant) for name, entrant in entrants.items()},
         "limits": {"target_precision": target_precision, "timeout": timeout},
     }
-    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
-        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
-    Limits(target_precision=target_precision, timeout=timeout)  # refuses impossible ones before a study is made
-    stop, watch = stop or StopRules(), observer or Observer()
+    watch = observer or Observer()
     with _opened(Path(path), spec) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         watch.started(race, resumed=resumed)
-
-        def task(request: Request) -> Task:
-            problem = stream[request.draw]
-            by_evaluations = race.settings.axis == "evaluations"
-            limits = Limits(
-                evaluations=int(request.until) if by_evaluations else None,
-                seconds=None if by_evaluations else request.until,
-                target_precision=target_precision,
-                timeout=timeout,
-            )
-            key = replace(request.key, instance=problem.name)
-            return Task(key=key, problem=problem, optimizer=entrants[request.key.algorithm], limits=limits)
-
         with _executor(executor, workers, timeout) as pool:
-            pace = _Pace()
-            while requests := race.ask(stream.size):
-                if reason := _reason_to_stop(race, requests, stop, pace):
-                    break
-                with pace.timing(requests):
-                    runs = _run_round(race, [task(request) for request in requests], requests, study, pool, watch)
-                if not race.finished and (reason := _in_vain(race, requests, runs)):
-                    break
-            else:
-                reason = "" if race.finished else f"all {stream.size} problem instances are used"
+            plan = _Plan(stream, entrants, limits, race.settings.axis)
+            reason = _drive(race, plan, stop or StopRules(), study, pool, watch)
         watch.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Turns what a race requests into tasks."""
+
+    instances: problems.Instances
+    entrants: Mapping[str, optimizers.Optimizer]
+    limits: Limits
+    axis: Axis
+
+    def task(self, request: Request) -> Task:
+        problem = self.instances[request.draw]
+        reach: dict[str, Any] = (
+            {"evaluations": int(request.until)} if self.axis == "evaluations" else {"seconds": request.until}
+        )
+        return Task(
+            key=replace(request.key, instance=problem.name),
+            problem=problem,
+            optimizer=self.entrants[request.key.algorithm],
+            limits=replace(self.limits, **reach),
+        )
+
+
+def _drive(race: Race, plan: _Plan, stop: StopRules, study: store.StudyStore, pool: Executor, watch: Observer) -> str:
+    """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
+    pace, size = _Pace(), plan.instances.size
+    while requests := race.ask(size):
+        if reason := _reason_to_stop(race, requests, stop, pace):
+            return reason
+        with pace.timing(requests):
+            runs = _run_round(race, [plan.task(request) for request in requests], requests, study, pool, watch)
+        if not race.finished and (reason := _in_vain(race, requests, runs)):
+            return reason
+    return "" if race.finished else f"all {size} problem instances are used"
 
 
 def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> bool:
