@@ -10,7 +10,10 @@ from numpy.typing import NDArray
 from polarbear.records import FloatArray
 
 IMPORTANCE_SAMPLING = "importance sampling"
+NESTED_LAPLACE = "nested Laplace importance sampling"
+ANNEALING = "annealed importance sampling"
 GIBBS = "Gibbs"
+HAMILTONIAN = "Hamiltonian Monte Carlo"
 FEWEST_EFFECTIVE_DRAWS = 100
 LARGEST_K_HAT = 0.7
 LARGEST_R_HAT = 1.05
@@ -21,11 +24,12 @@ class Diagnostics:
     """Which method answered at each of T timepoints, and how well.
 
     Attributes:
-        method: (T,) "importance sampling" or "Gibbs".
+        method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
+            importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not.
         ess: (T,) how many independent draws the draws are worth.
         k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
-            -inf where all weights are equal, NaN where Gibbs answered.
-        r_hat: (T,) the largest split R-hat of any log-rating where Gibbs answered, unreliable from 1.05; else NaN.
+            -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs or Hamiltonian).
+        r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.05; else NaN.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -47,7 +51,7 @@ class Diagnostics:
     @property
     def doubtful(self) -> NDArray[np.bool_]:
         """(T,) whether the draws at each timepoint should not be relied on."""
-        converged = np.where(self._by_gibbs, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
+        converged = np.where(self._by_chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
         return ~converged | ~(self.ess >= FEWEST_EFFECTIVE_DRAWS)
 
     @property
@@ -56,15 +60,20 @@ class Diagnostics:
         return not self.doubtful.any()
 
     @property
-    def _by_gibbs(self) -> NDArray[np.bool_]:
-        return np.array([method == GIBBS for method in self.method], dtype=bool)
+    def _by_chains(self) -> NDArray[np.bool_]:
+        return np.array([method in {GIBBS, HAMILTONIAN} for method in self.method], dtype=bool)
 
     def summary(self) -> str:
         """The diagnostics in plain words."""
-        total, gibbs, doubtful = len(self.method), int(self._by_gibbs.sum()), int(self.doubtful.sum())
+        total, doubtful = len(self.method), int(self.doubtful.sum())
         if not total:
             return "There are no timepoints."
-        words = [f"Importance sampling answered at {total - gibbs} of {total} timepoints, Gibbs sampling at {gibbs}."]
+        parts = [
+            f"{method} answered at {self.method.count(method)} of {total} timepoints"
+            for method in dict.fromkeys(self.method)
+        ]
+        sentence = f"{', '.join(parts)}."
+        words = [sentence[0].upper() + sentence[1:]]
         words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
         if np.isfinite(self.k_hat).any():
             words.append(f"The largest Pareto k-hat is {np.nanmax(self.k_hat):.2f} (good below 0.5).")

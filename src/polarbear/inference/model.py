@@ -13,7 +13,15 @@ from polarbear.inference.posterior import Posterior, checked_names, checked_time
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
-_MODELS = {"independent-dirichlet": "dirichlet:IndependentDirichlet"}
+_MODELS = {
+    "independent-dirichlet": "dirichlet:IndependentDirichlet",
+    "hierarchical-dirichlet": "hierarchical:HierarchicalDirichlet",
+    "random-walk": "random_walk:RandomWalk",
+    "b-spline": "bspline:BSpline",
+    "gaussian-process": "gaussian_process:GaussianProcess",
+    "hilbert-space-gaussian-process": "hilbert_space:HilbertSpaceGaussianProcess",
+    "sparse-gaussian-process": "sparse_gaussian_process:SparseGaussianProcess",
+}
 
 
 class Model(Protocol):
@@ -80,11 +88,12 @@ def fit(
 
 def models() -> dict[str, type[Model]]:
     """All models by name."""
-    found: dict[str, type[Model]] = {}
-    for name, place in _MODELS.items():
-        module, kind = place.split(":")
-        found[name] = getattr(importlib.import_module(f"polarbear.inference.{module}"), kind)
-    return found
+    return {name: _model(name) for name in _MODELS}
+
+
+def _model(name: str) -> type[Model]:
+    module, kind = _MODELS[name].split(":")
+    return getattr(importlib.import_module(f"polarbear.inference.{module}"), kind)
 
 
 def from_description(description: Mapping[str, Any]) -> Model:
@@ -97,10 +106,9 @@ def from_description(description: Mapping[str, Any]) -> Model:
 
     parameters = dict(description)
     name = parameters.pop("model", None)
-    known = models()
-    if name not in known:
-        raise ValueError(f"there is no model {name!r}; there are {', '.join(known)}")
-    kind: Any = known[name]
+    if name not in _MODELS:
+        raise ValueError(f"there is no model {name!r}; there are {', '.join(_MODELS)}")
+    kind: Any = _model(name)
     valid = [field.name for field in fields(kind)]
     for parameter in parameters:
         if parameter not in valid:

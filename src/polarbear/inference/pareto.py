@@ -38,7 +38,9 @@ def smoothed(log_weights: FloatArray) -> tuple[FloatArray, float]:
     k_hat, scale = _generalized_pareto(excess)
     if np.isfinite(k_hat):
         at = (np.arange(tail.size) + 0.5) / tail.size
-        quantile = -scale * np.log1p(-at) if abs(k_hat) < 1e-12 else scale * np.expm1(-k_hat * np.log1p(-at)) / k_hat
+        with np.errstate(over="ignore"):
+            growth = -np.log1p(-at) if abs(k_hat) < 1e-12 else np.expm1(-k_hat * np.log1p(-at)) / k_hat
+        quantile = scale * growth
         shifted[tail] = np.minimum(np.log(quantile + np.exp(cutoff)), 0.0)
     return _normalized(shifted), float(k_hat)
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ class Posterior:
         joint: Whether one draw belongs together over time. If not, only the draws at one timepoint do, and
             nothing can be said of several timepoints at once.
         diagnostics: How far the draws can be trusted.
+        hyperparameters: (D,) draws of each of the model's hyperparameters, by name; they belong to `draws` one by one.
 
     Raises:
         ValueError: If the shapes do not fit together, names repeat, or the draws are not ratings.
@@ -38,6 +39,7 @@ class Posterior:
     names: tuple[str, ...]
     joint: bool
     diagnostics: Diagnostics
+    hyperparameters: Mapping[str, FloatArray] = field(default_factory=dict[str, FloatArray])
 
     def __post_init__(self) -> None:
         draws = _view(self.draws)
@@ -50,7 +52,12 @@ class Posterior:
         sums = draws.sum(axis=2)
         if not (np.abs(sums - 1.0) < 1e-6).all() or not (draws >= 0).all():
             raise ValueError("draws must be non-negative and sum to 1 over the algorithms")
-        for name, value in (("draws", draws), ("times", times), ("names", names)):
+        hyperparameters = {name: _view(values) for name, values in self.hyperparameters.items()}
+        for name, values in hyperparameters.items():
+            if values.shape != draws.shape[:1]:
+                raise ValueError(f"hyperparameter {name!r} has shape {values.shape}; there are {draws.shape[0]} draws")
+        prepared = {"draws": draws, "times": times, "names": names, "hyperparameters": hyperparameters}
+        for name, value in prepared.items():
             object.__setattr__(self, name, value)
 
     def index(self, algorithm: str | int) -> int:
@@ -132,7 +139,7 @@ class Posterior:
         return result
 
     def probability_dominates(self, a: str | int, b: str | int) -> float:
-        """P(θ_a(t) > θ_b(t) at all timepoints) (eq. 28).
+        """P(θ_a(t) > θ_b(t) at all timepoints) (eq. 24).
 
         Raises:
             ValueError: If the posterior is not joint over time.
@@ -142,7 +149,7 @@ class Posterior:
         return float((first > second).all(axis=1).mean())
 
     def dominance_probabilities(self) -> FloatArray:
-        """(n, n) P(θ_i(t) > θ_j(t) at all timepoints) (eq. 28).
+        """(n, n) P(θ_i(t) > θ_j(t) at all timepoints) (eq. 24).
 
         Raises:
             ValueError: If the posterior is not joint over time.

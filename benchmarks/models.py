@@ -1,0 +1,85 @@
+"""Seconds per fit of every temporal model: ``python -m benchmarks.models``.
+
+n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the median of 3 fits after one to warm up.
+The rankings come from log-ratings that walk at random over time.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import time
+
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np
+
+from polarbear.inference import (
+    BSpline,
+    GaussianProcess,
+    HierarchicalDirichlet,
+    HilbertSpaceGaussianProcess,
+    Model,
+    RandomWalk,
+    SparseGaussianProcess,
+    fit,
+)
+from polarbear.rankings import ChoiceCounts, choice_counts
+
+DRAWS = 4000
+MODELS: dict[str, tuple[Model, str]] = {
+    "hierarchical Dirichlet": (HierarchicalDirichlet(), "0.5"),
+    "random walk": (RandomWalk(), "0.3"),
+    "B-spline, K = T / 2": (BSpline(), "0.2"),
+    "GP Matérn-3/2": (GaussianProcess(), "0.5; 5 at T=1,000"),
+    "GP Matérn-5/2": (GaussianProcess("matern-5/2"), "0.5; 5 at T=1,000"),
+    "GP squared exponential": (GaussianProcess("squared-exponential"), ""),
+    "HSGP Matérn-3/2": (HilbertSpaceGaussianProcess(), "0.4"),
+    "sparse GP Matérn-3/2, M = 10": (SparseGaussianProcess(), "0.2"),
+}
+
+
+def rankings(timepoints: int, algorithms: int, instances: int, seed: int = 0) -> ChoiceCounts:
+    """Choice counts of Plackett–Luce rankings whose log-ratings walk at random."""
+    rng = np.random.default_rng(seed)
+    steps = rng.normal(size=(timepoints, algorithms)) / np.sqrt(timepoints)
+    mean = np.cumsum(steps, axis=0) + 0.7 * rng.normal(size=algorithms)
+    return choice_counts(-(mean + rng.gumbel(size=(instances, timepoints, algorithms))))
+
+
+def measured(counts: ChoiceCounts, model: Model, repetitions: int) -> str:
+    """Median seconds, the method that answered, effective sample size and k-hat."""
+    seconds = []
+    for repetition in range(repetitions):
+        start = time.process_time()
+        posterior = fit(counts, model=model, draws=DRAWS, rng=np.random.default_rng(repetition))
+        seconds.append(time.process_time() - start)
+    found = posterior.diagnostics
+    answered = (
+        ""
+        if found.method[0] in {"nested Laplace importance sampling", "importance sampling"}
+        else f", {found.method[0]}"
+    )
+    return f"{np.median(seconds):.2f} (ESS {found.ess.min():.0f}, k-hat {found.k_hat.max():.2f}{answered})"
+
+
+def main() -> None:
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+    data = {t: rankings(t, 5, 30) for t in (20, 100, 1000)}
+    print("| model | T = 20 (s) | T = 100 (s) | T = 1,000 (s) | at most, T = 100 (s) |")
+    print("|---|---|---|---|---|")
+    for name, (model, target) in MODELS.items():
+        fit(data[20], model=model, draws=DRAWS, rng=np.random.default_rng(0))
+        cells = [measured(data[t], model, 3 if t < 1000 else 1) for t in (20, 100)]
+        slow = isinstance(model, BSpline)
+        cells.append("—" if slow else measured(data[1000], model, 1))
+        print(f"| {name} | {' | '.join(cells)} | {target} |", flush=True)
+    print("\n| random walk | seconds |\n|---|---|")
+    for t, n, p in ((100, 5, 10), (100, 5, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
+        print(f"| T={t}, n={n}, P={p} | {measured(rankings(t, n, p), RandomWalk(), 1)} |", flush=True)
+    print(f"\nPeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+
+
+if __name__ == "__main__":
+    main()

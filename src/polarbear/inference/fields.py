@@ -1,0 +1,236 @@
+"""Gaussian priors of paths over time, conditioned on the curvature of a likelihood.
+
+Given its hyperparameters a model's n − 1 contrasts η_q are independent Gaussian paths with mean zero and one covariance
+K over the timepoints, η_q = A x_q with Gaussian coefficients x_q. Near a path the log-likelihood is a parabola with
+curvature C_t at each timepoint, so the posterior of x is nearly Gaussian with precision H = J + Aᵀ C A, where J is the
+prior's. The engine (see `polarbear.inference.nested`) needs three things of it: how paths respond to a force,
+A H⁻¹ Aᵀ b; its volume relative to the prior's, log det H − log det J; and draws. There are two ways to have them.
+
+- `BandedField`: J is banded and each timepoint depends on few neighbouring coefficients, as in a random walk, a
+  state-space model or a spline. H is banded, and the cost is linear in T.
+- `DenseField`: A has few columns and J is the identity, as for smooth kernels. H is small and dense.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from scipy.linalg import lapack
+
+from polarbear.records import FloatArray, IntArray
+
+
+class SparseMatrix:
+    """A matrix with few entries in each row, times dense matrices."""
+
+    def __init__(self, matrix: Any) -> None:
+        self._matrix = matrix
+
+    @classmethod
+    def scattered(cls, values: FloatArray, columns: IntArray, width: int) -> SparseMatrix:
+        """Row by row, values (m, k) in the given columns of `width` ones; those in the same place add up."""
+        rows = np.repeat(np.arange(len(values)), values.shape[1])
+        return cls(sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=(len(values), width)))
+
+    def transposed(self) -> SparseMatrix:
+        """The transposed matrix."""
+        return SparseMatrix(sparse.csr_array(self._matrix.T))
+
+    def __matmul__(self, dense: FloatArray) -> FloatArray:
+        return np.asarray(self._matrix @ dense, dtype=np.float64)
+
+
+class Conditioned(ABC):
+    """The Gaussian approximation to the posterior of paths at one value of the hyperparameters.
+
+    Attributes:
+        noises: How many standard normal numbers make a draw.
+        half_log_det: ½ (log det H − log det J).
+    """
+
+    noises: int
+    half_log_det: float
+
+    @abstractmethod
+    def response(self, force: FloatArray) -> FloatArray:
+        """A H⁻¹ Aᵀ b, a path (T, q), for a force b (T, q)."""
+
+    @abstractmethod
+    def spread(self, noise: FloatArray) -> FloatArray:
+        """R e, paths (T, q, D) with covariance A H⁻¹ Aᵀ = R Rᵀ, for standard normal noise e (`noises`, D)."""
+
+    @abstractmethod
+    def gather(self, force: FloatArray) -> FloatArray:
+        """Rᵀ b, (`noises`, D), for forces b (T, q, D)."""
+
+
+class Field(ABC):
+    """A Gaussian prior of q independent paths with the same covariance."""
+
+    @abstractmethod
+    def conditioned(self, curvature: FloatArray) -> Conditioned:
+        """The prior times a likelihood of curvature (T, q, q).
+
+        Raises:
+            numpy.linalg.LinAlgError: If H is not positive definite in floating-point numbers.
+        """
+
+
+class DenseField(Field):
+    """Paths η = A x with standard normal x.
+
+    Args:
+        basis: (T, r) the matrix A.
+        paths: Number q of paths.
+    """
+
+    def __init__(self, basis: FloatArray, paths: int) -> None:
+        self.basis = basis
+        self.paths = paths
+
+    def conditioned(self, curvature: FloatArray) -> Conditioned:
+        """As `Field.conditioned`."""
+        return _DenseConditioned(self, curvature)
+
+
+class _DenseConditioned(Conditioned):
+    """Coefficients are ordered by column of the basis, and within a column by path."""
+
+    def __init__(self, field: DenseField, curvature: FloatArray) -> None:
+        self._basis, q, r = field.basis, field.paths, field.basis.shape[1]
+        first, second = np.triu_indices(q)
+        weighted = curvature[:, first, second].T[:, :, np.newaxis] * self._basis
+        blocks = self._basis.T @ weighted
+        precision = np.empty((r, q, r, q))
+        precision[:, first, :, second] = blocks
+        precision[:, second, :, first] = blocks
+        square = precision.reshape(q * r, q * r)
+        square.ravel()[:: q * r + 1] += 1.0
+        factor, info = lapack.dpotrf(square.T, lower=1, overwrite_a=1, clean=0)
+        if info != 0:
+            raise np.linalg.LinAlgError("the posterior precision is not positive definite")
+        self._factor: FloatArray = factor
+        self._q = q
+        self.noises = q * r
+        self.half_log_det = float(np.log(np.diagonal(factor)).sum())
+
+    def response(self, force: FloatArray) -> FloatArray:
+        solved, _ = lapack.dpotrs(self._factor, (self._basis.T @ force).ravel(), lower=1)
+        return self._basis @ solved.reshape(-1, self._q)
+
+    def spread(self, noise: FloatArray) -> FloatArray:
+        solved, _ = lapack.dtrtrs(self._factor, noise, lower=1, trans=1)
+        by_column = np.ascontiguousarray(solved).reshape(self._basis.shape[1], -1)
+        return (self._basis @ by_column).reshape(-1, self._q, noise.shape[1])
+
+    def gather(self, force: FloatArray) -> FloatArray:
+        pulled = self._basis.T @ force.reshape(force.shape[0], -1)
+        solved, _ = lapack.dtrtrs(self._factor, pulled.reshape(-1, force.shape[2]), lower=1)
+        return solved
+
+
+class BandedDesign:
+    """Which coefficients each timepoint depends on, and where its curvature goes in the posterior precision.
+
+    Coefficients are ordered by position b = 0, …, B − 1 and within a position by path.
+
+    Args:
+        start: (T,) position of the first coefficient that each timepoint depends on.
+        weights: (T, k) weights of that coefficient and the next k − 1: η(t) = Σ_j weights[t, j] x[start[t] + j].
+        positions: Number B of positions.
+        reach: Half-bandwidth of the prior precision, in positions.
+        paths: Number q of paths.
+    """
+
+    def __init__(self, start: IntArray, weights: FloatArray, positions: int, reach: int, paths: int) -> None:
+        width = weights.shape[1]
+        self.paths, self.positions = paths, positions
+        columns: IntArray = start[:, np.newaxis] + np.arange(width, dtype=np.int64)
+        self.matrix = SparseMatrix.scattered(weights, columns, positions)
+        self.transposed = self.matrix.transposed()
+        self.products: list[SparseMatrix] = []
+        for apart in range(width):
+            product = weights[:, : width - apart] * weights[:, apart:]
+            below = SparseMatrix.scattered(product, columns[:, : width - apart], positions)
+            self.products.append(below.transposed())
+        self.bandwidth = max(reach * paths, (width - 1) * paths + paths - 1)
+        self.places = [self._places(apart, positions) for apart in range(width)]
+
+    def _places(self, apart: int, count: int) -> tuple[IntArray, IntArray]:
+        """Flat indices into the transposed band (N, bandwidth + 1), and into (B, q · q) curvatures of products.
+
+        Row (b + apart) q + r and column b q + s of the precision hold entry (r, s) of the product's curvature.
+        """
+        q = self.paths
+        r, s = np.divmod(np.arange(q * q), q)
+        below = apart * q + r - s
+        kept = below >= 0
+        position = np.arange(count)[:, np.newaxis]
+        target = (position * q + s[kept]) * (self.bandwidth + 1) + below[kept]
+        source = position * q * q + np.flatnonzero(kept)
+        return target.ravel(), source.ravel()
+
+    def prior_band(self, precision: FloatArray) -> FloatArray:
+        """(N, bandwidth + 1) the band of J ⊗ I, from J's (reach + 1, B), where [i, b] is J[b + i, b]."""
+        q = self.paths
+        band = np.zeros((self.positions * q, self.bandwidth + 1))
+        for apart, diagonal in enumerate(precision):
+            band[:, apart * q] = np.repeat(diagonal, q)
+        return band
+
+
+class BandedField(Field):
+    """Paths η = A x with coefficients x of a banded prior precision.
+
+    Args:
+        design: Where each timepoint's coefficients are.
+        precision: (reach + 1, B) J in band form: [i, b] is J[b + i, b].
+
+    Raises:
+        numpy.linalg.LinAlgError: If J is not positive definite in floating-point numbers.
+    """
+
+    def __init__(self, design: BandedDesign, precision: FloatArray) -> None:
+        self.design, self.precision = design, precision
+        factor, info = lapack.dpbtrf(precision, lower=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("the prior precision is not positive definite")
+        self.half_log_det = design.paths * float(np.log(factor[0]).sum())
+
+    def conditioned(self, curvature: FloatArray) -> Conditioned:
+        """As `Field.conditioned`."""
+        return _BandedConditioned(self, curvature)
+
+
+class _BandedConditioned(Conditioned):
+    def __init__(self, field: BandedField, curvature: FloatArray) -> None:
+        self._design = design = field.design
+        timepoints, self._q = curvature.shape[:2]
+        band = design.prior_band(field.precision)
+        flat = curvature.reshape(timepoints, -1)
+        for product, (target, source) in zip(design.products, design.places, strict=True):
+            band.ravel()[target] += (product @ flat).ravel()[source]
+        factor, info = lapack.dpbtrf(band.T, lower=1, overwrite_ab=1)
+        if info != 0:
+            raise np.linalg.LinAlgError("the posterior precision is not positive definite")
+        self._factor: FloatArray = factor
+        self.noises = factor.shape[1]
+        self.half_log_det = float(np.log(factor[0]).sum()) - field.half_log_det
+
+    def response(self, force: FloatArray) -> FloatArray:
+        solved, _ = lapack.dpbtrs(self._factor, (self._design.transposed @ force).ravel(), lower=1)
+        return self._design.matrix @ solved.reshape(-1, self._q)
+
+    def spread(self, noise: FloatArray) -> FloatArray:
+        draws = noise.shape[1]
+        solved, _ = lapack.dtbtrs(self._factor, noise, uplo="L", trans="T")
+        by_position = np.ascontiguousarray(solved).reshape(-1, self._q * draws)
+        return (self._design.matrix @ by_position).reshape(-1, self._q, draws)
+
+    def gather(self, force: FloatArray) -> FloatArray:
+        pulled = (self._design.transposed @ force.reshape(force.shape[0], -1)).reshape(-1, force.shape[2])
+        solved, _ = lapack.dtbtrs(self._factor, pulled, uplo="L")
+        return solved

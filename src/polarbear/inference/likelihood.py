@@ -1,0 +1,197 @@
+"""The Plackett–Luce log-likelihood of log-ratings over time, with derivatives, for many paths at once.
+
+At each timepoint the n log-ratings are μ = Q η, where the columns of Q are the n − 1 Helmert contrasts (appendix A of
+Wurth et al. 2026): orthonormal, and orthogonal to the all-ones vector, along which the likelihood is constant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from polarbear.rankings import ChoiceCounts, MaskArray, membership
+from polarbear.records import FloatArray
+
+_ENTRIES_AT_ONCE = 1 << 16
+_MOST_EMPTY = 2.0
+"""Timepoints share a list of choice sets if that at most doubles the number of counts."""
+_LEAST = -300.0
+"""Log-ratings so far below the best do not matter in a sum, and the squares of their exponentials would vanish."""
+
+
+def helmert(algorithms: int) -> FloatArray:
+    """(n, n − 1) Helmert's contrasts (eq. 38): orthonormal columns that sum to zero."""
+    contrasts = np.zeros((algorithms, algorithms - 1))
+    for k in range(1, algorithms):
+        contrasts[:k, k - 1] = np.sqrt(1.0 / (k * (k + 1)))
+        contrasts[k, k - 1] = -np.sqrt(k / (k + 1))
+    return contrasts
+
+
+def ratings(eta: FloatArray, contrasts: FloatArray) -> FloatArray:
+    """(..., n, D) ratings that sum to 1, from contrasts (..., n − 1, D)."""
+    theta = _relative(eta, contrasts)[1]
+    theta /= theta.sum(axis=-2, keepdims=True)
+    return theta
+
+
+class Expansion(NamedTuple):
+    """The log-likelihood of K paths, and its derivatives at each timepoint.
+
+    Attributes:
+        value: (K,) log-likelihood.
+        gradient: (T, n − 1, K).
+        curvature: (K, T, n − 1, n − 1) the negative Hessian, positive semi-definite.
+    """
+
+    value: FloatArray
+    gradient: FloatArray
+    curvature: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Block:
+    """Timepoints whose choices are from the same sets.
+
+    Attributes:
+        times: Their slice.
+        wins: (m, n, 1).
+        members: (s, n) 1 where the algorithm is in the choice set, else 0.
+        amounts: (m, s) how often each set was chosen from.
+        pairs: (s, n (n + 1) / 2) 1 where both algorithms of a pair are in the choice set.
+    """
+
+    times: slice
+    wins: FloatArray
+    members: FloatArray
+    amounts: FloatArray
+    pairs: FloatArray
+
+    def parts(self, columns: int) -> Iterator[_Block]:
+        """The block in parts whose (m, s, columns) entries fit into the processor's cache."""
+        timepoints, sets = self.amounts.shape
+        step = max(1, _ENTRIES_AT_ONCE // (sets * columns))
+        if step >= timepoints:
+            yield self
+            return
+        for begin in range(0, timepoints, step):
+            part = slice(begin, begin + step)
+            end = min(self.times.start + part.stop, self.times.stop)
+            times = slice(self.times.start + begin, end)
+            yield _Block(times, self.wins[part], self.members, self.amounts[part], self.pairs)
+
+    def sets(self, columns: int) -> list[slice]:
+        """Slices of the sets whose entries fit into the processor's cache."""
+        step = max(1, _ENTRIES_AT_ONCE // (columns * len(self.amounts)))
+        return [slice(start, start + step) for start in range(0, len(self.members), step)]
+
+
+class Likelihood:
+    """The log-likelihood of the rankings in `counts` for paths η (T, n − 1, D), D of them.
+
+    Args:
+        counts: The rankings, of at least two algorithms.
+    """
+
+    def __init__(self, counts: ChoiceCounts) -> None:
+        self.contrasts = helmert(counts.algorithms)
+        self.shape = counts.timepoints, counts.algorithms - 1
+        self._first, self._second = np.triu_indices(counts.algorithms)
+        self._blocks = self._all_blocks(counts)
+        q = counts.algorithms - 1
+        outer = self.contrasts[self._first, :, np.newaxis] * self.contrasts[self._second, np.newaxis, :]
+        crossed = outer + outer.transpose(0, 2, 1)
+        crossed[self._first == self._second] *= 0.5
+        self._of_pairs = crossed.reshape(-1, q * q)
+        self._of_each = (self.contrasts[:, :, np.newaxis] * self.contrasts[:, np.newaxis, :]).reshape(-1, q * q)
+
+    def _all_blocks(self, counts: ChoiceCounts) -> list[_Block]:
+        """One block for all timepoints if they have most sets in common, else one for each timepoint."""
+        union, place = np.unique(counts.sets, return_inverse=True)
+        if 0 < union.size * counts.timepoints <= _MOST_EMPTY * counts.sets.size:
+            amounts = np.zeros((counts.timepoints, union.size))
+            amounts[np.repeat(np.arange(counts.timepoints), np.diff(counts.offsets)), place] = counts.counts
+            return [self._block(slice(0, counts.timepoints), counts.wins, union, amounts)]
+        blocks: list[_Block] = []
+        for t in range(counts.timepoints):
+            wins, sets, amounts = counts.at(t)
+            if sets.size:
+                blocks.append(self._block(slice(t, t + 1), wins[np.newaxis], sets, amounts[np.newaxis]))
+        return blocks
+
+    def _block(self, times: slice, wins: FloatArray, sets: MaskArray, amounts: FloatArray) -> _Block:
+        members = membership(sets, wins.shape[1])
+        pairs = members[:, self._first] * members[:, self._second]
+        return _Block(times, wins[:, :, np.newaxis], members, amounts, pairs)
+
+    def value(self, eta: FloatArray) -> FloatArray:
+        """(D,) the log-likelihood of paths (T, n − 1, D)."""
+        draws = eta.shape[2]
+        value = np.zeros(draws)
+        for whole in self._blocks:
+            for block in whole.parts(draws):
+                mu, theta = _relative(eta[block.times], self.contrasts)
+                value += np.einsum("mnd,mnd->d", block.wins, mu)
+                for part in block.sets(draws):
+                    chosen_from = block.members[part] @ theta
+                    np.log(chosen_from, out=chosen_from)
+                    value -= np.einsum("ms,msd->d", block.amounts[:, part], chosen_from)
+        return value
+
+    def slope(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """The log-likelihood (D,) of paths (T, n − 1, D), and its gradient of the same shape as the paths."""
+        draws = eta.shape[2]
+        value, gradient = np.zeros(draws), np.zeros_like(eta)
+        for whole in self._blocks:
+            for block in whole.parts(draws):
+                mu, theta = _relative(eta[block.times], self.contrasts)
+                value += np.einsum("mnd,mnd->d", block.wins, mu)
+                expected = np.zeros_like(theta)
+                for part in block.sets(draws):
+                    members, amounts = block.members[part], block.amounts[:, part]
+                    chosen_from = members @ theta
+                    expected += members.T @ (amounts[:, :, np.newaxis] / chosen_from)
+                    np.log(chosen_from, out=chosen_from)
+                    value -= np.einsum("ms,msd->d", amounts, chosen_from)
+                gradient[block.times] = self.contrasts.T @ (block.wins - theta * expected)
+        return value, gradient
+
+    def expansion(self, eta: FloatArray) -> Expansion:
+        """The log-likelihood of paths (T, n − 1, K) to second order.
+
+        For one choice set S with shares p_i = θ_i / Σ_{j in S} θ_j the negative Hessian is diag(p) − p pᵀ. Over all
+        sets, Σ_S c_S p_i p_j is θ_i θ_j times a weighted count of the sets that hold both i and j: a matrix product.
+        """
+        timepoints, q, paths = eta.shape
+        value, gradient = np.zeros(paths), np.zeros_like(eta)
+        curvature = np.zeros((paths, timepoints, q, q))
+        for whole in self._blocks:
+            for block in whole.parts(paths):
+                mu, theta = _relative(eta[block.times], self.contrasts)
+                value += np.einsum("mnd,mnd->d", block.wins, mu)
+                expected, both = np.zeros_like(theta), np.zeros((len(theta), self._first.size, paths))
+                for part in block.sets(paths):
+                    members, amounts = block.members[part], block.amounts[:, part]
+                    chosen_from = members @ theta
+                    rate = amounts[:, :, np.newaxis] / chosen_from
+                    expected += members.T @ rate
+                    rate /= chosen_from
+                    both += block.pairs[part].T @ rate
+                    np.log(chosen_from, out=chosen_from)
+                    value -= np.einsum("ms,msd->d", amounts, chosen_from)
+                expected *= theta
+                gradient[block.times] = self.contrasts.T @ (block.wins - expected)
+                both *= theta[:, self._first] * theta[:, self._second]
+                bent = expected.transpose(2, 0, 1) @ self._of_each - both.transpose(2, 0, 1) @ self._of_pairs
+                curvature[:, block.times] = bent.reshape(paths, -1, q, q)
+        return Expansion(value, gradient, curvature)
+
+
+def _relative(eta: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Log-ratings (..., n, D) relative to the best one of each column, and their exponentials."""
+    mu = contrasts @ eta
+    mu -= mu.max(axis=-2, keepdims=True)
+    return mu, np.exp(np.maximum(mu, _LEAST))

@@ -1,0 +1,127 @@
+"""Newton's method to the most probable path, for several values of the hyperparameters at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polarbear.inference.fields import Conditioned, Field
+from polarbear.inference.likelihood import Likelihood
+from polarbear.records import FloatArray
+
+_MOST_STEPS = 60
+_CLOSE = 1e-5
+"""Newton's method ends when the log-density could not grow by more than about half of this."""
+_MOST_CHANGE = 0.1
+"""A single step will do if it moves the path by less than this, squared and in the likelihood's own curvature."""
+
+
+@dataclass(slots=True, eq=False)
+class Centre:
+    """A path around which the posterior is expanded, given the hyperparameters.
+
+    The path is K α, where K is the prior's covariance, so that its log prior density is −½ Σ_t α(t) · η(t).
+
+    Attributes:
+        path: (T, q).
+        pull: (T, q) α.
+        curvature: (T, q, q) C of the log-likelihood.
+        conditioned: The Gaussian approximation with this curvature.
+        log_evidence: Laplace's approximation to the log-probability of the rankings given the hyperparameters.
+    """
+
+    path: FloatArray
+    pull: FloatArray
+    curvature: FloatArray
+    conditioned: Conditioned
+    log_evidence: float
+
+
+class _Search:
+    """One path on its way to the mode."""
+
+    def __init__(self, field: Field, start: FloatArray, settled: bool) -> None:
+        self.field = field
+        self.path, self.pull, self.value = start, np.zeros_like(start), -np.inf
+        self.trial: tuple[FloatArray, FloatArray] = (self.path, self.pull)
+        self.known_pull = settled
+        self.found: Centre | None = None
+        self.failed = False
+
+    def advance(self, value: float, gradient: FloatArray, curvature: FloatArray) -> None:
+        """Judge the trial by the log-likelihood there; accept it and step on, or go half the way back."""
+        path, pull = self.trial
+        height = value - 0.5 * float(np.vdot(path, pull)) if self.known_pull else -np.inf
+        if height < self.value - 1e-9 * abs(self.value):
+            self.trial = 0.5 * (self.path + path), 0.5 * (self.pull + pull)
+            return
+        self.path, self.pull, self.value = path, pull, height
+        try:
+            conditioned = self.field.conditioned(curvature)
+        except np.linalg.LinAlgError:
+            self.failed = True
+            return
+        force = _times(curvature, path) + gradient
+        new = conditioned.response(force)
+        new_pull = force - _times(curvature, new)
+        move = new - path
+        decrement = float(np.vdot(move, _times(curvature, move))) + float(np.vdot(move, new_pull - pull))
+        if self.known_pull and decrement < _CLOSE:
+            reached = self.value + 0.5 * decrement - conditioned.half_log_det
+            self.found = Centre(new, new_pull, curvature, conditioned, reached)
+        self.trial, self.known_pull = (new, new_pull), True
+
+
+def modes(likelihood: Likelihood, fields: Sequence[Field], starts: Sequence[FloatArray | None]) -> list[Centre | None]:
+    """The most probable path under each field.
+
+    Args:
+        likelihood: The rankings.
+        fields: The priors.
+        starts: (T, q) where to start from under each; None: at zero, all algorithms alike.
+
+    Returns:
+        For each field the mode, or None where floating-point numbers do not suffice.
+    """
+    zero = np.zeros(likelihood.shape)
+    searches = [
+        _Search(field, zero if start is None else start, start is None)
+        for field, start in zip(fields, starts, strict=True)
+    ]
+    for _ in range(_MOST_STEPS):
+        active = [search for search in searches if search.found is None and not search.failed]
+        if not active:
+            break
+        value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in active], axis=2))
+        for k, search in enumerate(active):
+            search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
+    return [search.found for search in searches]
+
+
+def near_modes(likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray) -> list[Centre | None]:
+    """Paths near the most probable ones, by one Newton step from good starts (K, T, q); by more where that is far."""
+    expansion = likelihood.expansion(np.ascontiguousarray(starts.transpose(1, 2, 0)))
+    found: list[Centre | None] = []
+    for k, field in enumerate(fields):
+        curvature, start = expansion.curvature[k], starts[k]
+        try:
+            conditioned = field.conditioned(curvature)
+        except np.linalg.LinAlgError:
+            found.append(None)
+            continue
+        force = _times(curvature, start) + expansion.gradient[:, :, k]
+        path = conditioned.response(force)
+        move: FloatArray = path - start
+        if float(np.vdot(move, _times(curvature, move))) > _MOST_CHANGE:
+            found += modes(likelihood, [field], [path])
+        else:
+            pull = force - _times(curvature, path)
+            found.append(Centre(path, pull, curvature, conditioned, np.nan))
+    return found
+
+
+def _times(curvature: FloatArray, path: FloatArray) -> FloatArray:
+    """(T, q) curvatures (T, q, q) times a path."""
+    return (curvature @ path[:, :, np.newaxis])[:, :, 0]

@@ -1,0 +1,108 @@
+"""The hierarchical Dirichlet model against closed forms, quadrature and calibration; NUTS is in test_temporal.py."""
+
+import numpy as np
+import pytest
+from scipy import stats
+from scipy.special import betaln
+
+from polarbear.inference import HierarchicalDirichlet, IndependentDirichlet, fit, from_description
+from polarbear.rankings import ChoiceCounts, choice_counts
+
+DRAWS, BINS = 99, 10
+
+
+def fitted(values, model=None, draws=4000, seed=0):
+    counts = values if isinstance(values, ChoiceCounts) else choice_counts(values)
+    return fit(counts, model=model or HierarchicalDirichlet(), draws=draws, rng=np.random.default_rng(seed))
+
+
+def duels(wins, losses):
+    """(P, T, 2) values of two algorithms, the first of which wins so often at each timepoint."""
+    total = wins[0] + losses[0]
+    return np.array([[[0.0, 1.0] if p < won else [1.0, 0.0] for won in wins] for p in range(total)])
+
+
+@pytest.mark.parametrize("rate", [0.2, 1.0])
+def test_without_rankings_the_posterior_is_the_prior(rate):
+    posterior = fitted(ChoiceCounts.none(3, 4), HierarchicalDirichlet(rate), draws=10_000)
+    kappa = posterior.hyperparameters["kappa"]
+    assert posterior.diagnostics.reliable
+    for q in (0.1, 0.3, 0.5, 0.7, 0.9):
+        assert np.mean(kappa <= stats.expon(scale=1 / rate).ppf(q)) == pytest.approx(q, abs=0.02)
+    rng = np.random.default_rng(0)
+    prior = np.array([rng.dirichlet(np.full(4, k / 4)) for k in rng.exponential(1 / rate, 10_000)])
+    for t in range(3):
+        assert stats.ks_2samp(posterior.draws[:, t, 0], prior[:, 0]).statistic < 0.03
+
+
+def test_two_algorithms_by_quadrature():
+    """The probability of a win count given κ is beta-binomial, and κ a single integral."""
+    wins, losses = np.array([9, 1, 10, 5, 0]), np.array([1, 9, 0, 5, 10])
+    posterior = fitted(duels(wins, losses), HierarchicalDirichlet(0.5), draws=20_000)
+    u = np.linspace(-6, 4, 2001)
+    a = np.exp(u) / 2
+    density = u - 0.5 * np.exp(u) + sum(betaln(a + w, a + v) - betaln(a, a) for w, v in zip(wins, losses, strict=True))
+    weight = np.exp(density - density.max())
+    weight /= weight.sum()
+    kappa = posterior.hyperparameters["kappa"]
+    assert posterior.diagnostics.reliable
+    assert np.log(kappa).mean() == pytest.approx(weight @ u, abs=0.03)
+    assert np.log(kappa).std() == pytest.approx(np.sqrt(weight @ (u - weight @ u) ** 2), rel=0.04)
+    for t, (w, v) in enumerate(zip(wins, losses, strict=True)):
+        exact = weight @ ((a + w) / (2 * a + w + v))
+        assert posterior.mean()[t, 0] == pytest.approx(exact, abs=0.004)
+
+
+def test_concentration_is_learned_from_all_timepoints():
+    """Equal algorithms at 30 timepoints have a large κ, which pulls ratings together; the independent model cannot."""
+    values = -np.random.default_rng(0).gumbel(size=(12, 30, 4))
+    pooled, alone = fitted(values), fit(choice_counts(values), rng=np.random.default_rng(0))
+    assert pooled.hyperparameters["kappa"].mean() > 12
+    assert pooled.draws.std(axis=0).mean() < 0.8 * alone.draws.std(axis=0).mean()
+    assert not pooled.joint
+
+
+def test_a_fixed_concentration_is_the_independent_model():
+    """With so many timepoints told about, κ is nearly known; given it, timepoints are independent Dirichlet."""
+    rng = np.random.default_rng(1)
+    theta = rng.dirichlet(np.full(3, 2.0), size=200)
+    values = -(np.log(theta) + rng.gumbel(size=(10, 200, 3)))
+    pooled = fitted(values)
+    kappa = pooled.hyperparameters["kappa"]
+    assert kappa.mean() == pytest.approx(6.0, abs=4 * kappa.std())
+    alone = fit(choice_counts(values), model=IndependentDirichlet(kappa.mean() / 3), rng=rng)
+    np.testing.assert_allclose(pooled.mean(), alone.mean(), atol=0.03)
+
+
+def test_the_smallest_shapes_and_determinism():
+    assert fitted(ChoiceCounts.none(0, 3), draws=5).draws.shape == (5, 0, 3)
+    np.testing.assert_array_equal(fitted(ChoiceCounts.none(2, 1), draws=5).draws, 1.0)
+    values = -np.random.default_rng(0).gumbel(size=(5, 3, 3))
+    np.testing.assert_array_equal(fitted(values).draws, fitted(values).draws)
+    assert fitted(values, draws=1).hyperparameters["kappa"].shape == (1,)
+
+
+def test_description_and_parameters():
+    assert from_description({"model": "hierarchical-dirichlet", "rate": 2.0}) == HierarchicalDirichlet(2.0)
+    assert HierarchicalDirichlet().describe() == {"model": "hierarchical-dirichlet", "rate": None}
+    with pytest.raises(ValueError, match=r"rate is 0\.0; it must be positive"):
+        HierarchicalDirichlet(0.0)
+
+
+@pytest.mark.parametrize("replicates", [60, pytest.param(500, marks=pytest.mark.slow)])
+def test_ranks_of_the_truth_are_uniform(replicates):
+    """Simulation-based calibration of ratings and κ; one chi-squared test per functional at level 1e-4."""
+    rng = np.random.default_rng(3)
+    found = []
+    for _ in range(replicates):
+        kappa = rng.exponential(4.0)
+        theta = np.maximum(rng.dirichlet(np.full(4, kappa / 4), size=8), 1e-300)
+        values = -(np.log(theta) + rng.gumbel(size=(8, 8, 4)))
+        values[:3, :, 3] = np.nan
+        posterior = fitted(values, draws=1000, seed=rng)
+        draws = posterior.draws[:DRAWS]
+        ranks = [(draws[:, t, i] < theta[t, i]).sum() for t, i in ((0, 0), (4, 3), (7, 1))]
+        found.append([*ranks, (posterior.hyperparameters["kappa"][:DRAWS] < kappa).sum()])
+    for functional in np.array(found).T:
+        counts = np.bincount(functional * BINS // (DRAWS + 1), minlength=BINS)
+        assert stats.chisquare(counts).pvalue > 1e-4, counts

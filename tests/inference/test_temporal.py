@@ -1,0 +1,361 @@
+"""The temporal models against closed forms, quadrature, their own symmetries and long runs of NUTS.
+
+The references in tests/inference/references are made by benchmarks/references.py, where the models are written down a
+second time. All seeds are fixed.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.references import cases
+from polarbear.inference import (
+    BSpline,
+    GaussianProcess,
+    HierarchicalDirichlet,
+    HilbertSpaceGaussianProcess,
+    RandomWalk,
+    SparseGaussianProcess,
+    fit,
+    from_description,
+    models,
+)
+from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
+from polarbear.inference.nested import nested_draws
+from polarbear.rankings import ChoiceCounts, choice_counts
+
+REFERENCES = Path(__file__).parent / "references"
+CASES = cases()
+KEPT = sorted(path.stem for path in REFERENCES.glob("*.npz"))
+TEMPORAL = [
+    RandomWalk(),
+    BSpline(),
+    GaussianProcess(),
+    GaussianProcess("matern-5/2"),
+    GaussianProcess("squared-exponential"),
+    HilbertSpaceGaussianProcess(),
+    SparseGaussianProcess(),
+]
+
+
+def label(model):
+    return f"{model.name} {getattr(model, 'kernel', '')}".strip()
+
+
+def gumbel_values(instances, utilities, seed):
+    """Values (P, T, n) ranked by a Plackett–Luce model with log-ratings (T, n)."""
+    return -(np.asarray(utilities) + np.random.default_rng(seed).gumbel(size=(instances, *np.shape(utilities))))
+
+
+def drifting(timepoints=8, algorithms=4, instances=12, seed=0):
+    return gumbel_values(instances, np.linspace(0, 1, timepoints)[:, None] * np.linspace(-1, 1, algorithms), seed)
+
+
+def fitted(values, model, draws=2000, seed=0, times=None):
+    counts = values if isinstance(values, ChoiceCounts) else choice_counts(values)
+    return fit(counts, times=times, model=model, draws=draws, rng=np.random.default_rng(seed))
+
+
+def contrast(posterior, i, j):
+    """(D, T) draws of log θ_i − log θ_j."""
+    return posterior.log_ratio(i, j)
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_the_accuracy_gate_against_nuts(name):
+    """Means within 0.1 sd, sds within 7 %, pair probabilities within 0.03, dominance at all times within 0.02.
+
+    Each bound is widened by 4 standard errors of NUTS and of 4,000 draws, as both have Monte Carlo error.
+    """
+    reference, case = np.load(REFERENCES / f"{name}.npz"), CASES[name]
+    posterior = fitted(case.counts, case.model, draws=4000, times=case.times)
+    assert posterior.diagnostics.reliable
+    error = 4 * np.sqrt(1 / posterior.diagnostics.ess[:, np.newaxis] + 1 / reference["ess"])
+    log_theta = np.log(posterior.draws)
+    assert (np.abs(log_theta.mean(axis=0) - reference["mean"]) / reference["sd"] < 0.1 + error).all()
+    assert (np.abs(np.log(log_theta.std(axis=0) / reference["sd"])) < 0.07 + error).all()
+    above = np.abs(posterior.pairwise_probabilities() - reference["better"])
+    above[:, np.arange(above.shape[1]), np.arange(above.shape[1])] = 0.0
+    assert above.max() < 0.03 + 0.5 * error.max()
+    if posterior.joint:
+        assert np.abs(posterior.dominance_probabilities() - reference["dominates"]).max() < 0.02 + 0.5 * error.max()
+    for hyperparameter, values in posterior.hyperparameters.items():
+        mean, sd, ess = reference[hyperparameter]
+        slack = 4 * np.sqrt(1 / 4000 + 1 / ess)
+        assert abs(np.log(values).mean() - mean) < (0.1 + slack) * sd
+        assert abs(np.log(np.log(values).std() / sd)) < 0.07 + slack
+
+
+def test_every_model_is_held_against_a_reference():
+    assert {type(CASES[name].model) for name in KEPT} == {HierarchicalDirichlet, *map(type, TEMPORAL)}
+
+
+@pytest.mark.parametrize("model", TEMPORAL, ids=label)
+def test_without_rankings_the_posterior_is_the_prior(model):
+    posterior = fitted(ChoiceCounts.none(6, 4), model, draws=4000)
+    assert posterior.diagnostics.reliable
+    assert posterior.diagnostics.ess.min() > 3500
+    sigma = posterior.hyperparameters["sigma"]
+    assert np.log(sigma).mean() == pytest.approx(0.0, abs=0.03)
+    assert np.log(sigma).std() == pytest.approx(0.5, rel=0.05)
+    if "ell" in posterior.hyperparameters:
+        ell = posterior.hyperparameters["ell"]
+        exact = stats.invgamma(5, scale=2)
+        for q in (0.05, 0.25, 0.5, 0.75, 0.95):
+            assert np.mean(ell <= exact.ppf(q)) == pytest.approx(q, abs=0.03)
+        assert abs(np.corrcoef(np.log(ell), np.log(sigma))[0, 1]) < 0.06
+    if isinstance(model, GaussianProcess):
+        standard = contrast(posterior, 0, 1) / (np.sqrt(2) * sigma[:, np.newaxis])
+        for t in range(6):
+            assert stats.kstest(standard[:, t], "norm").pvalue > 1e-4
+    if isinstance(model, RandomWalk):
+        steps = np.diff(contrast(posterior, 0, 1), axis=1) / np.sqrt(2 * 0.2) / sigma[:, np.newaxis]
+        for t in range(5):
+            assert stats.kstest(steps[:, t], "norm").pvalue > 1e-4
+        assert stats.kstest(contrast(posterior, 2, 3)[:, 0] / np.sqrt(2), "norm").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("kernel", ["matern-3/2", "matern-5/2", "squared-exponential"])
+@pytest.mark.parametrize("kind", [GaussianProcess, HilbertSpaceGaussianProcess, SparseGaussianProcess])
+def test_prior_paths_have_the_kernels_covariance(kind, kernel):
+    """The length-scale is all but fixed; the approximations are close to the kernel where they should be."""
+    model = kind(kernel, sigma_log_sd=1e-3, ell_shape=1e6, ell_scale=0.5e6)
+    if kind is HilbertSpaceGaussianProcess:
+        model = kind(kernel, sigma_log_sd=1e-3, ell_shape=1e6, ell_scale=0.5e6, functions=60, extension=4.5)
+    times = np.array([0.0, 0.1, 0.35, 1.0])
+    paths = contrast(fitted(ChoiceCounts.none(4, 2), model, draws=40_000, times=times), 0, 1) / np.sqrt(2)
+    scaled = np.abs(times[:, None] - times) / 0.5
+    exact = {
+        "matern-3/2": (1 + 3**0.5 * scaled) * np.exp(-(3**0.5) * scaled),
+        "matern-5/2": (1 + 5**0.5 * scaled + 5 / 3 * scaled**2) * np.exp(-(5**0.5) * scaled),
+        "squared-exponential": np.exp(-0.5 * scaled**2),
+    }[kernel]
+    np.testing.assert_allclose(np.cov(paths.T), exact, atol=0.03)
+
+
+@pytest.mark.parametrize("model", TEMPORAL, ids=label)
+def test_two_algorithms_at_one_time_by_quadrature(model):
+    """With one timepoint a path is a normal number whose sd is drawn from its prior: a double integral."""
+    wins, losses = 7, 2
+    values = np.array([[[0.0, 1.0]]] * wins + [[[1.0, 0.0]]] * losses)
+    posterior = fitted(values, model, draws=20_000)
+    eta, u = np.linspace(-12, 12, 2401)[:, None], np.linspace(-2.5, 2.5, 201)
+    sd = np.ones_like(u) if isinstance(model, RandomWalk) else np.exp(u)
+    density = stats.norm.pdf(eta, scale=sd) * stats.norm.pdf(u, scale=0.5)
+    gap = np.sqrt(2) * eta
+    density = density * np.exp(-wins * np.log1p(np.exp(-gap)) - losses * np.log1p(np.exp(gap)))
+    density /= density.sum()
+    weight = density.sum(axis=1)
+    mean = weight @ gap[:, 0]
+    spread = np.sqrt(weight @ (gap[:, 0] - mean) ** 2)
+    found = contrast(posterior, 0, 1)[:, 0]
+    assert posterior.diagnostics.reliable
+    assert found.mean() == pytest.approx(mean, abs=0.04 * spread)
+    assert found.std() == pytest.approx(spread, rel=0.03)
+    assert posterior.probability_better(0, 1)[0] == pytest.approx(weight[gap[:, 0] > 0].sum(), abs=0.015)
+    assert np.log(posterior.hyperparameters["sigma"]).mean() == pytest.approx(density.sum(axis=0) @ u, abs=0.02)
+
+
+@pytest.mark.parametrize("model", TEMPORAL, ids=label)
+class TestSymmetries:
+    """Fits whose posteriors must be equal differ by Monte Carlo error alone: 4.5 standard errors of 4,000 draws."""
+
+    def alike(self, first, second):
+        error = 4.5 * np.sqrt(1 / first.diagnostics.ess[0] + 1 / second.diagnostics.ess[0])
+        a, b = np.log(first.draws), np.log(second.draws)
+        assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < error * a.std(axis=0)).all()
+        np.testing.assert_allclose(a.std(axis=0) / b.std(axis=0), 1.0, atol=0.12)
+        for name, values in first.hyperparameters.items():
+            u, v = np.log(values), np.log(second.hyperparameters[name])
+            assert abs(u.mean() - v.mean()) < error * u.std()
+
+    def test_permuted_algorithms(self, model):
+        values, order = drifting(), np.array([2, 0, 3, 1])
+        first, second = fitted(values, model, 4000), fitted(values[:, :, order], model, 4000, seed=1)
+        object.__setattr__(first, "draws", first.draws[:, :, order])
+        self.alike(first, second)
+
+    def test_reversed_time(self, model):
+        if isinstance(model, RandomWalk):
+            model = RandomWalk(initial_sd=1e4)
+            values = drifting(instances=40)
+        else:
+            values = drifting()
+        first, second = fitted(values, model, 4000), fitted(values[:, ::-1], model, 4000, seed=1)
+        object.__setattr__(first, "draws", first.draws[:, ::-1])
+        self.alike(first, second)
+
+    def test_a_ranking_of_weight_two_is_two_rankings(self, model):
+        values = drifting()
+        twice = choice_counts(np.concatenate([values, values[:5]]))
+        weighted = choice_counts(values, weights=np.r_[np.full(5, 2.0), np.ones(len(values) - 5)])
+        np.testing.assert_allclose(fitted(twice, model).draws, fitted(weighted, model).draws, rtol=1e-6)
+
+    def test_an_algorithm_that_never_ran_changes_nothing_about_the_others(self, model):
+        """Its contrasts are free; σ, the only thing in common, is not told about by them."""
+        values = drifting(algorithms=3)
+        padded = np.pad(values, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
+        alone, more = fitted(values, model, 4000), fitted(padded, model, 4000, seed=1)
+        error = 4.5 * np.sqrt(1 / alone.diagnostics.ess[0] + 1 / more.diagnostics.ess[0])
+        for pair in ((0, 1), (1, 2)):
+            a, b = contrast(alone, *pair), contrast(more, *pair)
+            assert (np.abs(a.mean(axis=0) - b.mean(axis=0)) < error * a.std(axis=0)).all()
+            np.testing.assert_allclose(a.std(axis=0) / b.std(axis=0), 1.0, atol=0.12)
+
+    def test_equal_seeds_give_equal_draws(self, model):
+        first, again, other = fitted(drifting(), model), fitted(drifting(), model), fitted(drifting(), model, seed=1)
+        np.testing.assert_array_equal(first.draws, again.draws)
+        assert not np.array_equal(first.draws, other.draws)
+
+    def test_units_of_time_do_not_matter(self, model):
+        times = np.array([3.0, 4.0, 4.5, 7.0, 8.0, 11.0, 12.0, 20.0])
+        first, second = fitted(drifting(), model, times=times), fitted(drifting(), model, times=50 + 8 * times)
+        np.testing.assert_allclose(first.draws, second.draws, rtol=1e-5)
+
+    def test_logarithmic_time(self, model):
+        parameters = model.describe() | {"time_scale": "log"}
+        times = np.array([1.0, 2, 4, 8, 16, 32, 64, 128])
+        logarithmic = fitted(drifting(), from_description(parameters), times=times)
+        np.testing.assert_allclose(logarithmic.draws, fitted(drifting(), model).draws, rtol=1e-5)
+        with pytest.raises(ValueError, match='time_scale="log" needs positive timepoints, the first is 0'):
+            fitted(drifting(), from_description(parameters))
+
+    def test_the_smallest_shapes(self, model):
+        rng = np.random.default_rng(0)
+        assert fit(ChoiceCounts.none(0, 3), model=model, rng=rng, draws=5).draws.shape == (5, 0, 3)
+        one = fit(ChoiceCounts.none(3, 1), model=model, rng=rng, draws=5)
+        np.testing.assert_array_equal(one.draws, 1.0)
+        assert one.hyperparameters["sigma"].shape == (5,)
+        assert fitted(drifting(timepoints=2, algorithms=2), model, draws=1).draws.shape == (1, 2, 2)
+
+    def test_timepoints_without_rankings_and_ties_and_holes(self, model):
+        values = np.round(drifting(timepoints=12, instances=25), 1)
+        values[np.random.default_rng(1).random(values.shape) < 0.4] = np.nan
+        full, blank = values.copy(), [0, 4, 5, 11]
+        values[:, blank] = np.nan
+        posterior = fitted(values, model)
+        assert posterior.joint
+        assert posterior.diagnostics.reliable
+        spread = contrast(posterior, 0, 3).std(axis=0)
+        assert spread[blank].mean() > 1.05 * contrast(fitted(full, model), 0, 3).std(axis=0)[blank].mean()
+
+
+def test_the_spread_of_draws_joins_times():
+    """Under a smooth prior neighbouring times are correlated, and one algorithm's lead at all times is one event."""
+    posterior = fitted(gumbel_values(60, np.tile([0.0, 0.8], (20, 1)), 3), GaussianProcess(), draws=4000)
+    ratio = contrast(posterior, 0, 1)
+    assert np.corrcoef(ratio[:, 5], ratio[:, 6])[0, 1] > 0.8
+    better = posterior.probability_better(1, 0)
+    assert np.prod(better) < posterior.probability_dominates(1, 0) <= better.min()
+
+
+def test_annealing_answers_where_the_gaussian_is_far_off():
+    """An algorithm that never wins: the posterior is skewed. Annealing agrees with a far larger plain run."""
+    values = np.concatenate([gumbel_values(50, np.zeros((6, 3)), 0), np.full((50, 6, 1), 99.0)], axis=2)
+    posterior = fitted(values, RandomWalk())
+    assert set(posterior.diagnostics.method) == {ANNEALING}
+    assert posterior.diagnostics.reliable
+
+
+def test_annealing_and_plain_weights_agree(monkeypatch):
+    """The same posterior, once by the Gaussians' weights alone, and once annealed although there is no need."""
+    values = drifting(instances=30)
+    plain = fitted(values, GaussianProcess(), draws=4000)
+    assert plain.diagnostics.method[0] == NESTED_LAPLACE
+    monkeypatch.setattr("polarbear.inference.nested._GOOD_K_HAT", -10.0)
+    annealed = fitted(values, GaussianProcess(), draws=4000, seed=1)
+    assert annealed.diagnostics.method[0] == ANNEALING
+    TestSymmetries().alike(plain, annealed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [RandomWalk(), GaussianProcess("squared-exponential")], ids=label)
+def test_markov_chains_agree_with_the_other_methods(model, monkeypatch):
+    """The same posterior by chains although there is no need; the rank of the kernel's factor varies on the way."""
+    values = drifting(timepoints=3, algorithms=3, instances=6)
+    plain = fitted(values, model, draws=4000)
+    for bound in ("_GOOD_K_HAT", "_USABLE_K_HAT"):
+        monkeypatch.setattr(f"polarbear.inference.nested.{bound}", -10.0)
+    chains = fitted(values, model, draws=4000, seed=1)
+    assert set(chains.diagnostics.method) == {HAMILTONIAN}
+    assert chains.diagnostics.reliable
+    assert chains.diagnostics.ess[0] > 300
+    TestSymmetries().alike(plain, chains)
+
+
+def test_smoothing_beats_independent_timepoints_in_precision():
+    values = gumbel_values(10, np.tile(np.linspace(0, 1, 4), (20, 1)), 1)
+    alone = fit(choice_counts(values), draws=2000, rng=np.random.default_rng(0))
+    together = fitted(values, GaussianProcess())
+    assert contrast(together, 0, 3).std(axis=0).mean() < 0.7 * contrast(alone, 0, 3).std(axis=0).mean()
+
+
+def test_descriptions_round_trip_and_defaults_are_the_papers():
+    for model in (
+        RandomWalk(0.3, 0.7, 2.0, time_scale="log"),
+        BSpline(2, 9, 0.1, 0.2, time_scale="log"),
+        GaussianProcess("matern-5/2", 0.1, 0.2, 4.0, 3.0),
+        HilbertSpaceGaussianProcess(functions=11, extension=1.5),
+        SparseGaussianProcess(inducing=7),
+    ):
+        assert from_description(model.describe()) == model
+    assert GaussianProcess().describe() == {
+        "model": "gaussian-process",
+        "kernel": "matern-3/2",
+        "sigma_log_mean": 0.0,
+        "sigma_log_sd": 0.5,
+        "ell_shape": 5.0,
+        "ell_scale": 2.0,
+        "time_scale": "linear",
+    }
+    assert [name for name, kind in models().items() if kind.joint] == sorted(
+        (model.name for model in TEMPORAL if getattr(model, "kernel", "matern-3/2") == "matern-3/2"),
+        key=list(models()).index,
+    )
+
+
+@pytest.mark.parametrize(
+    ("kind", "parameters", "message"),
+    [
+        (RandomWalk, {"sigma_log_sd": 0.0}, "sigma_log_sd is 0.0; it must be positive"),
+        (RandomWalk, {"sigma_log_mean": np.nan}, "sigma_log_mean is nan; it must be finite"),
+        (RandomWalk, {"initial_sd": -1.0}, "initial_sd is -1.0"),
+        (RandomWalk, {"time_scale": "square"}, "time_scale is 'square'; choose one of linear, log"),
+        (BSpline, {"degree": -1}, "degree is -1"),
+        (BSpline, {"coefficients": 3}, "coefficients is 3; splines of degree 3 need at least 4"),
+        (GaussianProcess, {"kernel": "cubic"}, "kernel is 'cubic'; choose one of matern-3/2, matern-5/2, squared"),
+        (GaussianProcess, {"ell_shape": 0.0}, "ell_shape is 0.0"),
+        (HilbertSpaceGaussianProcess, {"functions": 0}, "functions is 0"),
+        (HilbertSpaceGaussianProcess, {"extension": 1.0}, "extension is 1.0"),
+        (SparseGaussianProcess, {"inducing": 0}, "inducing is 0"),
+    ],
+)
+def test_impossible_parameters_are_refused_by_name(kind, parameters, message):
+    with pytest.raises(ValueError, match=message):
+        kind(**parameters)
+
+
+def test_the_heuristics_of_hilbert_space_models():
+    """Riutort-Mayol et al. 2022: c = 4.5 ℓ / S and m = 3.42 c S / ℓ for Matérn-3/2, S half the axis."""
+    exact = stats.invgamma(5, scale=2)
+    functions, extension = HilbertSpaceGaussianProcess().domain()
+    assert extension == pytest.approx(4.5 * 2 * exact.ppf(0.95))
+    assert functions == int(np.ceil(3.42 * extension / (2 * exact.ppf(0.05))))
+
+
+def test_memory_is_bounded_by_the_draws(monkeypatch):
+    """Chunks of nodes give the same posterior as all at once."""
+    whole = fitted(drifting(), RandomWalk())
+    monkeypatch.setattr("polarbear.inference.nested._ENTRIES_AT_ONCE", 1)
+    pieces = fitted(drifting(), RandomWalk())
+    np.testing.assert_allclose(whole.draws, pieces.draws, rtol=1e-9)
+
+
+def test_draws_are_ratings_of_the_paths():
+    prior = RandomWalk().prior(np.linspace(0, 1, 5), 3)
+    found = nested_draws(choice_counts(drifting(5)), prior, draws=100, rng=np.random.default_rng(0))
+    assert found.theta.shape == (5, 4, 100)
+    assert found.hyperparameters.shape == (1, 100)
+    np.testing.assert_allclose(found.theta.sum(axis=1), 1.0)
