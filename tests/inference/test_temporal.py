@@ -23,7 +23,8 @@ from polarbear.inference import (
     models,
 )
 from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
-from polarbear.inference.nested import nested_draws
+from polarbear.inference.nested import path_draws
+from polarbear.inference.sampling import Sampling
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 REFERENCES = Path(__file__).parent / "references"
@@ -355,7 +356,7 @@ def test_memory_is_bounded_by_the_draws(monkeypatch):
 
 def test_draws_are_ratings_of_the_paths():
     prior = RandomWalk().prior(np.linspace(0, 1, 5), 3)
-    found = nested_draws(choice_counts(drifting(5)), prior, draws=100, rng=np.random.default_rng(0))
+    found = path_draws(choice_counts(drifting(5)), prior, Sampling(100, np.random.default_rng(0)))
     assert found.theta.shape == (5, 4, 100)
     assert found.hyperparameters.shape == (1, 100)
     np.testing.assert_allclose(found.theta.sum(axis=1), 1.0)

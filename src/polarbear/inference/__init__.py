@@ -12,6 +12,7 @@ from polarbear.inference.diagnostics import Diagnostics
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.model import Model, fit, from_description, models
 from polarbear.inference.posterior import Posterior
+from polarbear.inference.sampling import Sampling
 
 if TYPE_CHECKING:
     from polarbear.inference.bspline import BSpline
@@ -31,6 +32,7 @@ __all__ = [
     "Model",
     "Posterior",
     "RandomWalk",
+    "Sampling",
     "SparseGaussianProcess",
     "fit",
     "from_description",

@@ -14,6 +14,7 @@ from polarbear.inference.importance import ImportanceDraws, importance
 from polarbear.inference.newton import mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, log_gamma, proposal
+from polarbear.inference.sampling import EXACT_GIBBS, NLIS, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -45,6 +46,7 @@ class IndependentDirichlet:
 
     name: ClassVar[str] = "independent-dirichlet"
     joint: ClassVar[bool] = False
+    methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS)
 
     alpha: float = 1.0
 
@@ -56,18 +58,17 @@ class IndependentDirichlet:
         """The model as plain values."""
         return {"model": self.name, "alpha": self.alpha}
 
-    def fit(
-        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
-    ) -> Posterior:
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
         Each timepoint has a generator of its own and is computed by itself, so its draws change only when its
         counts do.
         """
+        draws, exact = sampling.draws, sampling.method == EXACT_GIBBS
         theta = np.empty((counts.timepoints, counts.algorithms, draws))
         found: list[Sampled] = []
-        for t, own in enumerate(rng.spawn(counts.timepoints)):
-            here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=own)
+        for t, own in enumerate(sampling.rng.spawn(counts.timepoints)):
+            here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=own, exact=exact)
             theta[t] = here.theta
             found.append(replace(here, theta=_NO_DRAWS))
         method = tuple(here.method for here in found)
@@ -92,7 +93,7 @@ class Sampled:
     r_hat: float = float("nan")
 
 
-def sample(choices: Choices, *, draws: int, rng: np.random.Generator) -> Sampled:
+def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: bool = False) -> Sampled:
     """Draw the ratings at one timepoint.
 
     The Dirichlet prior makes the sum of the ratings in a group and their shares of it independent, and rankings within
@@ -103,11 +104,12 @@ def sample(choices: Choices, *, draws: int, rng: np.random.Generator) -> Sampled
         choices: The choices, prior included.
         draws: How many draws D.
         rng: The source of randomness.
+        exact: Sample by Gibbs at once.
     """
     groups = choices.groups()
     if len(groups) == 1:
-        return _connected(choices, draws, rng)
-    parts = [_connected(choices.within(group), draws, rng) for group in groups]
+        return _connected(choices, draws, rng, exact=exact)
+    parts = [_connected(choices.within(group), draws, rng, exact=exact) for group in groups]
     theta = np.empty((choices.wins.size, draws))
     log_masses = log_gamma(choices.alpha * np.array([[group.size] for group in groups]), draws, rng)
     masses = np.exp(log_masses - log_masses.max(axis=0))
@@ -124,7 +126,7 @@ def sample(choices: Choices, *, draws: int, rng: np.random.Generator) -> Sampled
     )
 
 
-def _connected(choices: Choices, draws: int, rng: np.random.Generator) -> Sampled:
+def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact: bool) -> Sampled:
     """Draws of algorithms that rankings connect."""
     n = choices.wins.size
     if n == 1:
@@ -138,12 +140,11 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator) -> Sample
         start = rng.dirichlet(np.ones(n), _STARTS)
     else:
         back = np.argsort(order)
-        found = _by_importance(ordered, source, draws, rng)
-        if found:
+        if not exact and (found := _by_importance(ordered, source, draws, rng)):
             return Sampled(found.theta[back], IMPORTANCE_SAMPLING, found.ess, found.k_hat)
         start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
-    exact = gibbs(choices, start=start, draws=draws, enough=draws / 4, rng=rng)
-    return Sampled(exact.theta, GIBBS, exact.ess, r_hat=exact.r_hat)
+    chains = gibbs(choices, start=start, draws=draws, enough=draws / 4, rng=rng)
+    return Sampled(chains.theta, GIBBS, chains.ess, r_hat=chains.r_hat)
 
 
 def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> ImportanceDraws | None:

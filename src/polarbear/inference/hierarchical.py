@@ -18,6 +18,7 @@ from polarbear.inference.newton import mode
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, proposal
+from polarbear.inference.sampling import NLIS, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -52,6 +53,7 @@ class HierarchicalDirichlet:
 
     name: ClassVar[str] = "hierarchical-dirichlet"
     joint: ClassVar[bool] = False
+    methods: ClassVar[tuple[str, ...]] = (NLIS,)
 
     rate: float | None = None
 
@@ -63,16 +65,14 @@ class HierarchicalDirichlet:
         """The model as plain values."""
         return {"model": self.name, **asdict(self)}
 
-    def fit(
-        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
-    ) -> Posterior:
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
         At each timepoint draws are proposed for one concentration, the anchor, and weighted for all; for several
         anchors if the posterior of κ is wide. A pilot run with few proposals finds where it is. Where weights are
         poor, four times as many proposals with heavier tails are made.
         """
-        n, timepoints = counts.algorithms, counts.timepoints
+        n, timepoints, draws, rng = counts.algorithms, counts.timepoints, sampling.draws, sampling.rng
         prior = _Concentration(1.0 / n if self.rate is None else self.rate)
         number = max(draws, _FEWEST_PROPOSALS)
         anchors = _anchors(counts, prior, rng)

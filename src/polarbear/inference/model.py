@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
+from polarbear.inference.sampling import Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -30,14 +31,14 @@ class Model(Protocol):
     Attributes:
         name: The model's name in studies, such as ``"independent-dirichlet"``.
         joint: Whether its posterior is joint over time.
+        methods: The names of the ways to compute it, the default first.
     """
 
     name: ClassVar[str]
     joint: ClassVar[bool]
+    methods: ClassVar[tuple[str, ...]]
 
-    def fit(
-        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
-    ) -> Posterior:
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked."""
         ...
 
@@ -54,6 +55,7 @@ def fit(
     model: Model | None = None,
     draws: int = 4000,
     rng: np.random.Generator,
+    method: str | None = None,
 ) -> Posterior:
     """Infer the ratings of n algorithms at T timepoints from rankings.
 
@@ -64,25 +66,25 @@ def fit(
         model: The prior; default `IndependentDirichlet()`.
         draws: How many posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
+        method: One of the model's `methods`; default the first of them.
 
     Returns:
         The posterior.
 
     Raises:
-        ValueError: If the numbers of times or names do not fit the counts, or `draws` is below 1.
+        ValueError: If the numbers of times or names do not fit the counts, `draws` is below 1, or the model cannot be
+            computed by `method`.
         TypeError: If `rng` is no numpy Generator.
     """
-    if draws < 1:
-        raise ValueError(f"draws is {draws!r}; at least 1 posterior draw is needed")
-    if not isinstance(rng, np.random.Generator):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"rng is {rng!r}; give a generator such as numpy.random.default_rng(1)")
     chosen = from_description({"model": "independent-dirichlet"}) if model is None else model
+    if method is not None and method not in chosen.methods:
+        raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
+    sampling = Sampling(draws, rng, chosen.methods[0] if method is None else method)
     return chosen.fit(
         counts,
         times=checked_times(times, counts.timepoints),
         names=checked_names(names, counts.algorithms),
-        draws=draws,
-        rng=rng,
+        sampling=sampling,
     )
 
 

@@ -29,6 +29,7 @@ from polarbear.inference.marginal import explore
 from polarbear.inference.modes import Centre, near_modes
 from polarbear.inference.nodes import Node
 from polarbear.inference.pareto import smoothed
+from polarbear.inference.sampling import HMC, Sampling
 from polarbear.inference.surface import PathModel, Surface
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
@@ -48,7 +49,7 @@ _ENTRIES_AT_ONCE = 1 << 21
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NestedDraws:
+class PathDraws:
     """Equally weighted draws.
 
     Attributes:
@@ -68,7 +69,7 @@ class NestedDraws:
     r_hat: float = float("nan")
 
 
-def nested_draws(counts: ChoiceCounts, model: PathModel, *, draws: int, rng: np.random.Generator) -> NestedDraws:
+def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> PathDraws:
     """Sample the joint posterior of ratings and hyperparameters.
 
     The Gaussians' draws are accepted if k-hat is below 0.5 and they are worth a quarter of their number. Otherwise they
@@ -77,14 +78,16 @@ def nested_draws(counts: ChoiceCounts, model: PathModel, *, draws: int, rng: np.
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
         model: The prior.
-        draws: How many draws D.
-        rng: The source of randomness.
+        sampling: How many draws D, and by what method: Markov chains answer at once if it is "hmc".
 
     Raises:
         numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere near the posterior's mode.
     """
+    draws, rng = sampling.draws, sampling.rng
     likelihood = Likelihood(counts)
     surface = Surface(likelihood, model)
+    if sampling.method == HMC:
+        return _by_chains(likelihood, surface, draws, rng)
     nodes = _nodes(likelihood, surface, rng)
     found = _sampled(likelihood, nodes, draws, rng, anneal=False)
     if not found.good(_GOOD_K_HAT, draws):
@@ -93,7 +96,7 @@ def nested_draws(counts: ChoiceCounts, model: PathModel, *, draws: int, rng: np.
         return _by_chains(likelihood, surface, draws, rng)
     chosen = resampled(found.weights, draws, rng)
     points = np.stack([node.hyperparameters for node in nodes], axis=1)
-    return NestedDraws(
+    return PathDraws(
         theta=_taken(found.theta, chosen),
         hyperparameters=np.exp(points)[:, chosen // (found.weights.size // len(nodes))],
         method=found.method,
@@ -102,12 +105,12 @@ def nested_draws(counts: ChoiceCounts, model: PathModel, *, draws: int, rng: np.
     )
 
 
-def _by_chains(likelihood: Likelihood, surface: Surface, draws: int, rng: np.random.Generator) -> NestedDraws:
+def _by_chains(likelihood: Likelihood, surface: Surface, draws: int, rng: np.random.Generator) -> PathDraws:
     """Draws by Markov chains, each as often as any other but for one."""
     found = chain_draws(likelihood, surface, min(_ENOUGH, draws / 4), rng)
     size = found.points.shape[1]
     chosen = np.concatenate([rng.permutation(size) for _ in range(-(-draws // size))])[:draws]
-    return NestedDraws(
+    return PathDraws(
         theta=found.theta[:, :, chosen],
         hyperparameters=np.exp(found.points[:, chosen]),
         method=HAMILTONIAN,

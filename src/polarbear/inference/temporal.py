@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from polarbear.inference.diagnostics import Diagnostics
-from polarbear.inference.nested import nested_draws
+from polarbear.inference.nested import path_draws
 from polarbear.inference.posterior import Posterior
+from polarbear.inference.sampling import HMC, NLIS, Sampling
 from polarbear.inference.surface import PathModel
 from polarbear.inference.timescale import TimeScale, unit_times
 from polarbear.rankings import ChoiceCounts
@@ -29,6 +30,7 @@ class TemporalModel(ABC):
 
     name: ClassVar[str]
     joint: ClassVar[bool] = True
+    methods: ClassVar[tuple[str, ...]] = (NLIS, HMC)
 
     time_scale: TimeScale = field(default="linear", kw_only=True)
 
@@ -40,9 +42,7 @@ class TemporalModel(ABC):
         """The model as plain values."""
         return {"model": self.name, **asdict(self)}
 
-    def fit(
-        self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], draws: int, rng: np.random.Generator
-    ) -> Posterior:
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
         Without timepoints, or with one algorithm alone, only hyperparameters are left, and they follow their prior.
@@ -51,8 +51,8 @@ class TemporalModel(ABC):
         at = unit_times(times, self.time_scale) if timepoints else np.zeros(1)
         prior = self.prior(at, max(1, algorithms - 1))
         padded = counts if timepoints else ChoiceCounts.none(1, algorithms)
-        found = nested_draws(padded.padded(max(2, algorithms)), prior, draws=draws, rng=rng)
-        theta = found.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, draws))
+        found = path_draws(padded.padded(max(2, algorithms)), prior, sampling)
+        theta = found.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, sampling.draws))
         drawn = zip(prior.hyperpriors, found.hyperparameters, strict=True)
         return Posterior(
             draws=theta.transpose(2, 0, 1),
