@@ -76,13 +76,10 @@ def cases() -> dict[str, Case]:
     holes = choice_counts(with_holes(smooth(20, 4, 25, 3), 4))
     never = smooth(15, 4, 20, 5)
     never[:, :, 3] = 99.0
-    long = choice_counts(smooth(100, 5, 30, 6))
     return {
         "random-walk": Case(plain, even, RandomWalk()),
         "random-walk-few": Case(few, even, RandomWalk()),
         "random-walk-holes": Case(holes, uneven, RandomWalk(sigma_log_mean=0.5, initial_sd=2.0)),
-        "random-walk-long": Case(long, np.linspace(0.0, 1.0, 100), RandomWalk()),
-        "random-walk-dominance": Case(choice_counts(np.tile(np.arange(4.0), (8, 10, 1))), even[:10], RandomWalk()),
         "random-walk-agreement": Case(choice_counts(np.tile(np.arange(3.0), (8, 5, 1))), even[:5], RandomWalk()),
         "b-spline": Case(plain, even, BSpline()),
         "b-spline-holes": Case(holes, uneven, BSpline(degree=2, coefficients=7)),
@@ -99,6 +96,37 @@ def cases() -> dict[str, Case]:
         "hierarchical-holes": Case(holes, uneven, HierarchicalDirichlet(rate=0.5)),
         "sparse": Case(plain, even, SparseGaussianProcess()),
         "sparse-holes": Case(holes, uneven, SparseGaussianProcess("squared-exponential", inducing=6)),
+        **scaled_cases(),
+    }
+
+
+def scaled_cases() -> dict[str, Case]:
+    """Every model on more timepoints and more algorithms, and on small data sets that are hard for it."""
+    hundred, fifty, ten = (np.linspace(0.0, 1.0, timepoints) for timepoints in (100, 50, 10))
+    long, wide = choice_counts(smooth(100, 5, 30, 6)), choice_counts(smooth(50, 10, 100, 7))
+    crowd = choice_counts(smooth(5, 30, 20, 8))
+    hard = {
+        "two": choice_counts(smooth(10, 4, 2, 9)),
+        "dominance": choice_counts(np.tile(np.arange(4.0), (8, 10, 1))),
+        "equal": choice_counts(smooth(10, 4, 40, 10, swing=0.0)),
+        "ties": choice_counts(np.round(smooth(10, 4, 20, 11) / 2)),
+    }
+    models: dict[str, Model] = {
+        "random-walk": RandomWalk(),
+        "b-spline": BSpline(),
+        "matern-3-2": GaussianProcess(),
+        "matern-5-2": GaussianProcess("matern-5/2"),
+        "squared-exponential": GaussianProcess("squared-exponential"),
+        "hilbert-space": HilbertSpaceGaussianProcess(),
+        "sparse": SparseGaussianProcess(),
+        "hierarchical": HierarchicalDirichlet(),
+    }
+    small = {f"{name}-{kind}": Case(counts, ten, model) for kind, counts in hard.items() for name, model in models.items()}
+    return {
+        **small,
+        **{f"{name}-long": Case(long, hundred, model) for name, model in models.items()},
+        **{f"{name}-wide": Case(wide, fifty, model) for name, model in models.items()},
+        **{f"{name}-crowd": Case(crowd, ten[:5], model) for name, model in models.items()},
     }
 
 
