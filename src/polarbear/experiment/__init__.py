@@ -7,14 +7,13 @@ A `Task` says which run and how far; `execute` runs it in this process and `run_
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerDied, WorkerError, WorkersUnavailable, WorkerTimedOut
-from polarbear.experiment.recorder import Objective, Recorder
+from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.stop import Stop
 from polarbear.experiment.tasks import run_tasks
 
 __all__ = [
     "Limits",
-    "Objective",
     "Recorder",
     "Stop",
     "Task",

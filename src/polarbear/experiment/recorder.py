@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from numbers import Real
 from time import perf_counter
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -20,24 +20,10 @@ from polarbear.records import FloatArray, Outcome, Reason, Trajectory
 
 if TYPE_CHECKING:
     from polarbear.experiment.limits import Limits
+    from polarbear.optimizers import Objective
     from polarbear.problems import Problem
 
 UNLIMITED = sys.maxsize
-
-
-class Objective(Protocol):
-    """What an optimizer sees of a problem: always to be minimized, with nothing said about the budget.
-
-    Call it from one thread at a time.
-    """
-
-    dimension: int
-    lower: FloatArray
-    upper: FloatArray
-
-    def __call__(self, x: Any, /) -> Any:
-        """The value of a (d,) point as a float, or of an (m, d) batch as an (m,) array."""
-        ...
 
 
 class Recorder:
@@ -92,11 +78,11 @@ class Recorder:
         self.reason: Reason | None = None
         self.target = _target(problem, limits)
         timed = limits.seconds is not None or (check_timeout and limits.timeout is not None)
-        call = self._timed_call() if timed else self._plain_call()
-        self.objective = cast("Objective", call)
-        self.objective.dimension = problem.dimension
-        self.objective.lower = np.array(problem.lower, dtype=np.float64)
-        self.objective.upper = np.array(problem.upper, dtype=np.float64)
+        call: Any = self._timed_call() if timed else self._plain_call()
+        call.dimension = problem.dimension
+        call.lower = np.array(problem.lower, dtype=np.float64)
+        call.upper = np.array(problem.upper, dtype=np.float64)
+        self.objective: Objective = call
 
     @property
     def evaluations(self) -> int:

@@ -29,6 +29,7 @@ from polarbear.figures.style import (
     figure_of,
     literal,
     looks,
+    name_row,
     spacing_of,
     styled,
     time_axis,
@@ -145,15 +146,11 @@ def _row_labels(ax: Axes, result: RaceResult, rows: list[str], look_of: dict[str
     for row, name in enumerate(rows):
         out = name in result.eliminated
         spent = result.evaluations_by_algorithm.get(name, 0)
-        ax.annotate(
+        name_row(
+            ax,
+            row,
             literal(name) + ("  ×" if out else ""),
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(-4, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center_baseline",
-            color=look_of[name].ink,
+            look_of[name],
             fontweight="normal" if out else "bold",
             fontsize=SMALL,
         )

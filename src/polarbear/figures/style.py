@@ -30,8 +30,8 @@ white paper and needed for other marks. Any two differ by ΔE ≥ 16 (CIE 1976) 
 MARKERS = ("", "o", "^", "s", "v")
 """From the ninth algorithm on colours repeat, told apart by markers along the line."""
 INK, MUTED, RULE, SURFACE = "#222222", "#5F6368", "#D9DCE0", "#FFFFFF"
-WIDE, NARROW = 7.2, 3.5
-"""Figure widths in inches: two columns of a paper, and one."""
+WIDE = 7.2
+"""Figure width in inches: two columns of a paper."""
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
 
 _STYLE: dict[str, Any] = {
@@ -128,6 +128,21 @@ def literal(name: str, longest: int = 26) -> str:
         head = (longest - 1) * 2 // 3
         name = f"{name[:head]}…{name[head + 1 - longest :]}"
     return name.replace("$", r"\$")
+
+
+def name_row(ax: Axes, row: float, label: str, look: Look, **text: Any) -> None:
+    """Write a label left of a row, in the ink of its algorithm; `text` are properties of matplotlib's text."""
+    ax.annotate(
+        label,
+        (0, row),
+        xycoords=("axes fraction", "data"),
+        xytext=(-5, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center_baseline",
+        color=look.ink,
+        **text,
+    )
 
 
 def spacing_of(times: ArrayLike) -> Spacing:

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from polarbear.figures.ratings import checked
-from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, WIDE, Look, blank, literal, looks, styled
+from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, WIDE, Look, blank, literal, looks, name_row, styled
 from polarbear.inference import Posterior
 from polarbear.records import FloatArray
 from polarbear.select import Preference, best
@@ -128,16 +128,7 @@ def _panel(
 
 def _name_rows(ax: Axes, shown: Sequence[str], look_of: dict[str, Look]) -> None:
     for row, name in enumerate(shown):
-        ax.annotate(
-            literal(name),
-            (0, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(-5, 0),
-            textcoords="offset points",
-            ha="right",
-            va="center_baseline",
-            color=look_of[name].ink,
-        )
+        name_row(ax, row, literal(name), look_of[name])
 
 
 def _percent(probability: float) -> str:

@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class Objective(Protocol):
-    """What an optimizer sees of a problem: a function to minimize inside a box, and nothing about the budget."""
+    """What an optimizer sees of a problem: a function to minimize inside a box, and nothing about the budget.
+
+    Call it from one thread at a time.
+    """
 
     @property
     def dimension(self) -> int:

@@ -102,19 +102,13 @@ def race(
     if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
         raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
     limits = Limits(target_precision=target_precision, timeout=timeout)
-    spec = {
-        "race": race.describe(),
-        "instances": problems.describe(stream),
-        "algorithms": {name: optimizers.describe(entrant) for name, entrant in entrants.items()},
-        "limits": {"target_precision": target_precision, "timeout": timeout},
-    }
+    plan = _Plan(stream, entrants, limits, race.settings.axis)
     watch = observer or Observer()
-    with _opened(Path(path), spec) as (study, resumed):
+    with _opened(Path(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         watch.started(race, resumed=resumed)
         with _executor(executor, workers, timeout) as pool:
-            plan = _Plan(stream, entrants, limits, race.settings.axis)
             reason = _drive(race, plan, stop or StopRules(), study, pool, watch)
         watch.stopped(race, reason)
     _warn_of_failures(race)
@@ -129,6 +123,13 @@ class _Plan:
     entrants: Mapping[str, optimizers.Optimizer]
     limits: Limits
     axis: Axis
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "instances": problems.describe(self.instances),
+            "algorithms": {name: optimizers.describe(entrant) for name, entrant in self.entrants.items()},
+            "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
+        }
 
     def task(self, request: Request) -> Task:
         problem = self.instances[request.draw]
