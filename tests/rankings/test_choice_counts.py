@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from polarbear.rankings import ChoiceCounts, choice_counts
+from polarbear.rankings import ChoiceCounts, LargeTies, choice_counts, membership
 
 LEVELS = st.sampled_from([0.0, 1.0, 2.0, 3.0, np.inf, np.nan])
 VALUES = st.integers(1, 5).flatmap(
@@ -139,19 +139,59 @@ def test_values_at_or_below_the_target_tie():
     assert choice_counts(values, target=[3.0, np.nan]) == choice_counts([[[3, 3, 3]], [[1, 2, 3]]])
 
 
-def test_large_ties_are_sampled_without_bias_and_seeded():
+@pytest.fixture
+def keep_all_ties(monkeypatch):
+    """Keep ties of two already as they are, so that all that is done to large ties can be enumerated."""
+    monkeypatch.setattr("polarbear.rankings.choice.largest_expanded", lambda _: 1)
+
+
+@pytest.mark.usefixtures("keep_all_ties")
+def test_ties_kept_as_they_are_have_the_same_likelihood():
+    @settings(deadline=None, max_examples=60, derandomize=True)
+    @given(VALUES, st.integers(0, 4))
+    def check(values, cut):
+        counts = choice_counts(values)
+        theta = ratings(values.shape[1:])
+        exact = brute_force(values, theta)
+        np.testing.assert_allclose(counts.log_likelihood(theta), exact, rtol=1e-9, atol=1e-9)
+        merged = choice_counts(values[cut:]) + choice_counts(values[:cut])
+        np.testing.assert_allclose(merged.log_likelihood(theta), exact, rtol=1e-9, atol=1e-9)
+        np.testing.assert_array_equal(merged.ties.tied, counts.ties.tied)
+        np.testing.assert_array_equal(merged.ties.below, counts.ties.below)
+        np.testing.assert_array_equal(merged.ties.amounts, counts.ties.amounts)
+        assert counts.select([1]).ties.at(0)[2].sum() == counts.ties.at(1)[2].sum()
+        assert counts.select([1, 0]).select([1, 0]) == counts
+        never_run = np.full((*values.shape[:2], 2), np.nan)
+        padded = choice_counts(np.concatenate([values, never_run], axis=2))
+        assert padded == counts.padded(values.shape[2] + 2)
+
+    check()
+
+
+def test_a_large_tie_above_a_small_one():
     k, below = 16, 4
     values = np.array([[[0.0] * k + [1.0] * below]])
     theta = ratings((1, k + below), seed=5)
-    found = [choice_counts(values, rng=np.random.default_rng(seed), orders=200) for seed in range(30)]
-    assert found[0] == choice_counts(values, rng=np.random.default_rng(0), orders=200)
-    for counts in found:
-        assert counts.wins.sum() == pytest.approx(counts.counts.sum())
-        np.testing.assert_allclose(counts.wins[0, :k], 1.0)
-    likelihoods = np.array([counts.log_likelihood(theta)[0] for counts in found])
+    counts = choice_counts(np.repeat(values, 3, axis=0), weights=[1.0, 0.0, 0.5])
+    np.testing.assert_array_equal(membership(counts.ties.tied, k + below), [[1] * k + [0] * below])
+    np.testing.assert_array_equal(membership(counts.ties.below, k + below), [[0] * k + [1] * below])
+    np.testing.assert_array_equal(counts.ties.amounts, [1.5])
     exact = exact_tie_likelihood(theta[0, :k], theta[0, k:])
-    assert likelihoods.std() < 0.05
-    assert abs(likelihoods.mean() - exact) < 4 * likelihoods.std() / np.sqrt(len(found))
+    np.testing.assert_allclose(counts.log_likelihood(theta), 1.5 * exact, rtol=1e-11)
+    assert counts != choice_counts(values)
+    order = np.random.default_rng(0).permutation(k + below)
+    permuted = choice_counts(values[:, :, order]).log_likelihood(theta[:, order])
+    np.testing.assert_allclose(permuted, exact, rtol=1e-11)
+
+
+def test_which_ties_are_listed_does_not_depend_on_algorithms_that_never_ran():
+    values = np.zeros((1, 1, 12))
+    listed, padded = choice_counts(values), choice_counts(np.concatenate([values, [[[np.nan]]]], axis=2))
+    assert listed.sets.size == 2**12 - 1 - 12
+    assert padded == listed.padded(13)
+    kept = choice_counts(np.concatenate([values, [[[1.0]]]], axis=2))
+    assert kept.sets.size == 0
+    assert kept.ties.tied.tolist() == [2**12 - 1]
 
 
 def exact_tie_likelihood(tied, below):
@@ -166,21 +206,85 @@ def exact_tie_likelihood(tied, below):
     return total
 
 
-def test_orders_of_a_large_tie_do_not_depend_on_other_rankings():
-    tie = np.zeros((1, 1, 14))
-    other = np.random.default_rng(1).normal(size=(3, 1, 14))
-    both = choice_counts(np.concatenate([other, tie]), rng=np.random.default_rng(2))
-    apart = choice_counts(other, rng=np.random.default_rng(2)) + choice_counts(tie, rng=np.random.default_rng(2))
-    np.testing.assert_array_equal(both.sets, apart.sets)
-    np.testing.assert_allclose(both.counts, apart.counts)
-
-
 def test_sixty_four_algorithms():
     values = np.arange(64.0)[np.newaxis, np.newaxis]
     counts = choice_counts(values)
     theta = ratings((1, 64))
     behind = np.cumsum(theta[0, ::-1])[::-1]
     assert counts.log_likelihood(theta)[0] == pytest.approx(np.log(theta[0] / behind).sum(), rel=1e-12)
+
+
+def test_sixty_four_equal_algorithms_that_tie():
+    """All orders of equals have the probability 1 / 64!."""
+    counts = choice_counts(np.full((1, 1, 64), np.inf))
+    found = counts.log_likelihood(np.full((1, 64), 1 / 64))[0]
+    assert found == pytest.approx(-np.log(np.arange(1, 65)).sum(), rel=1e-13)
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(VALUES, st.lists(st.sampled_from([0.0, 0.25, 1.0, 7.5]), min_size=4, max_size=4))
+def test_weights_multiply_each_rankings_log_likelihood(values, weights):
+    share = weights[: len(values)]
+    theta = ratings(values.shape[1:])
+    alone = [weight * brute_force(row[np.newaxis], theta) for row, weight in zip(values, share, strict=True)]
+    counts = choice_counts(values, weights=share)
+    np.testing.assert_allclose(counts.log_likelihood(theta), np.sum(alone, axis=0), rtol=1e-12, atol=1e-12)
+
+
+@settings(deadline=None, max_examples=50, derandomize=True)
+@given(VALUES, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_a_weight_of_zero_leaves_a_ranking_out(values, kept):
+    chosen = np.array(kept[: len(values)], bool)
+    assert choice_counts(values, weights=np.where(chosen, 2.0, 0.0)) == choice_counts(
+        values[chosen], weights=np.full(chosen.sum(), 2.0)
+    )
+
+
+def marginal(top, tail, theta):
+    """The logarithm of the probability of the top places in this order, summed over all orders of the tail."""
+    return np.log(
+        sum(
+            np.prod([theta[i] / sum(theta[j] for j in order[k:]) for k, i in enumerate(order)])
+            for order in ([*top, *rest] for rest in permutations(tail))
+        )
+    )
+
+
+@pytest.mark.parametrize("m", [1, 2, 3, 5, 6])
+def test_only_the_top_places_observed(m):
+    order = np.random.default_rng(m).permutation(6)
+    places = np.argsort(order)
+    values = np.where(places < m, places, np.inf)[np.newaxis, np.newaxis]
+    theta = ratings((1, 6), seed=m)
+    counts = choice_counts(values, tail="unordered")
+    exact = marginal(order[:m], order[m:], theta[0])
+    assert counts.log_likelihood(theta)[0] == pytest.approx(exact, rel=1e-12)
+    assert counts.wins.sum() == counts.counts.sum() == min(m, 5)
+    tied = choice_counts(values).log_likelihood(theta)[0]
+    assert tied == pytest.approx(brute_force(values, theta)[0], rel=1e-12)
+    assert (tied < exact - 0.1) == (m < 5)
+
+
+def test_an_unordered_tail_says_nothing_of_itself():
+    values = np.array([[[np.inf] * 20, [np.inf] * 19 + [1.0], [0.0] * 10 + [np.inf] * 10, [1.0, np.nan] * 10]])
+    counts = choice_counts(values, tail="unordered")
+    theta = ratings((4, 20))
+    found = counts.log_likelihood(theta)
+    assert found[0] == 0.0
+    assert found[1] == pytest.approx(np.log(theta[1, 19]), rel=1e-12)
+    finite = np.where(np.isposinf(values[:, 2:3]), 1.0, values[:, 2:3])
+    of_tail = choice_counts(np.where(finite == 1.0, 1.0, np.nan))
+    both = choice_counts(finite).log_likelihood(theta[2:3]) - of_tail.log_likelihood(theta[2:3])
+    assert found[2] == pytest.approx(both[0], rel=1e-11)
+    assert choice_counts(values[:, 3:], tail="unordered") == choice_counts(values[:, 3:])
+
+
+def test_a_thousand_timepoints_of_two_algorithms():
+    ahead = np.random.default_rng(0).random((30, 1000)) < 0.3
+    counts = choice_counts(np.stack([~ahead, ahead], axis=2).astype(float))
+    np.testing.assert_array_equal(counts.wins, np.stack([ahead.sum(axis=0), (~ahead).sum(axis=0)], axis=1))
+    np.testing.assert_array_equal(counts.sets, 3)
+    np.testing.assert_array_equal(counts.counts, 30.0)
 
 
 def test_selecting_timepoints():
@@ -209,7 +313,7 @@ def test_log_likelihood_of_many_ratings():
         ({"values": np.zeros((2, 3, 2)), "target": [1.0]}, "target has shape"),
         ({"values": np.zeros((2, 3, 2)), "weights": [1.0]}, "weights has shape"),
         ({"values": np.zeros((2, 3, 2)), "weights": [1.0, -1.0]}, "not negative"),
-        ({"values": np.zeros((2, 3, 2)), "orders": 0}, "orders is 0"),
+        ({"values": np.zeros((2, 3, 2)), "tail": "unknown"}, "tail is 'unknown'"),
     ],
 )
 def test_errors_name_the_argument(arguments, message):
@@ -227,3 +331,12 @@ def test_counts_that_do_not_fit_are_refused():
         counts.log_likelihood(np.ones((3, 5)))
     with pytest.raises(ValueError, match="do not fit together"):
         ChoiceCounts(counts.wins, counts.sets[:-1], counts.counts, counts.offsets, counts.rankings)
+    ties = choice_counts(np.zeros((1, 2, 20))).ties
+    with pytest.raises(ValueError, match="ties at 2 timepoints, and wins at 3"):
+        ChoiceCounts(counts.wins, counts.sets, counts.counts, counts.offsets, counts.rankings, ties)
+    with pytest.raises(ValueError, match="one entry for each tie"):
+        LargeTies(ties.tied, ties.below[:1], ties.amounts, ties.offsets)
+    with pytest.raises(ValueError, match=r"offsets are \[0, 1\]"):
+        LargeTies(ties.tied, ties.below, ties.amounts, [0, 1])
+    with pytest.raises(ValueError, match="none of which is also below"):
+        LargeTies(ties.tied, ties.tied, ties.amounts, ties.offsets)

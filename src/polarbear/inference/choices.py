@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.inference.large_ties import TieTerms
 from polarbear.rankings import ChoiceCounts, membership
 from polarbear.records import FloatArray
 
 _ENTRIES_AT_ONCE = 1 << 16
 _LEAST = -700.0
-"""Log-ratings below this do not matter in a sum, and their exponential would vanish."""
+"""The exponentials of log-ratings below this vanish. They matter in sums of such alone, which are taken apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +29,7 @@ class Choices:
         counts: (s,) how often each of these sets was chosen from.
         whole: How often the set of all algorithms was chosen from, the prior's n α left out.
         alpha: The prior's parameter α.
+        ties: Ties of so many algorithms that their choices are in neither `wins` nor `counts`.
     """
 
     wins: FloatArray
@@ -35,6 +37,7 @@ class Choices:
     counts: FloatArray
     whole: float
     alpha: float
+    ties: TieTerms
 
     @property
     def total(self) -> float:
@@ -52,6 +55,7 @@ class Choices:
             counts=amounts[~whole],
             whole=float(amounts[whole].sum()),
             alpha=alpha,
+            ties=TieTerms.at(counts.ties, timepoint, wins.size),
         )
 
     def groups(self) -> list[NDArray[np.intp]]:
@@ -59,7 +63,7 @@ class Choices:
         if self.whole > 0:
             return [np.arange(self.wins.size)]
         label = np.arange(self.wins.size)
-        for met in self.members > 0:
+        for met in (*(self.members > 0), *(self.ties.tied | self.ties.below)):
             label[np.isin(label, label[met])] = label[met][0]
         return [np.flatnonzero(label == one) for one in np.unique(label)]
 
@@ -68,11 +72,19 @@ class Choices:
         members = self.members[:, group]
         size = members.sum(axis=1)
         whole, part = size == group.size, (size > 0) & (size < group.size)
-        return Choices(self.wins[group], members[part], self.counts[part], float(self.counts[whole].sum()), self.alpha)
+        return Choices(
+            self.wins[group],
+            members[part],
+            self.counts[part],
+            float(self.counts[whole].sum()),
+            self.alpha,
+            self.ties.of_algorithms(group),
+        )
 
     def ordered(self, order: NDArray[np.intp]) -> Choices:
         """The same choices, algorithms in another order."""
-        return replace(self, wins=self.wins[order], members=np.ascontiguousarray(self.members[:, order]))
+        members = np.ascontiguousarray(self.members[:, order])
+        return replace(self, wins=self.wins[order], members=members, ties=self.ties.of_algorithms(order))
 
     def log_density(self, log_theta: FloatArray) -> FloatArray:
         """The log-density (D,) of log-ratings (n, D) whose ratings sum to 1, up to a constant."""
@@ -84,4 +96,8 @@ class Choices:
             members, counts = self.members[start : start + step], self.counts[start : start + step]
             chosen_from = np.matmul(members, theta, out=buffer[: counts.size])
             density -= counts @ np.log(chosen_from, out=chosen_from)
-        return density
+        if (faint := log_theta.min(axis=0) < _LEAST).any():
+            density[faint] = self.wins @ log_theta[:, faint]
+            for members, count in zip(self.members > 0, self.counts, strict=True):
+                density[faint] -= count * np.logaddexp.reduce(log_theta[members][:, faint], axis=0)
+        return density + self.ties.value(log_theta[np.newaxis], theta[np.newaxis])

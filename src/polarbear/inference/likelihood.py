@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from polarbear.inference.large_ties import TieTerms
 from polarbear.rankings import ChoiceCounts, MaskArray, membership
 from polarbear.records import FloatArray
 
@@ -101,6 +102,7 @@ class Likelihood:
         self.shape = counts.timepoints, counts.algorithms - 1
         self._first, self._second = np.triu_indices(counts.algorithms)
         self._blocks = self._all_blocks(counts)
+        self._ties = TieTerms.of(counts.ties, counts.algorithms)
         q = counts.algorithms - 1
         outer = self.contrasts[self._first, :, np.newaxis] * self.contrasts[self._second, np.newaxis, :]
         crossed = outer + outer.transpose(0, 2, 1)
@@ -139,6 +141,8 @@ class Likelihood:
                     chosen_from = block.members[part] @ theta
                     np.log(chosen_from, out=chosen_from)
                     value -= np.einsum("ms,msd->d", block.amounts[:, part], chosen_from)
+        for ties in self._ties.parts(draws):
+            value += ties.value(*_relative(eta[ties.timepoints], self.contrasts))
         return value
 
     def slope(self, eta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -157,6 +161,10 @@ class Likelihood:
                     np.log(chosen_from, out=chosen_from)
                     value -= np.einsum("ms,msd->d", amounts, chosen_from)
                 gradient[block.times] = self.contrasts.T @ (block.wins - theta * expected)
+        for ties in self._ties.parts(draws):
+            added, pull = ties.slope(*_relative(eta[ties.timepoints], self.contrasts))
+            value += added
+            gradient[ties.timepoints] += self.contrasts.T @ pull
         return value, gradient
 
     def expansion(self, eta: FloatArray) -> Expansion:
@@ -187,6 +195,11 @@ class Likelihood:
                 both *= theta[:, self._first] * theta[:, self._second]
                 bent = expected.transpose(2, 0, 1) @ self._of_each - both.transpose(2, 0, 1) @ self._of_pairs
                 curvature[:, block.times] = bent.reshape(paths, -1, q, q)
+        for ties in self._ties.parts(paths * (q + 1)):
+            added, pull, bent = ties.expansion(*_relative(eta[ties.timepoints], self.contrasts))
+            value += added
+            gradient[ties.timepoints] += self.contrasts.T @ pull
+            curvature[:, ties.timepoints] += (self.contrasts.T @ bent @ self.contrasts).transpose(1, 0, 2, 3)
         return Expansion(value, gradient, curvature)
 
 

@@ -10,7 +10,7 @@ from polarbear.records import FloatArray
 _MOST_STEPS = 100
 _MOST_HALVINGS = 30
 _LONGEST_STEP = 3.0
-_PRECISION = 1e-13
+_PRECISION = 1e-10
 
 
 def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
@@ -34,6 +34,7 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
         step = np.asarray(np.linalg.solve(pinned, gradient), dtype=np.float64)
         decrement = float(gradient @ step)
         if not decrement > _PRECISION * (1.0 + abs(value)):
+            z = _normalized(z + step) if decrement >= 0 else z
             break
         size = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
         for _ in range(_MOST_HALVINGS):
@@ -50,8 +51,11 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
 
 def _start(choices: Choices) -> FloatArray:
     """Wins over the wins expected if all algorithms were alike."""
+    alike = np.zeros((1, choices.wins.size, 1))
     expected = (choices.counts / choices.members.sum(axis=1)) @ choices.members + choices.total / choices.wins.size
-    return _normalized(np.log(choices.wins / expected))
+    won = choices.ties.wins().sum(axis=0)
+    expected += won - choices.ties.slope(alike, np.exp(alike))[1][0, :, 0]
+    return _normalized(np.log((choices.wins + won) / expected))
 
 
 def _expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
@@ -63,7 +67,10 @@ def _expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, Floa
     expected = weighted.sum(axis=0) + choices.total * theta
     curvature = np.diag(expected) - share.T @ weighted - choices.total * np.outer(theta, theta)
     value = float(choices.wins @ z - choices.counts @ np.log(chosen_from))
-    return value, choices.wins - expected, curvature
+    if not len(choices.ties):
+        return value, choices.wins - expected, curvature
+    of_ties = choices.ties.expansion(z[np.newaxis, :, np.newaxis], theta[np.newaxis, :, np.newaxis])
+    return value + float(of_ties[0][0]), choices.wins - expected + of_ties[1][0, :, 0], curvature + of_ties[2][0, 0]
 
 
 def _normalized(z: FloatArray) -> FloatArray:

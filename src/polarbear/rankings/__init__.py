@@ -6,7 +6,24 @@ likelihood depends on.
 """
 
 from polarbear.rankings.choice import choice_counts
-from polarbear.rankings.counts import ChoiceCounts, MaskArray, check_algorithms, membership
+from polarbear.rankings.counts import ChoiceCounts
+from polarbear.rankings.large_ties import LargeTies
+from polarbear.rankings.masks import MaskArray, check_algorithms, membership
+from polarbear.rankings.tie_integral import TieExpansion, TieNodes, tie_expansion, tie_nodes, tie_slope, tie_value
 from polarbear.rankings.virtual import virtual_algorithm
 
-__all__ = ["ChoiceCounts", "MaskArray", "check_algorithms", "choice_counts", "membership", "virtual_algorithm"]
+__all__ = [
+    "ChoiceCounts",
+    "LargeTies",
+    "MaskArray",
+    "TieExpansion",
+    "TieNodes",
+    "check_algorithms",
+    "choice_counts",
+    "membership",
+    "tie_expansion",
+    "tie_nodes",
+    "tie_slope",
+    "tie_value",
+    "virtual_algorithm",
+]

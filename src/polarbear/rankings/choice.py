@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.rankings.counts import ChoiceCounts, MaskArray, check_algorithms, joined, summed
-from polarbear.rankings.ties import expand_ties
+from polarbear.rankings.counts import ChoiceCounts, joined, summed
+from polarbear.rankings.large_ties import LargeTies, Ties, distinct_ties
+from polarbear.rankings.masks import MaskArray, check_algorithms
+from polarbear.rankings.ties import expand_ties, largest_expanded
 from polarbear.records import FloatArray
+
+Tail = Literal["tied", "unordered"]
 
 
 def choice_counts(
@@ -16,23 +22,25 @@ def choice_counts(
     precision: float | None = None,
     target: ArrayLike | None = None,
     weights: ArrayLike | None = None,
-    rng: np.random.Generator | None = None,
-    orders: int = 1000,
+    tail: Tail = "tied",
 ) -> ChoiceCounts:
     """Rank the algorithms on every instance at every timepoint and count the choices the rankings are made of.
 
-    Algorithms with equal values tie, and a tie counts as all its orders equally (see `polarbear.rankings.ties`).
-    That is exact for ties of up to 12 algorithms; of larger ones, orders are sampled.
+    Algorithms with equal values tie, and a tie counts as all its orders equally, exactly. Ties of up to 8 algorithms,
+    and of up to 12 where no more are ranked at the timepoint, become choice sets (see `polarbear.rankings.ties`).
+    Larger ones are kept as they are (see `polarbear.rankings.tie_integral`).
 
     Args:
         values: (P, T, n) best value found by each algorithm on each instance by each timepoint; lower is better.
-            NaN: not run, or not known; the ranking is one of the others. +inf: nothing found yet; such algorithms
-            tie with each other.
+            NaN: not run, or not known; the ranking is one of the others. +inf: nothing found yet, or no more known
+            than that the algorithm comes after all others; see `tail`.
         precision: Values are tied when they agree after rounding to multiples of this; None: when they are equal.
         target: Values at or below it are tied: a number, or (P,) one per instance (NaN: none).
-        weights: (P,) how much the rankings on each instance count; default 1 each.
-        rng: Seeds the orders sampled of ties of more than 12 algorithms; one number is drawn. Default: a fixed seed.
-        orders: How many orders of such a tie are sampled.
+        weights: (P,) how much the rankings on each instance count; default 1 each. Those that count 0 are left out.
+        tail: What is said of algorithms at +inf, apart from that all others come before them. "tied": they are as good
+            as each other, and count as all their orders equally. "unordered": their order was not observed, and
+            nothing is said of it. A ranking of which the top m places alone are known is one whose other algorithms
+            are at +inf and unordered; its likelihood is that of its first m choices (eq. 6 of Wurth et al. 2026).
 
     Returns:
         The counts at T timepoints for n algorithms.
@@ -42,47 +50,52 @@ def choice_counts(
             out of its range; the message names it.
     """
     cells = _prepared(values, precision, target)
-    instances, timepoints, algorithms = cells.shape
-    if orders < 1:
-        raise ValueError(f"orders is {orders!r}; sample at least one order of a large tie")
-    share = _checked_weights(weights, instances)
-    seed = int(rng.integers(1 << 63)) if rng is not None else 0
+    share = _checked_weights(weights, len(cells))
+    if tail not in get_args(Tail):
+        raise ValueError(f"tail is {tail!r}; algorithms at +inf are one of {', '.join(get_args(Tail))}")
+    cells, share = cells[share > 0], share[share > 0]
+    _, timepoints, algorithms = cells.shape
     wins = np.zeros((timepoints, algorithms))
     rankings = np.zeros(timepoints, np.int64)
     parts: list[tuple[MaskArray, FloatArray]] = []
+    large: list[Ties] = []
     for t in range(timepoints):
         columns = np.ascontiguousarray(cells[:, t].T)
-        wins[t], part = _count(columns, share, seed, orders)
+        wins[t], part, ties = _count(columns, share, tail)
         parts.append(part)
+        large.append(ties)
         rankings[t] = np.count_nonzero(np.count_nonzero(~np.isnan(columns), axis=0) > 1)
-    return joined(wins, parts, rankings)
+    return joined(wins, parts, rankings, LargeTies.joined(large))
 
 
-def _count(
-    columns: FloatArray, share: FloatArray, seed: int, orders: int
-) -> tuple[FloatArray, tuple[MaskArray, FloatArray]]:
-    """Wins (n,) and distinct choice sets with their counts, from the values (n, P) at one timepoint."""
+def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArray, tuple[MaskArray, FloatArray], Ties]:
+    """Wins (n,), distinct choice sets with their counts, and large ties, from the values (n, P) at one timepoint."""
     algorithms = columns.shape[0]
     tied, below = _tied_and_below(columns)
-    chosen = (tied | below) != 0
+    if tail == "unordered":
+        tied[np.isposinf(columns)] = 0
+    largest = largest_expanded(int(np.count_nonzero((~np.isnan(columns)).any(axis=1))))
+    kept = np.bitwise_count(tied) > largest
+    chosen = ((tied | below) != 0) & ~kept
     amounts = np.broadcast_to(share, columns.shape)
     wins = (amounts * chosen).sum(axis=1)
 
     own = np.uint64(1) << np.arange(algorithms, dtype=np.uint64)[:, np.newaxis]
     alone = chosen & (tied == own)
-    first_of_tie = chosen & ~alone & ((tied & (own - np.uint64(1))) == 0)
-    sets, counts = (tied | below)[alone], amounts[alone]
-    if first_of_tie.any():
-        tie_sets, tie_counts = expand_ties(
-            *_distinct_ties(tied[first_of_tie], below[first_of_tie], amounts[first_of_tie]), seed=seed, orders=orders
-        )
-        sets, counts = np.concatenate([sets, tie_sets]), np.concatenate([counts, tie_counts])
-    sets, counts = summed(sets, counts)
+    first_of_tie = (tied != 0) & (tied != own) & ((tied & (own - np.uint64(1))) == 0)
+    small, large = (
+        distinct_ties(tied[which], below[which], amounts[which])
+        for which in (first_of_tie & ~kept, first_of_tie & kept)
+    )
+    tie_sets, tie_counts = expand_ties(small)
+    sets, counts = summed(
+        np.concatenate([(tied | below)[alone], tie_sets]), np.concatenate([amounts[alone], tie_counts])
+    )
 
     single = np.bitwise_count(sets) == 1
     winners = np.bitwise_count(sets[single] - np.uint64(1))
     wins[winners] -= counts[single]
-    return np.maximum(wins, 0.0), (sets[~single], counts[~single])
+    return np.maximum(wins, 0.0), (sets[~single], counts[~single]), large
 
 
 def _tied_and_below(columns: FloatArray) -> tuple[MaskArray, MaskArray]:
@@ -94,14 +107,6 @@ def _tied_and_below(columns: FloatArray) -> tuple[MaskArray, MaskArray]:
         tied |= (columns == theirs) * bit
         below |= (columns < theirs) * bit
     return tied, below
-
-
-def _distinct_ties(tied: MaskArray, below: MaskArray, amounts: FloatArray) -> tuple[MaskArray, MaskArray, FloatArray]:
-    order = np.lexsort((below, tied))
-    tied, below = tied[order], below[order]
-    new = (tied[1:] != tied[:-1]) | (below[1:] != below[:-1])
-    first = np.flatnonzero(np.concatenate(([True], new)))
-    return tied[first], below[first], np.add.reduceat(amounts[order], first)
 
 
 def _prepared(values: ArrayLike, precision: float | None, target: ArrayLike | None) -> FloatArray:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.rankings.large_ties import LargeTies, Ties
+from polarbear.rankings.masks import MaskArray, check_algorithms, chosen_entries, frozen, membership
+from polarbear.rankings.tie_integral import tie_value
 from polarbear.records import FloatArray, IntArray
-
-MaskArray = NDArray[np.uint64]
-MOST_ALGORITHMS = 64
-"""Choice sets are kept as the bits of 64-bit words."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,10 +20,10 @@ class ChoiceCounts:
 
     The log-likelihood of ratings θ at timepoint t is
 
-        Σ_i wins[t, i] · log θ_i  −  Σ_s counts[s] · log Σ_{j in sets[s]} θ_j,    s = offsets[t] … offsets[t + 1] − 1.
+        Σ_i wins[t, i] · log θ_i  −  Σ_s counts[s] · log Σ_{j in sets[s]} θ_j,    s = offsets[t] … offsets[t + 1] − 1,
 
-    Choices from a single algorithm say nothing and are left out of both sums, so at each timepoint the wins add up
-    to the counts. Ties make both fractional.
+    and what `ties` adds to it. Choices from a single algorithm say nothing and are left out of both sums, so at each
+    timepoint the wins add up to the counts. Small ties make both fractional; large ones are kept apart from both.
 
     Attributes:
         wins: (T, n) float64, how often each algorithm was chosen from others.
@@ -33,6 +32,7 @@ class ChoiceCounts:
         counts: (S,) float64, how often each set was chosen from.
         offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
         rankings: (T,) int64, number of rankings with at least two algorithms.
+        ties: Ties of so many algorithms that their choice sets are not listed; default none.
 
     Raises:
         ValueError: If the shapes do not fit together or there are more than 64 algorithms.
@@ -43,15 +43,16 @@ class ChoiceCounts:
     counts: FloatArray
     offsets: IntArray
     rankings: IntArray
+    ties: LargeTies = field(default_factory=lambda: LargeTies.none(0))
 
     def __post_init__(self) -> None:
-        wins = _frozen(self.wins, np.float64)
+        wins = frozen(self.wins, np.float64)
         fields: dict[str, NDArray[Any]] = {
             "wins": wins,
-            "sets": _frozen(self.sets, np.uint64),
-            "counts": _frozen(self.counts, np.float64),
-            "offsets": _frozen(self.offsets, np.int64),
-            "rankings": _frozen(self.rankings, np.int64),
+            "sets": frozen(self.sets, np.uint64),
+            "counts": frozen(self.counts, np.float64),
+            "offsets": frozen(self.offsets, np.int64),
+            "rankings": frozen(self.rankings, np.int64),
         }
         if wins.ndim != 2:
             raise ValueError(f"wins has shape {wins.shape}; it needs (timepoints, algorithms)")
@@ -67,8 +68,12 @@ class ChoiceCounts:
                 f"sets, counts and offsets do not fit together: shapes {sets.shape} and {fields['counts'].shape}, "
                 f"offsets from {offsets[0]} to {offsets[-1]}"
             )
+        ties = self.ties if self.ties.tied.size else LargeTies.none(wins.shape[0])
+        if ties.timepoints != wins.shape[0]:
+            raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {wins.shape[0]}")
         for name, array in fields.items():
             object.__setattr__(self, name, array)
+        object.__setattr__(self, "ties", ties)
 
     @property
     def algorithms(self) -> int:
@@ -94,13 +99,17 @@ class ChoiceCounts:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ChoiceCounts):
             return NotImplemented
-        return all(np.array_equal(mine, theirs) for mine, theirs in zip(self._arrays(), other._arrays(), strict=True))
+        arrays = zip(self._arrays(), other._arrays(), strict=True)
+        return all(np.array_equal(mine, theirs) for mine, theirs in arrays) and self.ties == other.ties
 
     def _arrays(self) -> tuple[NDArray[Any], ...]:
         return self.wins, self.sets, self.counts, self.offsets, self.rankings
 
     def at(self, timepoint: int) -> tuple[FloatArray, MaskArray, FloatArray]:
-        """Wins (n,), choice sets (s,) and their counts (s,) at one timepoint, given by its index."""
+        """Wins (n,), choice sets (s,) and their counts (s,) at one timepoint, given by its index.
+
+        Ties that are not listed as choice sets are found by `ties.at`.
+        """
         here = slice(self.offsets[timepoint], self.offsets[timepoint + 1])
         return self.wins[timepoint], self.sets[here], self.counts[here]
 
@@ -112,10 +121,15 @@ class ChoiceCounts:
         """The counts at some timepoints: a slice, indices, or one truth value per timepoint."""
         every = np.arange(self.timepoints)
         chosen = every[timepoints] if isinstance(timepoints, slice) else every[_indices(timepoints)]
-        sizes = np.diff(self.offsets)[chosen]
-        offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-        entries = np.arange(int(offsets[-1])) + np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
-        return ChoiceCounts(self.wins[chosen], self.sets[entries], self.counts[entries], offsets, self.rankings[chosen])
+        entries, offsets = chosen_entries(self.offsets, chosen)
+        return ChoiceCounts(
+            self.wins[chosen],
+            self.sets[entries],
+            self.counts[entries],
+            offsets,
+            self.rankings[chosen],
+            self.ties.select(chosen),
+        )
 
     def padded(self, algorithms: int) -> ChoiceCounts:
         """The same counts with algorithms added at the end that have never been run.
@@ -130,7 +144,7 @@ class ChoiceCounts:
         if algorithms < self.algorithms:
             raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")
         wins = np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms)))
-        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings)
+        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings, self.ties)
 
     def merged(self, other: ChoiceCounts) -> ChoiceCounts:
         """These counts and those of further rankings of the same algorithms at the same timepoints.
@@ -147,7 +161,8 @@ class ChoiceCounts:
         for t in range(self.timepoints):
             (_, sets, counts), (_, more_sets, more_counts) = self.at(t), other.at(t)
             parts.append(summed(np.concatenate([sets, more_sets]), np.concatenate([counts, more_counts])))
-        return joined(self.wins + other.wins, parts, self.rankings + other.rankings)
+        rankings = self.rankings + other.rankings
+        return joined(self.wins + other.wins, parts, rankings, self.ties.merged(other.ties))
 
     __add__ = merged
 
@@ -170,21 +185,20 @@ class ChoiceCounts:
         for t in range(self.timepoints):
             _, sets, counts = self.at(t)
             result[..., t] -= np.log(ratings[..., t, :] @ membership(sets, self.algorithms).T) @ counts
+            result[..., t] += _of_ties(ratings[..., t, :], self.ties.at(t))
         return result
 
 
-def check_algorithms(algorithms: int) -> None:
-    """Raise a ValueError unless choice sets of so many algorithms can be kept."""
-    if not 1 <= algorithms <= MOST_ALGORITHMS:
-        raise ValueError(
-            f"there are {algorithms} algorithms; rankings are kept for 1 to {MOST_ALGORITHMS}. Rank fewer at once"
-        )
-
-
-def membership(sets: MaskArray, algorithms: int) -> FloatArray:
-    """(s, n) float64: 1 where bit i of the set is set, else 0."""
-    bits = np.arange(algorithms, dtype=np.uint64)
-    return ((sets[:, np.newaxis] >> bits) & np.uint64(1)).astype(np.float64)
+def _of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
+    """What ties add to the log-likelihood (...,) of ratings (..., n)."""
+    algorithms = ratings.shape[-1]
+    columns = ratings.reshape(-1, algorithms).T
+    total = np.zeros(columns.shape[1])
+    for tied, below, amount in zip(*ties, strict=True):
+        members, others = membership(np.array([tied, below]), algorithms)
+        theirs = columns[members > 0]
+        total += amount * (np.log(theirs).sum(axis=0) - tie_value(theirs, others @ columns))
+    return total.reshape(ratings.shape[:-1])
 
 
 def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]:
@@ -197,7 +211,9 @@ def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]
     return ordered[first], np.add.reduceat(amounts[order], first)
 
 
-def joined(wins: FloatArray, parts: list[tuple[MaskArray, FloatArray]], rankings: IntArray) -> ChoiceCounts:
+def joined(
+    wins: FloatArray, parts: list[tuple[MaskArray, FloatArray]], rankings: IntArray, ties: LargeTies
+) -> ChoiceCounts:
     """Counts put together from each timepoint's sets and amounts."""
     return ChoiceCounts(
         wins=wins,
@@ -205,15 +221,10 @@ def joined(wins: FloatArray, parts: list[tuple[MaskArray, FloatArray]], rankings
         counts=np.concatenate([np.empty(0), *(counts for _, counts in parts)]),
         offsets=np.cumsum([0, *(sets.size for sets, _ in parts)]),
         rankings=rankings,
+        ties=ties,
     )
 
 
 def _indices(timepoints: ArrayLike) -> NDArray[Any]:
     found = np.atleast_1d(np.asarray(timepoints))
     return found if found.size else found.astype(np.int64)
-
-
-def _frozen(array: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    frozen = np.array(array, dtype=dtype)
-    frozen.flags.writeable = False
-    return frozen
