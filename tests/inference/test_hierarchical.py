@@ -1,4 +1,4 @@
-"""The hierarchical Dirichlet model against closed forms, quadrature and calibration; NUTS is in test_temporal.py."""
+"""The hierarchical Dirichlet model against closed forms, quadrature and calibration; NUTS is in test_accuracy.py."""
 
 import numpy as np
 import pytest

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.fields import BandedDesign, BandedField, Field
 from polarbear.inference.hyperparameters import Hyperprior, LogNormal, check_finite, check_positive
@@ -55,8 +56,20 @@ class BSpline(TemporalModel):
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The splines at times (T,) on the unit axis."""
-        count = max(self.degree + 1, at.size // 2) if self.coefficients is None else self.coefficients
-        start, values = splines(at, count, self.degree)
+        return self._splines(at, at, paths)
+
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The splines of the fit, at more times between."""
+        return self._splines(at, at[fitted], 1)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The splines end at the first and the last fitted time."""
+        return 0.0, 1.0
+
+    def _splines(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathModel:
+        count = max(self.degree + 1, fitted.size // 2) if self.coefficients is None else self.coefficients
+        start, values = splines(at, knots(fitted, count, self.degree), self.degree)
         sigma = LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd)
         return _Splines(sigma, BandedDesign(start, values, count, 0, paths))
 
@@ -71,24 +84,33 @@ class _Splines:
     def hyperpriors(self) -> Sequence[Hyperprior]:
         return (self._sigma,)
 
+    def steady(self) -> PathModel:
+        """Itself: σ scales the paths."""
+        return self
+
     def field(self, hyperparameters: FloatArray) -> Field:
         return BandedField(self._design, np.full((1, self._design.positions), float(hyperparameters[0]) ** -2))
 
 
-def splines(at: FloatArray, count: int, degree: int) -> tuple[IntArray, FloatArray]:
+def knots(at: FloatArray, count: int, degree: int) -> FloatArray:
+    """(K + d + 1,) knots of K splines of degree d on [0, 1]: quantiles of times (T,), and both ends d + 1 times."""
+    inner = np.quantile(at, np.linspace(0.0, 1.0, count - degree + 1)[1:-1])
+    return np.concatenate([np.zeros(degree + 1), inner, np.ones(degree + 1)])
+
+
+def splines(at: FloatArray, knots: FloatArray, degree: int) -> tuple[IntArray, FloatArray]:
     """B-splines at times (T,) in [0, 1], by the recursion of Cox and de Boor.
 
     Args:
         at: (T,) increasing times.
-        count: Number K of splines.
+        knots: (K + d + 1,) knots from 0 to 1, never decreasing.
         degree: Their degree d.
 
     Returns:
         (T,) index of the first spline that is not zero at each time, and (T, d + 1) the values of it and the next d.
     """
-    inner = np.quantile(at, np.linspace(0.0, 1.0, count - degree + 1)[1:-1])
-    knots = np.concatenate([np.zeros(degree + 1), inner, np.ones(degree + 1)])
-    interval = np.clip(np.searchsorted(knots, at, side="right") - 1, degree, count - 1).astype(np.int64)
+    last = knots.size - degree - 2
+    interval = np.clip(np.searchsorted(knots, at, side="right") - 1, degree, last).astype(np.int64)
     values = np.ones((at.size, 1))
     for order in range(1, degree + 1):
         left = np.stack([knots[interval - order + 1 + j] for j in range(order)], axis=1)

@@ -14,6 +14,9 @@ NESTED_LAPLACE = "nested Laplace importance sampling"
 ANNEALING = "annealed importance sampling"
 GIBBS = "Gibbs"
 HAMILTONIAN = "Hamiltonian Monte Carlo"
+NO_U_TURN = "the No-U-Turn sampler"
+PATHFINDER_DRAWS = "Pathfinder"
+PRIOR_DRAWS = "independent draws of the prior"
 FEWEST_EFFECTIVE_DRAWS = 100
 LARGEST_K_HAT = 0.7
 LARGEST_R_HAT = 1.05
@@ -25,11 +28,14 @@ class Diagnostics:
 
     Attributes:
         method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
-            importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not.
+            importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not;
+            "the No-U-Turn sampler" or "Pathfinder" where they were asked for.
         ess: (T,) how many independent draws the draws are worth.
         k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
-            -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs or Hamiltonian).
+            -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs, Hamiltonian, No-U-Turn).
         r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.05; else NaN.
+        divergences: How many transitions of the No-U-Turn sampler diverged, unreliable if any did; None if it did not
+            answer.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -39,6 +45,7 @@ class Diagnostics:
     ess: FloatArray
     k_hat: FloatArray
     r_hat: FloatArray
+    divergences: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("ess", "k_hat", "r_hat"):
@@ -50,18 +57,25 @@ class Diagnostics:
 
     @property
     def doubtful(self) -> NDArray[np.bool_]:
-        """(T,) whether the draws at each timepoint should not be relied on."""
-        converged = np.where(self._by_chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
-        return ~converged | ~(self.ess >= FEWEST_EFFECTIVE_DRAWS)
+        """(T,) whether the draws at each timepoint should not be relied on; those of Pathfinder never should."""
+        chains = self._by({GIBBS, HAMILTONIAN, NO_U_TURN})
+        converged = np.where(chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
+        wrong = self._by({PATHFINDER_DRAWS}) | bool(self.divergences)
+        return ~converged | ~(self.ess >= FEWEST_EFFECTIVE_DRAWS) | wrong
 
     @property
     def reliable(self) -> bool:
         """Whether the draws can be relied on at every timepoint."""
         return not self.doubtful.any()
 
+    def _by(self, methods: set[str]) -> NDArray[np.bool_]:
+        return np.array([method in methods for method in self.method], dtype=bool)
+
     @property
-    def _by_chains(self) -> NDArray[np.bool_]:
-        return np.array([method in {GIBBS, HAMILTONIAN} for method in self.method], dtype=bool)
+    def _advice(self) -> str:
+        if PATHFINDER_DRAWS in self.method:
+            return "Pathfinder is for comparison; use the default method"
+        return "what diverges may miss a part of the posterior" if self.divergences else "use more draws"
 
     def summary(self) -> str:
         """The diagnostics in plain words."""
@@ -79,10 +93,12 @@ class Diagnostics:
             words.append(f"The largest Pareto k-hat is {np.nanmax(self.k_hat):.2f} (good below 0.5).")
         if np.isfinite(self.r_hat).any():
             words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
+        if self.divergences is not None:
+            words.append(f"{self.divergences} transitions diverged (good: none).")
         if doubtful:
             where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])
             more = " and more" if doubtful > 10 else ""
-            words.append(f"Do not rely on the draws at {doubtful} timepoints (indices {where}{more}): use more draws.")
+            words.append(f"Do not rely on the draws at {doubtful} timepoints (indices {where}{more}): {self._advice}.")
         else:
             words.append("The draws can be relied on.")
         return " ".join(words)

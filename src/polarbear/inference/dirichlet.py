@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -10,11 +11,12 @@ import numpy as np
 from polarbear.inference.choices import Choices
 from polarbear.inference.diagnostics import GIBBS, IMPORTANCE_SAMPLING, Diagnostics
 from polarbear.inference.gibbs import gibbs
+from polarbear.inference.hyperparameters import hyperparameter_draws
 from polarbear.inference.importance import ImportanceDraws, importance
 from polarbear.inference.newton import mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, log_gamma, proposal
-from polarbear.inference.sampling import EXACT_GIBBS, NLIS, Sampling
+from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -46,7 +48,7 @@ class IndependentDirichlet:
 
     name: ClassVar[str] = "independent-dirichlet"
     joint: ClassVar[bool] = False
-    methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS)
+    methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
     alpha: float = 1.0
 
@@ -58,19 +60,33 @@ class IndependentDirichlet:
         """The model as plain values."""
         return {"model": self.name, "alpha": self.alpha}
 
+    def draw_prior(
+        self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Draws of the prior; see `polarbear.inference.prior`."""
+        none = hyperparameter_draws((), held, sampling.draws, sampling.rng)
+        return dirichlet(np.full(sampling.draws, self.alpha), times.size, algorithms, sampling.rng), none
+
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
         Each timepoint has a generator of its own and is computed by itself, so its draws change only when its
         counts do.
         """
-        draws, exact = sampling.draws, sampling.method == EXACT_GIBBS
+        draws, exact, recall = sampling.draws, sampling.method == EXACT_GIBBS, sampling.recall
         theta = np.empty((counts.timepoints, counts.algorithms, draws))
-        found: list[Sampled] = []
-        for t, own in enumerate(sampling.rng.spawn(counts.timepoints)):
-            here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=own, exact=exact)
+        recall.begin()
+
+        def at(place: tuple[int, np.random.Generator]) -> Sampled:
+            t, rng = place
+            choices = Choices.at(counts, t, self.alpha)
+            key = recall.key(choices, draws, exact, rng.bit_generator.state)
+            here: Sampled = recall.known(key) or sample(choices, draws=draws, rng=rng, exact=exact)
             theta[t] = here.theta
-            found.append(replace(here, theta=_NO_DRAWS))
+            recall.keep(key, replace(here, theta=theta[t]))
+            return replace(here, theta=_NO_DRAWS)
+
+        found = sampling.workers.map(at, enumerate(sampling.rng.spawn(counts.timepoints)))
         method = tuple(here.method for here in found)
         ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
         return Posterior(
@@ -79,7 +95,17 @@ class IndependentDirichlet:
             names=names,
             joint=self.joint,
             diagnostics=Diagnostics(method, ess, k_hat, r_hat),
+            model=self,
         )
+
+
+def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:
+    """(T, n, D) independent draws from Dirichlet(α, …, α) for each of the concentrations (D,)."""
+    log_gammas = log_gamma(alpha[:, np.newaxis], timepoints * algorithms, rng)
+    log_theta = log_gammas.T.reshape(timepoints, algorithms, alpha.size)
+    theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
+    theta /= theta.sum(axis=1, keepdims=True)
+    return theta
 
 
 @dataclass(frozen=True, slots=True, eq=False)

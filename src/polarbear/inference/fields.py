@@ -22,25 +22,40 @@ from scipy.linalg import lapack
 
 from polarbear.records import FloatArray, IntArray
 
+_SMALL = 1 << 14
+"""Entries up to which a sparse matrix is not worth the trouble."""
+
 
 class SparseMatrix:
-    """A matrix with few entries in each row, times dense matrices."""
+    """A matrix with few entries, times dense matrices; kept whole if it is small."""
 
     def __init__(self, matrix: Any) -> None:
         self._matrix = matrix
 
     @classmethod
-    def scattered(cls, values: FloatArray, columns: IntArray, width: int) -> SparseMatrix:
-        """Row by row, values (m, k) in the given columns of `width` ones; those in the same place add up."""
-        rows = np.repeat(np.arange(len(values)), values.shape[1])
-        return cls(sparse.csr_array((values.ravel(), (rows, columns.ravel())), shape=(len(values), width)))
+    def of_rows(cls, values: FloatArray, columns: IntArray, width: int) -> SparseMatrix:
+        """Row by row, values (m, k) in the given columns of `width` ones."""
+        if len(values) * width <= _SMALL:
+            whole = np.zeros((len(values), width))
+            whole[np.arange(len(values))[:, np.newaxis], columns] = values
+            return cls(whole)
+        return cls(sparse.csr_array(_compressed(values, columns), shape=(len(values), width)))
 
-    def transposed(self) -> SparseMatrix:
-        """The transposed matrix."""
-        return SparseMatrix(sparse.csr_array(self._matrix.T))
+    @classmethod
+    def of_columns(cls, values: FloatArray, rows: IntArray, height: int) -> SparseMatrix:
+        """Column by column, values (m, k) in the given rows of `height` ones."""
+        if len(values) * height <= _SMALL:
+            whole = np.zeros((height, len(values)))
+            whole[rows, np.arange(len(values))[:, np.newaxis]] = values
+            return cls(whole)
+        return cls(sparse.csc_array(_compressed(values, rows), shape=(height, len(values))))
 
     def __matmul__(self, dense: FloatArray) -> FloatArray:
         return np.asarray(self._matrix @ dense, dtype=np.float64)
+
+
+def _compressed(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
+    return values.ravel(), places.ravel(), np.arange(len(values) + 1) * values.shape[1]
 
 
 class Conditioned(ABC):
@@ -68,7 +83,21 @@ class Conditioned(ABC):
 
 
 class Field(ABC):
-    """A Gaussian prior of q independent paths with the same covariance."""
+    """A Gaussian prior of q independent paths with the same covariance.
+
+    Attributes:
+        noises: How many standard normal numbers make a path.
+    """
+
+    noises: int
+
+    @abstractmethod
+    def spread(self, noise: FloatArray) -> FloatArray:
+        """R z, paths (T, m) with covariance R Rᵀ, for standard normal noise z (`noises`, m)."""
+
+    @abstractmethod
+    def gather(self, force: FloatArray) -> FloatArray:
+        """Rᵀ b, (`noises`, m), for forces b (T, m)."""
 
     @abstractmethod
     def conditioned(self, curvature: FloatArray) -> Conditioned:
@@ -90,6 +119,15 @@ class DenseField(Field):
     def __init__(self, basis: FloatArray, paths: int) -> None:
         self.basis = basis
         self.paths = paths
+        self.noises = basis.shape[1]
+
+    def spread(self, noise: FloatArray) -> FloatArray:
+        """As `Field.spread`."""
+        return self.basis @ noise
+
+    def gather(self, force: FloatArray) -> FloatArray:
+        """As `Field.gather`."""
+        return self.basis.T @ force
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
         """As `Field.conditioned`."""
@@ -146,40 +184,31 @@ class BandedDesign:
     """
 
     def __init__(self, start: IntArray, weights: FloatArray, positions: int, reach: int, paths: int) -> None:
-        width = weights.shape[1]
-        self.paths, self.positions = paths, positions
-        columns: IntArray = start[:, np.newaxis] + np.arange(width, dtype=np.int64)
-        self.matrix = SparseMatrix.scattered(weights, columns, positions)
-        self.transposed = self.matrix.transposed()
-        self.products: list[SparseMatrix] = []
-        for apart in range(width):
-            product = weights[:, : width - apart] * weights[:, apart:]
-            below = SparseMatrix.scattered(product, columns[:, : width - apart], positions)
-            self.products.append(below.transposed())
-        self.bandwidth = max(reach * paths, (width - 1) * paths + paths - 1)
-        self.places = [self._places(apart, positions) for apart in range(width)]
+        self.paths, self.positions, self._width = paths, positions, weights.shape[1]
+        columns: IntArray = start[:, np.newaxis] + np.arange(self._width, dtype=np.int64)
+        self.matrix = SparseMatrix.of_rows(weights, columns, positions)
+        self.transposed = SparseMatrix.of_columns(weights, columns, positions)
+        first, second = np.triu_indices(self._width)
+        products = weights[:, first] * weights[:, second]
+        places = columns[:, first] * self._width + (second - first)
+        self._products = SparseMatrix.of_columns(products, places, positions * self._width)
+        self.bandwidth = max(reach * paths, self._width * paths - 1)
 
-    def _places(self, apart: int, count: int) -> tuple[IntArray, IntArray]:
-        """Flat indices into the transposed band (N, bandwidth + 1), and into (B, q · q) curvatures of products.
+    def band(self, precision: FloatArray, curvature: FloatArray) -> FloatArray:
+        """(N, bandwidth + 1) the band of J ⊗ I + Aᵀ C A, [b, i] being entry [b + i, b].
 
-        Row (b + apart) q + r and column b q + s of the precision hold entry (r, s) of the product's curvature.
+        Args:
+            precision: (reach + 1, B) the prior's J, where [i, b] is J[b + i, b].
+            curvature: (T, q, q) C.
         """
-        q = self.paths
-        r, s = np.divmod(np.arange(q * q), q)
-        below = apart * q + r - s
-        kept = below >= 0
-        position = np.arange(count)[:, np.newaxis]
-        target = (position * q + s[kept]) * (self.bandwidth + 1) + below[kept]
-        source = position * q * q + np.flatnonzero(kept)
-        return target.ravel(), source.ravel()
-
-    def prior_band(self, precision: FloatArray) -> FloatArray:
-        """(N, bandwidth + 1) the band of J ⊗ I, from J's (reach + 1, B), where [i, b] is J[b + i, b]."""
-        q = self.paths
-        band = np.zeros((self.positions * q, self.bandwidth + 1))
+        q, width = self.paths, self._width
+        band = np.zeros((self.positions, q, self.bandwidth + 1))
         for apart, diagonal in enumerate(precision):
-            band[:, apart * q] = np.repeat(diagonal, q)
-        return band
+            band[:, :, apart * q] = diagonal[:, np.newaxis]
+        products = (self._products @ curvature.reshape(len(curvature), -1)).reshape(self.positions, width * q, q)
+        for path in range(q):
+            band[:, path, : width * q - path] += products[:, path:, path]
+        return band.reshape(self.positions * q, -1)
 
 
 class BandedField(Field):
@@ -198,7 +227,19 @@ class BandedField(Field):
         factor, info = lapack.dpbtrf(precision, lower=1)
         if info != 0:
             raise np.linalg.LinAlgError("the prior precision is not positive definite")
+        self._factor: FloatArray = factor
+        self.noises = design.positions
         self.half_log_det = design.paths * float(np.log(factor[0]).sum())
+
+    def spread(self, noise: FloatArray) -> FloatArray:
+        """As `Field.spread`."""
+        solved, _ = lapack.dtbtrs(self._factor, noise, uplo="L", trans="T")
+        return self.design.matrix @ solved
+
+    def gather(self, force: FloatArray) -> FloatArray:
+        """As `Field.gather`."""
+        solved, _ = lapack.dtbtrs(self._factor, self.design.transposed @ force, uplo="L")
+        return solved
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
         """As `Field.conditioned`."""
@@ -208,12 +249,8 @@ class BandedField(Field):
 class _BandedConditioned(Conditioned):
     def __init__(self, field: BandedField, curvature: FloatArray) -> None:
         self._design = design = field.design
-        timepoints, self._q = curvature.shape[:2]
-        band = design.prior_band(field.precision)
-        flat = curvature.reshape(timepoints, -1)
-        for product, (target, source) in zip(design.products, design.places, strict=True):
-            band.ravel()[target] += (product @ flat).ravel()[source]
-        factor, info = lapack.dpbtrf(band.T, lower=1, overwrite_ab=1)
+        self._q = design.paths
+        factor, info = lapack.dpbtrf(design.band(field.precision, curvature).T, lower=1, overwrite_ab=1)
         if info != 0:
             raise np.linalg.LinAlgError("the posterior precision is not positive definite")
         self._factor: FloatArray = factor

@@ -7,15 +7,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from polarbear.inference.fields import BandedDesign, BandedField, DenseField, Field
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.inference.fields import DenseField, Field
 from polarbear.inference.hyperparameters import Hyperprior, InverseGamma, LogNormal, check_finite, check_positive
-from polarbear.inference.kernels import Kernel, check_kernel, covariance, low_rank_factor
-from polarbear.inference.statespace import matern_design, matern_precision
+from polarbear.inference.kernels import Kernel, check_kernel, covariance, extended_factor, kernel_factor
+from polarbear.inference.statespace import MaternProcess
 from polarbear.inference.surface import PathModel
 from polarbear.inference.temporal import TemporalModel
 from polarbear.inference.timescale import check_time_scale
 from polarbear.records import FloatArray
 
+_STATES: dict[Kernel, int] = {"matern-3/2": 2, "matern-5/2": 3}
+"""Kernels of Markov processes, and how many numbers these remember."""
+_SHORTEST = 1e-3
+"""Prior probability of length-scales that are shorter than the knots of Markov chains allow for."""
 _LEFT_OUT = 1e-6
 """Largest share of the prior variance at a timepoint that the low-rank form of a smooth kernel may lack."""
 
@@ -71,9 +78,9 @@ class KernelModel(TemporalModel):
 class GaussianProcess(KernelModel):
     """η_q ~ GP(0, σ² K(·, ·; ℓ)), log-ratings μ = Q η, on a time axis of unit length.
 
-    Matérn-3/2 is computed as a Markov process of value and slope, exactly, and its cost is linear in T. The smoother
-    kernels' covariance matrices are of low rank r but for a millionth of the variance, and cost (n − 1)² r² T; r is
-    about 35 for Matérn-5/2 with ℓ = 0.5, and 7 for the squared exponential.
+    The Matérn kernels are computed as Markov processes of the value and its first derivatives, and their cost is linear
+    in T. The squared exponential kernel's covariance matrix is of low rank r, and costs (n − 1)² r² T; r is about 7 for
+    ℓ = 0.5. Both leave out a millionth of the variance.
 
     Attributes:
         kernel: "matern-3/2", the default, whose paths have a slope but no curvature; "matern-5/2", smoother; or
@@ -92,12 +99,22 @@ class GaussianProcess(KernelModel):
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The process at times (T,) on the unit axis."""
-        if self.kernel == "matern-3/2":
-            return _MarkovProcess(self.hyperpriors, at, paths)
+        if self.kernel in _STATES:
+            return _MarkovProcess(self.hyperpriors, MaternProcess(_STATES[self.kernel]), at, paths)
         kernel = self.kernel
-        return LowRankProcess(
-            self.hyperpriors, paths, lambda length: low_rank_factor(covariance(kernel, at, at, length), _LEFT_OUT)
-        )
+        return LowRankProcess(self.hyperpriors, paths, lambda length: kernel_factor(kernel, at, length, _LEFT_OUT).rows)
+
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The process at more times."""
+        if self.kernel in _STATES:
+            return _MarkovProcess(self.hyperpriors, MaternProcess(_STATES[self.kernel]), at, 1, fitted=fitted)
+        kernel = self.kernel
+
+        def basis(length: float) -> FloatArray:
+            known = kernel_factor(kernel, at[fitted], length, _LEFT_OUT)
+            return extended_factor(covariance(kernel, at, at, length), fitted, known, _LEFT_OUT)
+
+        return LowRankProcess(self.hyperpriors, 1, basis)
 
 
 class LowRankProcess:
@@ -117,6 +134,10 @@ class LowRankProcess:
         """The priors of σ and ℓ."""
         return self._hyperpriors
 
+    def steady(self) -> PathModel:
+        """Itself: its basis changes little with ℓ."""
+        return self
+
     def field(self, hyperparameters: FloatArray) -> Field:
         """The process with amplitude σ and length-scale ℓ."""
         sigma, length = hyperparameters.tolist()
@@ -124,16 +145,35 @@ class LowRankProcess:
 
 
 class _MarkovProcess:
-    """The Matérn-3/2 process in state-space form."""
+    """A Matérn process in state-space form, at times of which some may have been fitted."""
 
-    def __init__(self, hyperpriors: Sequence[Hyperprior], at: FloatArray, paths: int) -> None:
-        self._hyperpriors, self._at = hyperpriors, at
-        self._design: BandedDesign = matern_design(at.size, paths)
+    def __init__(
+        self,
+        hyperpriors: tuple[LogNormal, InverseGamma],
+        process: MaternProcess,
+        at: FloatArray,
+        paths: int,
+        *,
+        fitted: NDArray[np.bool_] | None = None,
+        shortest: float = np.inf,
+    ) -> None:
+        self._hyperpriors, self._process, self._at, self._paths = hyperpriors, process, at, paths
+        self._fitted, self._shortest = fitted, shortest
 
     @property
     def hyperpriors(self) -> Sequence[Hyperprior]:
         return self._hyperpriors
 
+    def steady(self) -> PathModel:
+        """The process with knots that are close enough for all length-scales but the shortest."""
+        shortest = self._hyperpriors[1].quantile(_SHORTEST)
+        return _MarkovProcess(self._hyperpriors, self._process, self._at, self._paths, shortest=shortest)
+
     def field(self, hyperparameters: FloatArray) -> Field:
         sigma, length = hyperparameters.tolist()
-        return BandedField(self._design, matern_precision(self._at, length) / sigma**2)
+        process, close = self._process, self._process.scale(min(length, self._shortest))
+        if self._fitted is None:
+            knots = process.knots(self._at, close)
+        else:
+            knots = process.refined(process.knots(self._at[self._fitted], close), self._at, close)
+        return process.field(self._at, knots, process.scale(length), sigma, self._paths)

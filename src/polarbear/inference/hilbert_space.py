@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.gaussian_process import KernelModel, LowRankProcess
-from polarbear.inference.kernels import low_rank_factor, spectral_density
+from polarbear.inference.kernels import LowRankFactor, extended_factor, low_rank_factor, spectral_density
 from polarbear.inference.surface import PathModel
 from polarbear.records import FloatArray
 
@@ -64,12 +66,33 @@ class HilbertSpaceGaussianProcess(KernelModel):
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The process at times (T,) on the unit axis."""
+        weighted = self._functions(at)
+        return LowRankProcess(self.hyperpriors, paths, lambda length: _factor(weighted(length)).rows)
+
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The process at more times."""
+        weighted = self._functions(at)
+
+        def basis(length: float) -> FloatArray:
+            whole = weighted(length)
+            return extended_factor(whole @ whole.T, fitted, _factor(whole[fitted]), _LEFT_OUT)
+
+        return LowRankProcess(self.hyperpriors, 1, basis)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """The domain of the basis functions."""
+        extension = self.domain()[1]
+        return 0.5 - extension / 2, 0.5 + extension / 2
+
+    def _functions(self, at: FloatArray) -> Callable[[float], FloatArray]:
+        """From ℓ to the basis functions (T, m), each times the standard deviation of its coefficient."""
         kernel, (functions, extension) = self.kernel, self.domain()
         frequency = np.arange(1, functions + 1, dtype=np.float64) * (math.pi / extension)
         values = np.sin((at[:, np.newaxis] - 0.5 + extension / 2) * frequency) / np.sqrt(extension / 2)
+        return lambda length: values * np.sqrt(spectral_density(kernel, frequency, length))
 
-        def basis(length: float) -> FloatArray:
-            weighted = values * np.sqrt(spectral_density(kernel, frequency, length))
-            return low_rank_factor(weighted @ weighted.T, _LEFT_OUT) if at.size <= 4 * functions else weighted
 
-        return LowRankProcess(self.hyperpriors, paths, basis)
+def _factor(weighted: FloatArray) -> LowRankFactor:
+    """The low-rank factor of the covariance of weighted basis functions (T, m)."""
+    return low_rank_factor(np.square(weighted).sum(axis=1), lambda t: weighted @ weighted[t], _LEFT_OUT)

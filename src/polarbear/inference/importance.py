@@ -12,6 +12,9 @@ from polarbear.inference.pareto import smoothed
 from polarbear.inference.proposal import Proposal
 from polarbear.records import FloatArray
 
+_FAINT, _ROOM = -690.0, 15.0
+"""Log-ratings below the first are pressed together into so much room below it; numbers end at −708."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportanceDraws:
@@ -38,12 +41,19 @@ def importance(
     weights, k_hat = smoothed(choices.log_density(log_theta) - log_proposed)
     chosen = resampled(weights, draws, rng)
     ess = 1.0 / float(weights @ weights)
-    return ImportanceDraws(np.exp(log_theta[:, chosen]), min(ess, float(draws)), k_hat)
+    return ImportanceDraws(in_order(np.take(log_theta, chosen, axis=1)), min(ess, float(draws)), k_hat)
+
+
+def in_order(log_theta: FloatArray) -> FloatArray:
+    """Ratings from their logarithms; those too small for floating-point numbers are the least there are, in order."""
+    below = np.maximum(_FAINT - log_theta, 0.0)
+    return np.exp(np.maximum(log_theta, _FAINT) - _ROOM * below / (1000.0 + below))
 
 
 def resampled(weights: FloatArray, draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
     """Indices (draws,) of equally weighted draws by systematic resampling, in random order."""
     cumulative = np.cumsum(weights)
-    at = (np.arange(draws) + rng.random()) * (float(cumulative[-1]) / draws)
-    chosen = np.minimum(np.searchsorted(cumulative, at, side="right"), weights.size - 1)
-    return rng.permutation(chosen)
+    upto = np.ceil(cumulative * (draws / float(cumulative[-1])) - rng.random())
+    upto[-1] = draws
+    copies = np.diff(upto, prepend=0.0).astype(np.int64)
+    return rng.permutation(np.repeat(np.arange(weights.size), copies))

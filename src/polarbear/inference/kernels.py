@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, IntArray
 
 Kernel = Literal["matern-3/2", "matern-5/2", "squared-exponential"]
 
@@ -41,16 +44,67 @@ def spectral_density(kernel: Kernel, frequency: FloatArray, length: float) -> Fl
     return np.sqrt(2.0 * np.pi) * length * np.exp(-0.5 * (length * frequency) ** 2)
 
 
-def low_rank_factor(matrix: FloatArray, left_out: float) -> FloatArray:
-    """(T, r) A with A Aᵀ = `matrix` but for the variance left out at each timepoint, at most `left_out`.
+@dataclass(frozen=True, slots=True, eq=False)
+class LowRankFactor:
+    """A covariance matrix A Aᵀ but for little.
 
-    Cholesky's method with the largest remaining variance as pivot, which ends when that is small enough.
+    Attributes:
+        rows: (T, r) A; a column of zeros if no variance is worth keeping.
+        pivots: (r,) the places whose rows are lower triangular.
+    """
+
+    rows: FloatArray
+    pivots: IntArray
+
+
+def low_rank_factor(variance: FloatArray, column: Callable[[int], FloatArray], left_out: float) -> LowRankFactor:
+    """Cholesky's method with the largest remaining variance as pivot, which ends when that is small enough.
+
+    Args:
+        variance: (T,) the diagonal of a covariance matrix.
+        column: From a place to that column (T,) of the matrix.
+        left_out: The largest variance that may be missing at any timepoint.
+    """
+    remaining, columns, pivots = variance.copy(), np.empty((8, variance.size)), list[int]()
+    while True:
+        pivot, rank = int(np.argmax(remaining)), len(pivots)
+        if not remaining[pivot] > left_out:
+            break
+        if rank == len(columns):
+            columns = np.concatenate([columns, np.empty_like(columns)])
+        new = column(pivot) - columns[:rank, pivot] @ columns[:rank]
+        new /= np.sqrt(remaining[pivot])
+        new[pivots] = 0.0
+        columns[rank] = new
+        remaining -= new * new
+        pivots.append(pivot)
+        remaining[pivots] = 0.0
+    if not pivots:
+        columns[0] = 0.0
+    return LowRankFactor(np.ascontiguousarray(columns[: max(1, len(pivots))].T), np.array(pivots, dtype=np.int64))
+
+
+def kernel_factor(kernel: Kernel, at: FloatArray, length: float, left_out: float) -> LowRankFactor:
+    """The low-rank factor of the kernel at times (T,)."""
+    return low_rank_factor(np.ones(at.size), lambda t: covariance(kernel, at, at[[t]], length)[:, 0], left_out)
+
+
+def extended_factor(matrix: FloatArray, known: NDArray[np.bool_], factor: LowRankFactor, left_out: float) -> FloatArray:
+    """(T, r) A with A Aᵀ = `matrix`, whose rows at the known places are those of their `factor`, then zeros.
+
+    So the process at the known places is the same as without the others. These follow given its values at the pivots.
 
     Args:
         matrix: (T, T) positive semi-definite.
-        left_out: The largest variance that may be missing at any timepoint.
+        known: (T,) which places are known.
+        factor: The low-rank factor there.
+        left_out: The largest variance that may be missing at any place.
     """
-    factor, pivots, rank, _ = lapack.dpstrf(matrix, tol=left_out, lower=1)
-    rows = np.empty((matrix.shape[0], max(1, int(rank))))
-    rows[pivots - 1] = np.tril(factor)[:, : rows.shape[1]]
-    return rows
+    rows, across = factor.rows, matrix[np.ix_(known, ~known)]
+    follow, _ = lapack.dtrtrs(rows[factor.pivots], across[factor.pivots], lower=1)
+    rest = matrix[np.ix_(~known, ~known)] - follow.T @ follow
+    own = low_rank_factor(np.diagonal(rest), lambda t: rest[:, t], left_out).rows
+    whole = np.zeros((known.size, rows.shape[1] + own.shape[1]))
+    whole[known, : rows.shape[1]] = rows
+    whole[~known] = np.concatenate([follow.T, own], axis=1)
+    return whole

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ Evaluate = Callable[[FloatArray], FloatArray]
 """From points (K, p) to their log-densities (K,), up to a constant; −inf where it cannot be computed."""
 
 _MOST_STEPS = 12
+_CAUTION = 0.7
+"""Steps begin this much shorter than what is known of the spread."""
 _LONGEST_STEP = 2.0
 _NARROWEST, _WIDEST = 25.0, 1 / 9
 _SPACING = {1: 0.75, 2: 1.0}
@@ -32,6 +35,11 @@ class Frame:
 
     centre: FloatArray
     axes: FloatArray
+
+    @classmethod
+    def around(cls, mean: FloatArray, spread: FloatArray) -> Frame:
+        """Coordinates to start from when a mean (p,) and standard deviations (p,) are all that is known."""
+        return cls(mean, np.diag(_CAUTION * spread))
 
     def outside(self, v: FloatArray) -> FloatArray:
         """(K, p) points u for points v."""
@@ -71,6 +79,11 @@ class Marginal:
     values: FloatArray
     spacing: float
 
+    @property
+    def inside(self) -> FloatArray:
+        """(G', p) grid points where the density is not negligible."""
+        return self.grid[self.values > self.values.max() - _DROP]
+
     def draw(self, number: int, rng: np.random.Generator) -> Drawn:
         """Draw points spread evenly: a lattice, shifted at random, through the inverse distribution functions.
 
@@ -78,10 +91,9 @@ class Marginal:
         and constant on small cells.
         """
         p = self.grid.shape[1]
-        inside = self.grid[self.values > self.values.max() - _DROP]
         ticks = (np.arange(_CELLS) + 0.5) / _CELLS - 0.5
         offsets = np.stack(np.meshgrid(*[ticks * self.spacing] * p, indexing="ij"), axis=-1).reshape(-1, p)
-        cells = (inside[:, np.newaxis] + offsets).reshape(-1, p)
+        cells = (self.inside[:, np.newaxis] + offsets).reshape(-1, p)
         heights = interpolation(self.grid, cells) @ self.values
         mass = np.exp(heights - heights.max())
         column = np.rint((cells[:, 0] / self.spacing + 0.5) * _CELLS - 0.5).astype(np.int64)
@@ -107,29 +119,36 @@ def _two_stage(mass: FloatArray, column: IntArray, first: FloatArray, second: Fl
     return np.clip(entry, begin[at], end[at] - 1)
 
 
-def explore(evaluate: Evaluate, mean: FloatArray, spread: FloatArray) -> Marginal:
-    """Find the mode of a log-density, its curvature, and its values on a grid from there.
+def explore(evaluate: Evaluate, frame: Frame, *, at_once: int = 0) -> Marginal:
+    """The values of a log-density on a grid around its mode.
 
     Args:
         evaluate: The log-density.
-        mean: (p,) where to start.
-        spread: (p,) the scale to start with.
-
-    Raises:
-        numpy.linalg.LinAlgError: If the log-density cannot be computed around the mode.
+        frame: The mode and its curvature, as `located` finds them.
+        at_once: How far from the mode, in grid points, values are computed together; beyond, from neighbour to
+            neighbour.
     """
-    frame = _located(evaluate, Frame(mean, np.diag(0.7 * spread)))
-    spacing = _SPACING[mean.size]
+    spacing = _SPACING[frame.centre.size]
     while True:
-        grid, values = _flooded(lambda v: evaluate(frame.outside(v)), mean.size, spacing)
+        grid, values = _flooded(lambda v: evaluate(frame.outside(v)), frame.centre.size, spacing, at_once)
         if len(grid) < _MOST_POINTS:
             finite = np.isfinite(values)
             return Marginal(frame, grid[finite], values[finite], spacing)
         spacing *= 1.5
 
 
-def _located(evaluate: Evaluate, frame: Frame) -> Frame:
-    """Newton's method on parabolas fitted to the log-density at points a standard deviation apart."""
+def located(evaluate: Evaluate, frame: Frame) -> Frame:
+    """Find the mode of a log-density, and its curvature.
+
+    Newton's method on parabolas fitted to the log-density at points a standard deviation apart.
+
+    Args:
+        evaluate: The log-density.
+        frame: Where to start.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the log-density cannot be computed around the mode.
+    """
     p = frame.centre.size
     stencil = np.stack(np.meshgrid(*[np.array([-1.0, 0.0, 1.0])] * p, indexing="ij"), axis=-1).reshape(-1, p)
     for _ in range(_MOST_STEPS):
@@ -150,10 +169,10 @@ def _located(evaluate: Evaluate, frame: Frame) -> Frame:
     return frame
 
 
-def _flooded(evaluate: Evaluate, p: int, spacing: float) -> tuple[FloatArray, FloatArray]:
+def _flooded(evaluate: Evaluate, p: int, spacing: float, at_once: int) -> tuple[FloatArray, FloatArray]:
     """Grid points (G, p) and values (G,): all neighbours of points whose value is near the largest, and those."""
     known: dict[tuple[int, ...], float] = {}
-    front: Iterable[tuple[int, ...]] = [(0,) * p]
+    front: Iterable[tuple[int, ...]] = itertools.product(range(-at_once, at_once + 1), repeat=p)
     while front:
         batch = list(front)
         known |= zip(batch, evaluate(spacing * np.array(batch, dtype=np.float64)).tolist(), strict=True)

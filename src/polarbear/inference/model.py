@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
-from polarbear.inference.sampling import Sampling
+from polarbear.inference.recall import Recall
+from polarbear.inference.sampling import NUTS, PATHFINDER, Sampling
+from polarbear.inference.workers import Workers
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -23,6 +26,9 @@ _MODELS = {
     "hilbert-space-gaussian-process": "hilbert_space:HilbertSpaceGaussianProcess",
     "sparse-gaussian-process": "sparse_gaussian_process:SparseGaussianProcess",
 }
+
+_BY_LIBRARIES = {NUTS: "nuts:nuts", PATHFINDER: "pathfinder:pathfinder"}
+"""Methods that are no model's own: each samples a NumPyro program of any model here."""
 
 
 class Model(Protocol):
@@ -39,7 +45,10 @@ class Model(Protocol):
     methods: ClassVar[tuple[str, ...]]
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
-        """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked."""
+        """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked.
+
+        Methods "nuts" and "pathfinder" do not arrive here: `polarbear.inference.fit` sees to them.
+        """
         ...
 
     def describe(self) -> dict[str, Any]:
@@ -56,6 +65,8 @@ def fit(
     draws: int = 4000,
     rng: np.random.Generator,
     method: str | None = None,
+    threads: int = 1,
+    recall: Recall | None = None,
 ) -> Posterior:
     """Infer the ratings of n algorithms at T timepoints from rankings.
 
@@ -66,36 +77,45 @@ def fit(
         model: The prior; default `IndependentDirichlet()`.
         draws: How many posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
-        method: One of the model's `methods`; default the first of them.
+        method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
+            Markov chains of our own, "nuts" is the No-U-Turn sampler, for anyone who doubts, and "pathfinder" is there
+            for comparison and warns; these two need ``pip install 'polarbear[nuts]'``.
+        threads: Among how many threads work is shared out. The draws do not depend on it.
+        recall: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
+            has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
 
     Returns:
         The posterior.
 
     Raises:
-        ValueError: If the numbers of times or names do not fit the counts, `draws` is below 1, or the model cannot be
-            computed by `method`.
+        ValueError: If the numbers of times or names do not fit the counts, `draws` or `threads` is below 1, or the
+            model cannot be computed by `method`.
         TypeError: If `rng` is no numpy Generator.
+        ImportError: If `method` needs a package that is not installed.
     """
     chosen = from_description({"model": "independent-dirichlet"}) if model is None else model
     if method is not None and method not in chosen.methods:
         raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
-    sampling = Sampling(draws, rng, chosen.methods[0] if method is None else method)
-    return chosen.fit(
-        counts,
-        times=checked_times(times, counts.timepoints),
-        names=checked_names(names, counts.algorithms),
-        sampling=sampling,
-    )
+    way = chosen.methods[0] if method is None else method
+    sampler = partial(_named(_BY_LIBRARIES[way]), chosen) if way in _BY_LIBRARIES else chosen.fit
+    with Workers(threads) as workers:
+        return sampler(
+            counts,
+            times=checked_times(times, counts.timepoints),
+            names=checked_names(names, counts.algorithms),
+            sampling=Sampling(draws, rng, way, workers, Recall() if recall is None else recall),
+        )
 
 
 def models() -> dict[str, type[Model]]:
     """All models by name."""
-    return {name: _model(name) for name in _MODELS}
+    return {name: _named(place) for name, place in _MODELS.items()}
 
 
-def _model(name: str) -> type[Model]:
-    module, kind = _MODELS[name].split(":")
-    return getattr(importlib.import_module(f"polarbear.inference.{module}"), kind)
+def _named(place: str) -> Any:
+    """What is at "module:name" in this package."""
+    module, name = place.split(":")
+    return getattr(importlib.import_module(f"polarbear.inference.{module}"), name)
 
 
 def from_description(description: Mapping[str, Any]) -> Model:
@@ -110,7 +130,7 @@ def from_description(description: Mapping[str, Any]) -> Model:
     name = parameters.pop("model", None)
     if name not in _MODELS:
         raise ValueError(f"there is no model {name!r}; there are {', '.join(_MODELS)}")
-    kind: Any = _model(name)
+    kind = _named(_MODELS[name])
     valid = [field.name for field in fields(kind)]
     for parameter in parameters:
         if parameter not in valid:

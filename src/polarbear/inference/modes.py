@@ -9,9 +9,12 @@ import numpy as np
 
 from polarbear.inference.fields import Conditioned, Field
 from polarbear.inference.likelihood import Likelihood
+from polarbear.inference.workers import ALONE, Item, Workers
 from polarbear.records import FloatArray
 
 _MOST_STEPS = 60
+_AT_ONCE = 4
+"""Paths whose expansions are computed together."""
 _CLOSE = 1e-5
 """Newton's method ends when the log-density could not grow by more than about half of this."""
 _MOST_CHANGE = 0.1
@@ -74,13 +77,19 @@ class _Search:
         self.trial, self.known_pull = (new, new_pull), True
 
 
-def modes(likelihood: Likelihood, fields: Sequence[Field], starts: Sequence[FloatArray | None]) -> list[Centre | None]:
+def modes(
+    likelihood: Likelihood,
+    fields: Sequence[Field],
+    starts: Sequence[FloatArray | None],
+    workers: Workers = ALONE,
+) -> list[Centre | None]:
     """The most probable path under each field.
 
     Args:
         likelihood: The rankings.
         fields: The priors.
         starts: (T, q) where to start from under each; None: at zero, all algorithms alike.
+        workers: Threads that share out the paths.
 
     Returns:
         For each field the mode, or None where floating-point numbers do not suffice.
@@ -90,36 +99,54 @@ def modes(likelihood: Likelihood, fields: Sequence[Field], starts: Sequence[Floa
         _Search(field, zero if start is None else start, start is None)
         for field, start in zip(fields, starts, strict=True)
     ]
+
+    def advance(some: Sequence[_Search]) -> None:
+        value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in some], axis=2))
+        for k, search in enumerate(some):
+            search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
+
     for _ in range(_MOST_STEPS):
         active = [search for search in searches if search.found is None and not search.failed]
         if not active:
             break
-        value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in active], axis=2))
-        for k, search in enumerate(active):
-            search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
+        workers.map(advance, _parts(active))
     return [search.found for search in searches]
 
 
-def near_modes(likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray) -> list[Centre | None]:
+def near_modes(
+    likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray, workers: Workers = ALONE
+) -> list[Centre | None]:
     """Paths near the most probable ones, by one Newton step from good starts (K, T, q); by more where that is far."""
-    expansion = likelihood.expansion(np.ascontiguousarray(starts.transpose(1, 2, 0)))
-    found: list[Centre | None] = []
-    for k, field in enumerate(fields):
-        curvature, start = expansion.curvature[k], starts[k]
-        try:
-            conditioned = field.conditioned(curvature)
-        except np.linalg.LinAlgError:
-            found.append(None)
-            continue
-        force = _times(curvature, start) + expansion.gradient[:, :, k]
-        path = conditioned.response(force)
-        move: FloatArray = path - start
-        if float(np.vdot(move, _times(curvature, move))) > _MOST_CHANGE:
-            found += modes(likelihood, [field], [path])
-        else:
-            pull = force - _times(curvature, path)
-            found.append(Centre(path, pull, curvature, conditioned, np.nan))
-    return found
+
+    def near(some: Sequence[int]) -> list[Centre | None]:
+        expansion = likelihood.expansion(np.ascontiguousarray(starts[some].transpose(1, 2, 0)))
+        slopes = expansion.gradient.transpose(2, 0, 1)
+        each = zip(some, slopes, expansion.curvature, strict=True)
+        return [_near_mode(likelihood, fields[k], starts[k], slope, curvature) for k, slope, curvature in each]
+
+    parts = workers.map(near, _parts(range(len(fields))))
+    return [centre for part in parts for centre in part]
+
+
+def _near_mode(
+    likelihood: Likelihood, field: Field, start: FloatArray, slope: FloatArray, curvature: FloatArray
+) -> Centre | None:
+    try:
+        conditioned = field.conditioned(curvature)
+    except np.linalg.LinAlgError:
+        return None
+    force = _times(curvature, start) + slope
+    path = conditioned.response(force)
+    move: FloatArray = path - start
+    if float(np.vdot(move, _times(curvature, move))) > _MOST_CHANGE:
+        return modes(likelihood, [field], [path])[0]
+    pull = force - _times(curvature, path)
+    return Centre(path, pull, curvature, conditioned, np.nan)
+
+
+def _parts(items: Sequence[Item]) -> list[Sequence[Item]]:
+    """A few items at a time: their expansions are computed together."""
+    return [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
 
 
 def _times(curvature: FloatArray, path: FloatArray) -> FloatArray:

@@ -25,17 +25,19 @@ from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLA
 from polarbear.inference.hamiltonian import chain_draws
 from polarbear.inference.importance import resampled
 from polarbear.inference.likelihood import Likelihood, ratings
-from polarbear.inference.marginal import explore
+from polarbear.inference.marginal import Frame, explore, located
 from polarbear.inference.modes import Centre, near_modes
 from polarbear.inference.nodes import Node
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.sampling import HMC, Sampling
 from polarbear.inference.surface import PathModel, Surface
+from polarbear.inference.workers import Workers
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
-_NODES = 64
-"""Values of the hyperparameters at which paths are drawn."""
+_FEWEST_NODES, _MOST_NODES = 64, 256
+_PATHS_EACH = 32
+"""Paths drawn at each node, a value of the hyperparameters, as far as the bounds on the number of nodes allow."""
 _FEWEST_PROPOSALS = 512
 _PAIRS = 4
 """Antithetic pairs of paths at each node that tell how far the mean is from the mode."""
@@ -45,7 +47,8 @@ _NEARLY_EQUAL = 1.5
 """Weights below this multiple of their mean are as good as equal; there is no tail whose shape could matter."""
 _ENOUGH = 400.0
 """Effective sample size that Markov chains aim at."""
-_ENTRIES_AT_ONCE = 1 << 21
+_ENTRIES_AT_ONCE = 1 << 17
+_TIMEPOINTS_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,19 +88,18 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
     """
     draws, rng = sampling.draws, sampling.rng
     likelihood = Likelihood(counts)
-    surface = Surface(likelihood, model)
     if sampling.method == HMC:
-        return _by_chains(likelihood, surface, draws, rng)
-    nodes = _nodes(likelihood, surface, rng)
-    found = _sampled(likelihood, nodes, draws, rng, anneal=False)
+        return _by_chains(likelihood, model, draws, rng)
+    nodes = _nodes(likelihood, Surface(likelihood, model, sampling.workers), sampling)
+    found = _sampled(likelihood, nodes, sampling, anneal=False)
     if not found.good(_GOOD_K_HAT, draws):
-        found = _sampled(likelihood, nodes, draws, rng, anneal=True)
+        found = _sampled(likelihood, nodes, sampling, anneal=True)
     if not found.good(_USABLE_K_HAT, draws):
-        return _by_chains(likelihood, surface, draws, rng)
+        return _by_chains(likelihood, model, draws, rng)
     chosen = resampled(found.weights, draws, rng)
     points = np.stack([node.hyperparameters for node in nodes], axis=1)
     return PathDraws(
-        theta=_taken(found.theta, chosen),
+        theta=_taken(found.theta, chosen, sampling.workers),
         hyperparameters=np.exp(points)[:, chosen // (found.weights.size // len(nodes))],
         method=found.method,
         ess=min(found.ess, float(draws)),
@@ -105,9 +107,9 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
     )
 
 
-def _by_chains(likelihood: Likelihood, surface: Surface, draws: int, rng: np.random.Generator) -> PathDraws:
+def _by_chains(likelihood: Likelihood, model: PathModel, draws: int, rng: np.random.Generator) -> PathDraws:
     """Draws by Markov chains, each as often as any other but for one."""
-    found = chain_draws(likelihood, surface, min(_ENOUGH, draws / 4), rng)
+    found = chain_draws(likelihood, Surface(likelihood, model.steady()), min(_ENOUGH, draws / 4), rng)
     size = found.points.shape[1]
     chosen = np.concatenate([rng.permutation(size) for _ in range(-(-draws // size))])[:draws]
     return PathDraws(
@@ -119,12 +121,16 @@ def _by_chains(likelihood: Likelihood, surface: Surface, draws: int, rng: np.ran
     )
 
 
-def _taken(theta: FloatArray, chosen: NDArray[np.intp]) -> FloatArray:
+def _taken(theta: FloatArray, chosen: NDArray[np.intp], workers: Workers) -> FloatArray:
     """The chosen draws of (T, n, S), in the same memory as far as they fit."""
     if chosen.size > theta.shape[2]:
         return theta[:, :, chosen]
-    for ratings_here in theta:
-        ratings_here[:, : chosen.size] = ratings_here[:, chosen]
+
+    def take(start: int) -> None:
+        part = theta[start : start + _TIMEPOINTS_AT_ONCE]
+        part[:, :, : chosen.size] = part[:, :, chosen]
+
+    workers.map(take, range(0, len(theta), _TIMEPOINTS_AT_ONCE))
     return theta[:, :, : chosen.size]
 
 
@@ -145,69 +151,79 @@ class _Weighted:
         return self.k_hat < k_hat and self.ess >= draws / 4
 
 
-def _nodes(likelihood: Likelihood, surface: Surface, rng: np.random.Generator) -> list[Node]:
+def _nodes(likelihood: Likelihood, surface: Surface, sampling: Sampling) -> list[Node]:
     """Values of the hyperparameters drawn from their approximate posterior, each with a Gaussian for the path."""
-    marginal = explore(surface, *surface.start)
-    drawn = marginal.draw(_NODES, rng)
+    marginal = explore(surface, located(surface, Frame.around(*surface.start)))
+    number = min(max(sampling.draws // _PATHS_EACH, _FEWEST_NODES), _MOST_NODES)
+    drawn = marginal.draw(number, sampling.rng)
     corners = np.stack([surface.path(point) for point in marginal.frame.outside(marginal.grid)])
     starts = np.tensordot(drawn.blend, corners, axes=1)
-    able = [(k, field) for k, point in enumerate(drawn.points) if (field := surface.field(point)) is not None]
-    near = near_modes(likelihood, [field for _, field in able], starts[[k for k, _ in able]])
+    fields = sampling.workers.map(surface.field, drawn.points)
+    able = [(k, field) for k, field in enumerate(fields) if field is not None]
+    near = near_modes(likelihood, [field for _, field in able], starts[[k for k, _ in able]], sampling.workers)
     found = [(k, centre) for (k, _), centre in zip(able, near, strict=True) if centre is not None]
     if not found:
         raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
     kept = [k for k, _ in found]
-    centres = _at_the_mean(likelihood, [centre for _, centre in found], drawn.within[kept], rng)
-    return [
-        Node.at(drawn.points[k], centre, surface.log_prior(drawn.points[k]) - float(drawn.log_density[k]))
-        for k, centre in zip(kept, centres, strict=True)
-    ]
+    centres = _at_the_mean(likelihood, [centre for _, centre in found], drawn.within[kept], sampling)
+    points = drawn.points[kept]
+    log_ratio = surface.log_prior(points) - drawn.log_density[kept]
+    return [Node.at(*one) for one in zip(points, centres, log_ratio.tolist(), strict=True)]
 
 
 def _at_the_mean(
-    likelihood: Likelihood, centres: Sequence[Centre], points: FloatArray, rng: np.random.Generator
+    likelihood: Likelihood, centres: Sequence[Centre], points: FloatArray, sampling: Sampling
 ) -> list[Centre]:
     """The centres moved from the mode towards the mean.
 
     The gradient averaged over the Gaussian, which vanishes at the mean of the best Gaussian, is estimated at each
     centre, and the estimates are smoothed by a plane over the hyperparameters.
     """
-    paths: list[FloatArray] = []
-    for centre in centres:
+
+    def estimated(one: tuple[Centre, np.random.Generator]) -> FloatArray:
+        centre, rng = one
         moves = centre.conditioned.spread(rng.standard_normal((centre.conditioned.noises, _PAIRS)))
-        paths.append(centre.path[:, :, np.newaxis] + np.concatenate([moves, -moves], axis=2))
-    gradients = likelihood.slope(np.concatenate(paths, axis=2))[1]
-    mean = gradients.reshape(*likelihood.shape, len(centres), 2 * _PAIRS).mean(axis=3).transpose(2, 0, 1)
-    force = (mean - np.stack([centre.pull for centre in centres])).reshape(len(centres), -1)
+        paths = centre.path[:, :, np.newaxis] + np.concatenate([moves, -moves], axis=2)
+        return likelihood.slope(paths)[1].mean(axis=2) - centre.pull
+
+    generators = sampling.rng.spawn(len(centres))
+    force = np.stack(sampling.workers.map(estimated, zip(centres, generators, strict=True)))
     plane = np.concatenate([np.ones((len(points), 1)), points], axis=1)
-    smooth = plane @ np.asarray(np.linalg.lstsq(plane, force, rcond=None)[0], dtype=np.float64)
-    shifted: list[Centre] = []
-    for centre, push in zip(centres, smooth.reshape(-1, *likelihood.shape), strict=True):
+    fitted = np.linalg.lstsq(plane, force.reshape(len(centres), -1), rcond=None)[0]
+    smooth = (plane @ np.asarray(fitted, dtype=np.float64)).reshape(force.shape)
+
+    def shifted(one: tuple[Centre, FloatArray]) -> Centre:
+        centre, push = one
         move = centre.conditioned.response(push)
         pull = centre.pull + push - (centre.curvature @ move[:, :, np.newaxis])[:, :, 0]
-        shifted.append(replace(centre, path=centre.path + move, pull=pull))
-    return shifted
+        return replace(centre, path=centre.path + move, pull=pull)
+
+    return sampling.workers.map(shifted, zip(centres, smooth, strict=True))
 
 
-def _sampled(
-    likelihood: Likelihood, nodes: Sequence[Node], draws: int, rng: np.random.Generator, *, anneal: bool
-) -> _Weighted:
-    """Equally many draws at each node, at least `draws` in all."""
+def _sampled(likelihood: Likelihood, nodes: Sequence[Node], sampling: Sampling, *, anneal: bool) -> _Weighted:
+    """Equally many draws at each node, at least as many as are asked for in all."""
     timepoints, q = likelihood.shape
-    each = -(-max(draws, _FEWEST_PROPOSALS) // len(nodes))
+    each = -(-max(sampling.draws, _FEWEST_PROPOSALS) // len(nodes))
     theta, log_weights = np.empty((timepoints, q + 1, each * len(nodes))), np.empty(each * len(nodes))
-    for some in _chunks(len(nodes), each * timepoints * q):
-        columns = slice(some.start * each, some.stop * each)
-        noises = [rng.standard_normal((node.centre.conditioned.noises, each)) for node in nodes[some]]
+    generators = sampling.rng.spawn(len(nodes))
+
+    def fill(some: slice) -> None:
+        columns, here = slice(some.start * each, some.stop * each), nodes[some]
+        noises = [
+            rng.standard_normal((node.centre.conditioned.noises, each))
+            for node, rng in zip(here, generators[some], strict=True)
+        ]
         if anneal:
-            noises, log_weights[columns] = annealed(likelihood, nodes[some], noises, rng)
-        moves = [node.centre.conditioned.spread(noise) for node, noise in zip(nodes[some], noises, strict=True)]
-        paths = np.concatenate([node.path(move) for node, move in zip(nodes[some], moves, strict=True)], axis=2)
+            noises, log_weights[columns] = annealed(likelihood, here, noises, generators[int(some.start)])
+        moves = [node.centre.conditioned.spread(noise) for node, noise in zip(here, noises, strict=True)]
+        paths = np.concatenate([node.path(move) for node, move in zip(here, moves, strict=True)], axis=2)
         if not anneal:
-            ratio = [node.log_ratio(move) for node, move in zip(nodes[some], moves, strict=True)]
+            ratio = [node.log_ratio(move) for node, move in zip(here, moves, strict=True)]
             log_weights[columns] = likelihood.value(paths) + np.concatenate(ratio)
-        for t in range(timepoints):
-            theta[t, :, columns] = ratings(paths[t], likelihood.contrasts)
+        theta[:, :, columns] = ratings(paths, likelihood.contrasts)
+
+    sampling.workers.map(fill, _chunks(len(nodes), each * timepoints * q))
     weights, k_hat = smoothed(log_weights)
     if weights.max() * weights.size < _NEARLY_EQUAL:
         k_hat = -np.inf

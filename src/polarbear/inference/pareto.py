@@ -29,9 +29,9 @@ def smoothed(log_weights: FloatArray) -> tuple[FloatArray, float]:
     length = int(np.ceil(min(0.2 * number, 3.0 * np.sqrt(number))))
     if length < _FEWEST_IN_TAIL:
         return _normalized(shifted), np.inf
-    order = np.argsort(shifted, kind="stable")
-    cutoff = max(shifted[order[-length - 1]], np.log(np.finfo(np.float64).tiny))
-    tail = order[np.searchsorted(shifted[order], cutoff, side="right") :]
+    cutoff = max(np.partition(shifted, -length - 1)[-length - 1], np.log(np.finfo(np.float64).tiny))
+    tail = np.flatnonzero(shifted > cutoff)
+    tail = tail[np.argsort(shifted[tail], kind="stable")]
     if tail.size < _FEWEST_IN_TAIL:
         return _normalized(shifted), np.inf
     excess = np.exp(shifted[tail]) - np.exp(cutoff)

@@ -20,7 +20,7 @@ from polarbear.records import FloatArray
 _PROBE = 0.1
 _NORMAL = 500.0
 """Axes whose shapes add up to more than this are as good as normal."""
-_SMALLEST_SHAPE = 1e-3
+_SMALLEST_SHAPE = 1e-7
 _MOST_IN_HEAVY_TAILS = 20.0
 _STENCIL = np.arange(-2.0, 3.0)
 _SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12
@@ -36,7 +36,7 @@ class Proposal:
 
     Attributes:
         centre: (n − 1,) mode of the logits.
-        axes: (n − 1, n − 1) whose columns are the axes.
+        axes: (n − 1, n − 1) whose columns are the axes; upper triangular, with a positive diagonal.
         left: (n − 1,) shape a of each axis, which governs the left tail, exp(a e); normal if +inf.
         right: (n − 1,) shape b of each axis, which governs the right tail.
     """
@@ -49,9 +49,12 @@ class Proposal:
     def draw(self, number: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Log-ratings (n, number) in the proposal's order, and their log-density (number,) up to a constant."""
         normal = np.isinf(self.left)
+        bells = rng.standard_normal((int(normal.sum()), number))
+        density = -0.5 * np.einsum("kd,kd->d", bells, bells)
+        if normal.all():
+            return stick_breaking(self.centre[:, np.newaxis] + self.axes @ bells), density
         e = np.empty((self.left.size, number))
-        e[normal] = rng.standard_normal((int(normal.sum()), number))
-        density = -0.5 * np.einsum("kd,kd->d", e[normal], e[normal])
+        e[normal] = bells
         left, right = self.left[~normal, np.newaxis], self.right[~normal, np.newaxis]
         x = log_gamma(left, number, rng) - log_gamma(right, number, rng)
         density += left.T[0] @ x - (left + right).T[0] @ softplus(x)
@@ -117,7 +120,10 @@ def stick_breaking(logits: FloatArray) -> FloatArray:
     left_over = softplus(logits)
     log_theta = np.zeros((logits.shape[0] + 1, logits.shape[1]))
     np.subtract(logits, left_over, out=log_theta[:-1])
-    log_theta[1:] -= np.cumsum(left_over, axis=0)
+    behind = np.zeros(logits.shape[1])
+    for row, own in zip(log_theta[1:], left_over, strict=True):
+        behind += own
+        row -= behind
     return log_theta
 
 

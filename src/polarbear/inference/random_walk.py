@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.fields import BandedDesign, BandedField, Field
 from polarbear.inference.hyperparameters import Hyperprior, LogNormal, check_finite, check_positive
@@ -46,27 +47,35 @@ class RandomWalk(TemporalModel):
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The walk at times (T,) on the unit axis."""
-        return _Walk(self, at, paths)
+        return _Walk(self, at, paths, start=0)
+
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The walk at more times; before the first fitted one it goes backwards in the same manner."""
+        return _Walk(self, at, 1, start=int(np.argmax(fitted)))
 
 
 class _Walk:
-    """The walk at given timepoints; its precision is tridiagonal."""
+    """The walk at given timepoints, of which it starts from one both ways; its precision is tridiagonal."""
 
-    def __init__(self, model: RandomWalk, at: FloatArray, paths: int) -> None:
-        self._initial_precision = model.initial_sd**-2
+    def __init__(self, model: RandomWalk, at: FloatArray, paths: int, *, start: int) -> None:
+        self._start, self._initial_precision = start, model.initial_sd**-2
         self._sigma = LogNormal("sigma", model.sigma_log_mean, model.sigma_log_sd)
         self._rates = 1.0 / np.diff(at)
-        start = np.arange(at.size, dtype=np.int64)
-        self._design = BandedDesign(start, np.ones((at.size, 1)), at.size, 1, paths)
+        own = np.arange(at.size, dtype=np.int64)
+        self._design = BandedDesign(own, np.ones((at.size, 1)), at.size, 1, paths)
 
     @property
     def hyperpriors(self) -> Sequence[Hyperprior]:
         return (self._sigma,)
 
+    def steady(self) -> PathModel:
+        """Itself: σ scales the steps."""
+        return self
+
     def field(self, hyperparameters: FloatArray) -> Field:
         steps = self._rates / float(hyperparameters[0]) ** 2
         precision = np.zeros((2, steps.size + 1))
-        precision[0, 0] = self._initial_precision
+        precision[0, self._start] = self._initial_precision
         precision[0, :-1] += steps
         precision[0, 1:] += steps
         precision[1, :-1] = -steps

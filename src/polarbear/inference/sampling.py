@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from polarbear.inference.recall import Recall
+from polarbear.inference.workers import ALONE, Workers
 
 NLIS = "nlis"
 """Nested Laplace importance sampling, and whatever it falls back on."""
@@ -12,6 +15,10 @@ HMC = "hmc"
 """Hamiltonian Monte Carlo of our own."""
 EXACT_GIBBS = "gibbs"
 """Gibbs sampling of the independent Dirichlet model."""
+NUTS = "nuts"
+"""The No-U-Turn sampler by NumPyro; needs the extra ``nuts``."""
+PATHFINDER = "pathfinder"
+"""Pathfinder by BlackJAX; needs the extra ``nuts``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,6 +29,8 @@ class Sampling:
         draws: How many posterior draws.
         rng: The source of all randomness.
         method: One of the model's `methods`.
+        workers: Threads that share out the work.
+        recall: What the last fit computed, for models that can take it up.
 
     Raises:
         ValueError: If `draws` is below 1.
@@ -31,6 +40,8 @@ class Sampling:
     draws: int
     rng: np.random.Generator
     method: str = NLIS
+    workers: Workers = ALONE
+    recall: Recall = field(default_factory=Recall)
 
     def __post_init__(self) -> None:
         if self.draws < 1:

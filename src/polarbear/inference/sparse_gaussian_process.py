@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.gaussian_process import KernelModel, LowRankProcess
 from polarbear.inference.kernels import covariance
@@ -48,8 +49,20 @@ class SparseGaussianProcess(KernelModel):
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The process at times (T,) on the unit axis."""
+        return self._process(at, at, paths)
+
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The process at more times, known from the inducing points of the fit."""
+        return self._process(at, at[fitted], 1)
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """Beyond the inducing points paths would return to zero for certain."""
+        return 0.0, 1.0
+
+    def _process(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathModel:
         kernel = self.kernel
-        points = np.quantile(at, np.linspace(0.0, 1.0, min(self.inducing, at.size)))
+        points = np.quantile(fitted, np.linspace(0.0, 1.0, min(self.inducing, fitted.size)))
 
         def basis(length: float) -> FloatArray:
             inner = covariance(kernel, points, points, length) + _JITTER * np.eye(points.size)

@@ -11,6 +11,7 @@ from polarbear.inference.fields import Field
 from polarbear.inference.hyperparameters import Hyperprior
 from polarbear.inference.likelihood import Likelihood
 from polarbear.inference.modes import modes
+from polarbear.inference.workers import ALONE, Workers
 from polarbear.records import FloatArray
 
 
@@ -34,6 +35,10 @@ class PathModel(Protocol):
         """
         ...
 
+    def steady(self) -> PathModel:
+        """The same prior, of which a draw of noise makes similar paths when hyperparameters are similar."""
+        ...
+
 
 class Surface:
     """The posterior density of the hyperparameters, and a path for each point where it was computed.
@@ -43,10 +48,11 @@ class Surface:
     Args:
         likelihood: The rankings.
         model: The prior.
+        workers: Threads that share out the points.
     """
 
-    def __init__(self, likelihood: Likelihood, model: PathModel) -> None:
-        self._likelihood, self._model = likelihood, model
+    def __init__(self, likelihood: Likelihood, model: PathModel, workers: Workers = ALONE) -> None:
+        self._likelihood, self._model, self._workers = likelihood, model, workers
         self._spread = np.array([prior.spread for prior in model.hyperpriors])
         self._points: list[FloatArray] = []
         self._paths: list[FloatArray] = []
@@ -58,13 +64,14 @@ class Surface:
 
     def __call__(self, points: FloatArray) -> FloatArray:
         """(K,) log-densities at points (K, p), −inf where floating-point numbers do not suffice."""
-        values = np.full(len(points), -np.inf)
-        fields = [(k, field) for k, point in enumerate(points) if (field := self.field(point)) is not None]
+        values, log_prior = np.full(len(points), -np.inf), self.log_prior(points)
+        each = self._workers.map(self.field, points)
+        fields = [(k, field) for k, field in enumerate(each) if field is not None]
         starts = [self._nearest(points[k]) for k, _ in fields]
-        centres = modes(self._likelihood, [field for _, field in fields], starts)
+        centres = modes(self._likelihood, [field for _, field in fields], starts, self._workers)
         for (k, _), centre in zip(fields, centres, strict=True):
             if centre is not None:
-                values[k] = centre.log_evidence + self.log_prior(points[k])
+                values[k] = centre.log_evidence + log_prior[k]
                 self._points.append(points[k])
                 self._paths.append(centre.path)
         return values
@@ -76,11 +83,10 @@ class Surface:
         except np.linalg.LinAlgError:
             return None
 
-    def log_prior(self, point: FloatArray) -> float:
-        """The log-density of the hyperparameters' logarithms under the prior."""
-        return sum(
-            float(prior.log_density(np.asarray(u))) for prior, u in zip(self._model.hyperpriors, point, strict=True)
-        )
+    def log_prior(self, points: FloatArray) -> FloatArray:
+        """(K,) log-densities of the hyperparameters' logarithms (K, p) under the prior."""
+        columns = zip(self._model.hyperpriors, points.T, strict=True)
+        return np.sum([prior.log_density(u) for prior, u in columns], axis=0)
 
     def path(self, point: FloatArray) -> FloatArray:
         """The path (T, q) found at the nearest point so far."""

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.diagnostics import Diagnostics
+from polarbear.inference.hyperparameters import by_value, hyperparameter_draws
+from polarbear.inference.likelihood import helmert, ratings
 from polarbear.inference.nested import path_draws
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.sampling import HMC, NLIS, Sampling
+from polarbear.inference.sampling import HMC, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.inference.surface import PathModel
 from polarbear.inference.timescale import TimeScale, unit_times
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+
+_ENTRIES_AT_ONCE = 1 << 18
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class TemporalModel(ABC):
 
     name: ClassVar[str]
     joint: ClassVar[bool] = True
-    methods: ClassVar[tuple[str, ...]] = (NLIS, HMC)
+    methods: ClassVar[tuple[str, ...]] = (NLIS, HMC, NUTS, PATHFINDER)
 
     time_scale: TimeScale = field(default="linear", kw_only=True)
 
@@ -38,9 +44,42 @@ class TemporalModel(ABC):
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The prior of so many contrasts at times (T,) on the unit axis."""
 
+    @abstractmethod
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+        """The prior of one contrast at times (T,), at some of which the model was fitted.
+
+        At the fitted times it is the same as that of the fit. Given the path there, the first hyperparameter, σ, is the
+        unit of what the path does elsewhere.
+
+        Args:
+            at: (T,) times on the unit axis of the fitted ones, within `reach`.
+            fitted: (T,) which are those of the fit.
+        """
+
+    @property
+    def reach(self) -> tuple[float, float]:
+        """From where to where on the unit axis the model can predict."""
+        return -np.inf, np.inf
+
     def describe(self) -> dict[str, Any]:
         """The model as plain values."""
         return {"model": self.name, **asdict(self)}
+
+    def draw_prior(
+        self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Draws of the prior; see `polarbear.inference.prior`."""
+        at = unit_times(times, self.time_scale) if times.size else np.zeros(1)
+        prior, paths = self.prior(at, 1), algorithms - 1
+        hyperparameters = hyperparameter_draws(prior.hyperpriors, held, sampling.draws, sampling.rng)
+        theta = np.ones((at.size, algorithms, sampling.draws))
+        step = max(1, _ENTRIES_AT_ONCE // theta[:, :, 0].size)
+        for value, alike in by_value(np.stack(list(hyperparameters.values()))) if paths else ():
+            free = prior.field(value).conditioned(np.zeros((at.size, 1, 1)))
+            for some in np.split(alike, range(step, alike.size, step)):
+                spread = free.spread(sampling.rng.standard_normal((free.noises, paths * some.size)))
+                theta[:, :, some] = ratings(spread.reshape(at.size, paths, some.size), helmert(algorithms))
+        return theta[: times.size], hyperparameters
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
@@ -64,4 +103,5 @@ class TemporalModel(ABC):
                 *np.repeat([[found.ess], [found.k_hat], [found.r_hat]], timepoints, axis=1),
             ),
             hyperparameters={hyperprior.name: values for hyperprior, values in drawn},
+            model=self,
         )
