@@ -8,16 +8,20 @@ export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
 .PHONY: setup demo test test-full lint bench docs clean
 
-setup: $(VENV)/.installed
+setup: $(VENV)/.dev
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "polarbear needs Python 3.11 or newer; name one with: make $(MAKECMDGOALS) PYTHON=python3.12"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
 	@touch $@
 
-demo: setup
+demo: $(VENV)/.installed
 	$(BIN)/polarbear race examples/demo.toml --into $(DEMO) --workers $(WORKERS)
 	$(BIN)/polarbear report $(DEMO)
 
@@ -33,14 +37,14 @@ test: lint
 test-full: lint
 	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
 
-$(VENV)/.bench: $(VENV)/.installed
+$(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'
 	@touch $@
 
 bench: $(VENV)/.bench
 	$(BIN)/python -m benchmarks
 
-$(VENV)/.docs: $(VENV)/.installed
+$(VENV)/.docs: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,docs]'
 	@touch $@
 

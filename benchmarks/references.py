@@ -1,10 +1,10 @@
-"""Long runs of the No-U-Turn sampler that the temporal models' posteriors are tested against.
+"""Long runs of the No-U-Turn sampler, and exact ones where there are, that posteriors are tested against.
 
 ``python -m benchmarks.references [case ...]`` (needs the extra ``bench``) writes one small file of summaries for each
-case to tests/inference/references. The models are written down a second time here, plainly: covariance matrices are
-built from the formulas and factorized whole, splines and basis functions come from SciPy or the textbook. Paths are
-whitened (η = L z with standard normal z). A run is kept only if all R-hat are below 1.01 and all effective sample sizes
-above 400, for the ratings as for the hyperparameters.
+case to tests/inference/references. Temporal models and the hierarchical Dirichlet are sampled by ``method="nuts"``, for
+which they are written down a second time (see `polarbear.inference.numpyro_models`); the independent Dirichlet by the
+exact Gibbs sampler; and both Dirichlet models directly where all rankings are the same. A run is kept only if all R-hat
+are below 1.01 and all effective sample sizes above 400, for the ratings as for the hyperparameters.
 """
 
 from __future__ import annotations
@@ -15,27 +15,36 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 
 import numpy as np
+from scipy.special import betaln
 
-from polarbear.inference import Model
-from polarbear.inference.bspline import BSpline
-from polarbear.inference.gaussian_process import GaussianProcess
-from polarbear.inference.hierarchical import HierarchicalDirichlet
-from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
-from polarbear.inference.random_walk import RandomWalk
-from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
-from polarbear.rankings import ChoiceCounts, choice_counts, membership
+from polarbear.inference import (
+    BSpline,
+    GaussianProcess,
+    HierarchicalDirichlet,
+    HilbertSpaceGaussianProcess,
+    IndependentDirichlet,
+    Model,
+    RandomWalk,
+    SparseGaussianProcess,
+    fit,
+)
+from polarbear.inference.nuts import chains
+from polarbear.rankings import ChoiceCounts, choice_counts
 
 FOLDER = Path(__file__).parents[1] / "tests" / "inference" / "references"
-CHAINS, WARM_UP, SAMPLES = 4, 1000, 3000
+SAMPLES = 3000
+"""Draws kept of each of the four chains of NUTS."""
+EXACT_DRAWS = 20_000
 LARGEST_R_HAT, SMALLEST_ESS = 1.01, 400
 SEEDS = 3
 """Runs of which one has to pass: NUTS gets stuck in some."""
+SMALLEST = np.exp(-690.0)
+"""Smaller ratings are in their order, but no more than that."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +105,10 @@ def cases() -> dict[str, Case]:
         "hierarchical-holes": Case(holes, uneven, HierarchicalDirichlet(rate=0.5)),
         "sparse": Case(plain, even, SparseGaussianProcess()),
         "sparse-holes": Case(holes, uneven, SparseGaussianProcess("squared-exponential", inducing=6)),
+        "independent": Case(plain, even, IndependentDirichlet()),
+        "independent-few": Case(few, even, IndependentDirichlet(0.3)),
+        "independent-holes": Case(holes, uneven, IndependentDirichlet(2.0)),
+        "independent-never": Case(choice_counts(never), even[:15], IndependentDirichlet()),
         **scaled_cases(),
     }
 
@@ -120,8 +133,11 @@ def scaled_cases() -> dict[str, Case]:
         "hilbert-space": HilbertSpaceGaussianProcess(),
         "sparse": SparseGaussianProcess(),
         "hierarchical": HierarchicalDirichlet(),
+        "independent": IndependentDirichlet(),
     }
-    small = {f"{name}-{kind}": Case(counts, ten, model) for kind, counts in hard.items() for name, model in models.items()}
+    small = {
+        f"{name}-{kind}": Case(counts, ten, model) for kind, counts in hard.items() for name, model in models.items()
+    }
     return {
         **small,
         **{f"{name}-long": Case(long, hundred, model) for name, model in models.items()},
@@ -130,167 +146,141 @@ def scaled_cases() -> dict[str, Case]:
     }
 
 
-def loading(case: Case) -> tuple[int, Callable[[Any], Any]]:
-    """The number of standard normal numbers in a path, and the function from hyperparameters to L (T, that number)."""
-    import jax.numpy as jnp
+@dataclass(frozen=True)
+class Run:
+    """A long run.
 
-    model: Any = case.model
-    at = (case.times - case.times[0]) / (case.times[-1] - case.times[0])
-    if isinstance(model, RandomWalk):
-        first = jnp.zeros((at.size, at.size)).at[:, 0].set(model.initial_sd)
-        steps = jnp.asarray(np.tril(np.ones((at.size, at.size)))[:, 1:] * np.sqrt(np.diff(at)))
-        return at.size, lambda h: first.at[:, 1:].set(h["sigma"] * steps)
-    if isinstance(model, BSpline):
-        from scipy.interpolate import BSpline as SciPySpline
+    Attributes:
+        log_theta: (draws, T, n).
+        ess: (T, n) how many independent draws they are worth.
+        hyperparameters: (draws,) of each, and how many independent ones they are worth.
+        r_hat: The largest of all.
+        divergences: Transitions that diverged.
+    """
 
-        count = model.coefficients or max(model.degree + 1, at.size // 2)
-        inner = np.quantile(at, np.linspace(0, 1, count - model.degree + 1)[1:-1])
-        knots = np.concatenate([np.zeros(model.degree + 1), inner, np.ones(model.degree + 1)])
-        basis = jnp.asarray(SciPySpline.design_matrix(at, knots, model.degree).toarray())
-        return count, lambda h: h["sigma"] * basis
-    if isinstance(model, HilbertSpaceGaussianProcess):
-        functions, extension = model.domain()
-        root = np.pi * np.arange(1, functions + 1) / extension
-        values = jnp.asarray(np.sqrt(2 / extension) * np.sin(root * (at[:, np.newaxis] - 0.5 + extension / 2)))
-        return functions, lambda h: h["sigma"] * values * jnp.sqrt(density(model.kernel, root, h["ell"]))
-    apart = np.abs(at[:, np.newaxis] - at)
-    if isinstance(model, SparseGaussianProcess):
-        points = np.quantile(at, np.linspace(0, 1, min(model.inducing, at.size)))
-        across, inner_apart = np.abs(at[:, np.newaxis] - points), np.abs(points[:, np.newaxis] - points)
-
-        def sparse(h: Any) -> Any:
-            inner = kernel(model.kernel, inner_apart, h["ell"]) + 1e-6 * jnp.eye(points.size)
-            weights = jnp.linalg.solve(jnp.linalg.cholesky(inner), kernel(model.kernel, across, h["ell"]).T)
-            return h["sigma"] * weights.T
-
-        return points.size, sparse
-    jitter = 1e-8 * jnp.eye(at.size)
-    return at.size, lambda h: h["sigma"] * jnp.linalg.cholesky(kernel(model.kernel, apart, h["ell"]) + jitter)
+    log_theta: np.ndarray
+    ess: np.ndarray
+    hyperparameters: dict[str, tuple[np.ndarray, float]]
+    r_hat: float
+    divergences: int
 
 
-def kernel(name: str, distance: Any, length: Any) -> Any:
-    """The covariance at some distances."""
-    import jax.numpy as jnp
-
-    if name == "squared-exponential":
-        return jnp.exp(-0.5 * (distance / length) ** 2)
-    root = (3 if name == "matern-3/2" else 5) ** 0.5 * distance / length
-    return (1 + root if name == "matern-3/2" else 1 + root + root**2 / 3) * jnp.exp(-root)
-
-
-def density(name: str, frequency: Any, length: Any) -> Any:
-    """The spectral density of a Matérn kernel."""
-    if name == "matern-3/2":
-        return 12 * 3**0.5 / length**3 * (3 / length**2 + frequency**2) ** -2
-    return 16 / 3 * 5**2.5 / length**5 * (5 / length**2 + frequency**2) ** -3
+def by_gibbs(case: Case, seed: int) -> Run:
+    """A run of Gibbs sampling, at each timepoint by itself."""
+    rng = np.random.default_rng(seed)
+    posterior = fit(case.counts, times=case.times, model=case.model, draws=EXACT_DRAWS, rng=rng, method="gibbs")
+    found = posterior.diagnostics
+    ess = np.repeat(found.ess[:, np.newaxis], case.counts.algorithms, axis=1)
+    return Run(logarithms(posterior.draws), ess, {}, float(np.nanmax(found.r_hat)), 0)
 
 
-def sample(case: Case, seed: int = 0) -> tuple[dict[str, np.ndarray], float]:
-    """Draws (chains, samples, ...) of log θ and the hyperparameters, and the seconds it took."""
-    import jax
-    import jax.numpy as jnp
-    import numpyro
-    from numpyro import distributions as dist
-    from numpyro.infer import MCMC, NUTS
+def by_sticks(case: Case, seed: int) -> Run:
+    """Independent draws from a Dirichlet model's posterior after R rankings at each of T timepoints, all the same.
 
-    jax.config.update("jax_enable_x64", True)
-    counts, model = case.counts, case.model
-    n = counts.algorithms
-    union, place = np.unique(counts.sets, return_inverse=True)
-    amounts = np.zeros((counts.timepoints, union.size))
-    amounts[np.repeat(np.arange(counts.timepoints), np.diff(counts.offsets)), place] = counts.counts
-    members = membership(union, counts.algorithms)
-    contrasts = np.linalg.qr(np.eye(counts.algorithms) - 1 / counts.algorithms)[0][:, :-1]
-    hierarchical = isinstance(model, HierarchicalDirichlet)
-    size, load = (0, None) if hierarchical else loading(case)
-    plain: Any = model
-
-    def dirichlet() -> None:
-        kappa = numpyro.sample("kappa", dist.Exponential(plain.rate or 1 / n))
-        log_gamma = numpyro.sample("v", LogGamma(kappa / n).expand((counts.timepoints, n)).to_event(2))
-        weigh(log_gamma)
-
-    def weigh(mu: Any) -> None:
-        mu = mu - mu.max(axis=1, keepdims=True)
-        theta = jnp.exp(mu)
-        numpyro.factor("rankings", (counts.wins * mu).sum() - (amounts * jnp.log(theta @ members.T)).sum())
-        numpyro.deterministic("log_theta", mu - jnp.log(theta.sum(axis=1, keepdims=True)))
-
-    class LogGamma(dist.Distribution):
-        """The logarithm of a gamma variable; normalized, these are Dirichlet."""
-
-        support = dist.constraints.real
-
-        def __init__(self, shape: Any) -> None:
-            self.shape_parameter = shape
-            super().__init__(jnp.shape(shape))
-
-        def log_prob(self, value: Any) -> Any:
-            return self.shape_parameter * value - jnp.exp(value) - jax.scipy.special.gammaln(self.shape_parameter)
-
-        def sample(self, key: Any, sample_shape: Any = ()) -> Any:
-            return jnp.log(jax.random.gamma(key, self.shape_parameter, sample_shape + self.batch_shape))
-
-    def joint() -> None:
-        h = {"sigma": jnp.exp(numpyro.sample("u", dist.Normal(plain.sigma_log_mean, plain.sigma_log_sd)))}
-        numpyro.deterministic("sigma", h["sigma"])
-        if hasattr(model, "ell_shape"):
-            h["ell"] = numpyro.sample("ell", dist.InverseGamma(plain.ell_shape, plain.ell_scale))
-        z = numpyro.sample("z", dist.Normal().expand((size, counts.algorithms - 1)).to_event(2))
-        weigh(load(h) @ z @ contrasts.T)
-
-    start = time.perf_counter()
-    sampler = NUTS(
-        dirichlet if hierarchical else joint, dense_mass=size * (counts.algorithms - 1) <= 120, target_accept_prob=0.9
+    Under Dirichlet(a, …, a) the share B of an algorithm in the sum of its own rating and those of the m after it is
+    Beta(a, m a), independently of the other shares in that order, and each ranking multiplies the density by all these
+    shares. So B ~ Beta(a + R, m a), and the rankings have the probability (Π_m Beta(a + R, m a) / Beta(a, m a))^T.
+    """
+    timepoints, n = case.counts.wins.shape
+    rankings, left = int(case.counts.rankings[0]), np.arange(n - 1, 0, -1)
+    rng = np.random.default_rng(seed)
+    concentration = np.full(EXACT_DRAWS, getattr(case.model, "alpha", np.nan))
+    hyperparameters = {}
+    if isinstance(case.model, HierarchicalDirichlet):
+        rate = case.model.rate or 1 / n
+        u = np.linspace(-20.0, 8.0, 40_001)
+        a = np.exp(u)[:, np.newaxis] / n
+        log_density = (
+            u - rate * np.exp(u) + timepoints * (betaln(a + rankings, left * a) - betaln(a, left * a)).sum(axis=1)
+        )
+        cumulative = np.cumsum(np.exp(log_density - log_density.max()))
+        log_kappa = np.interp(rng.random(EXACT_DRAWS) * cumulative[-1], cumulative, u)
+        concentration, hyperparameters = np.exp(log_kappa) / n, {"kappa": (np.exp(log_kappa), float(EXACT_DRAWS))}
+    a = concentration[:, np.newaxis, np.newaxis]
+    own = np.log(rng.standard_gamma(a + rankings, (EXACT_DRAWS, timepoints, n - 1)))
+    shape = np.broadcast_to(left * a, own.shape)
+    others = np.log(rng.standard_gamma(shape + 1.0)) + np.log(rng.random(own.shape)) / shape
+    both = np.logaddexp(own, others)
+    log_theta = np.zeros((EXACT_DRAWS, timepoints, n))
+    log_theta[:, :, :-1] += own - both
+    log_theta[:, :, 1:] += np.cumsum(others - both, axis=2)
+    order = np.lexsort((-case.counts.wins[0], case.counts.select([0]).membership().sum(axis=0)))
+    return Run(
+        log_theta[:, :, np.argsort(order)], np.full((timepoints, n), float(EXACT_DRAWS)), hyperparameters, 1.0, 0
     )
-    mcmc = MCMC(sampler, num_warmup=WARM_UP, num_samples=SAMPLES, num_chains=CHAINS, chain_method="sequential",
-                progress_bar=False)  # fmt: skip
-    mcmc.run(jax.random.PRNGKey(seed))
-    found = {k: np.asarray(v) for k, v in mcmc.get_samples(group_by_chain=True).items() if k not in ("z", "u", "v")}
-    return found, time.perf_counter() - start
 
 
-def summary(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What is kept of a run: see `make`."""
+def by_nuts(case: Case, seed: int) -> Run:
+    """A run of NUTS."""
     from numpyro.diagnostics import effective_sample_size, split_gelman_rubin
 
-    log_theta = found["log_theta"].reshape(-1, *found["log_theta"].shape[2:])
-    above = log_theta[:, :, :, np.newaxis] > log_theta[:, :, np.newaxis, :]
-    kept: dict[str, np.ndarray] = {
+    found = chains(case.model, case.counts, case.times, samples=SAMPLES, seed=seed)
+    every = [found.log_theta, *found.hyperparameters.values()]
+    return Run(
+        log_theta=found.log_theta.reshape(-1, *case.counts.wins.shape),
+        ess=effective_sample_size(found.log_theta),
+        hyperparameters={
+            name: (values.ravel(), float(effective_sample_size(values)))
+            for name, values in found.hyperparameters.items()
+        },
+        r_hat=max(float(np.max(split_gelman_rubin(values))) for values in every),
+        divergences=found.divergences,
+    )
+
+
+def logarithms(theta: np.ndarray) -> np.ndarray:
+    """Logarithms of ratings, held to the least that is right."""
+    return np.log(np.maximum(theta, SMALLEST))
+
+
+def summary(run: Run) -> dict[str, np.ndarray]:
+    """What is kept of a run: see `make`."""
+    above = run.log_theta[:, :, :, np.newaxis] > run.log_theta[:, :, np.newaxis, :]
+    log_theta = np.maximum(run.log_theta, np.log(SMALLEST))
+    kept = {
         "mean": log_theta.mean(axis=0),
         "sd": log_theta.std(axis=0),
         "better": above.mean(axis=0),
         "dominates": above.all(axis=1).mean(axis=0),
-        "r_hat": np.array(max(float(np.max(split_gelman_rubin(v))) for v in found.values())),
-        "ess": effective_sample_size(found["log_theta"]),
+        "r_hat": np.array(run.r_hat),
+        "ess": run.ess,
     }
-    for name in found.keys() - {"log_theta"}:
-        ess = float(effective_sample_size(found[name]))
-        kept[name] = np.array([np.log(found[name]).mean(), np.log(found[name]).std(), ess])
+    for name, (values, ess) in run.hyperparameters.items():
+        kept[name] = np.array([np.log(values).mean(), np.log(values).std(), ess])
     return kept
 
 
 def make(name: str, case: Case) -> None:
     """Run one case until a run passes, and write its summaries.
 
-    They are the means and standard deviations (T, n) of log θ, the probabilities (T, n, n) that one algorithm is better
-    and (n, n) that it is at all timepoints, the largest R-hat, the effective sample sizes (T, n) of log θ, and for each
-    hyperparameter the mean and standard deviation of its logarithm with their effective sample size.
+    They are the means and standard deviations (T, n) of log θ, none below −690, the
+    probabilities (T, n, n) that one algorithm is better and (n, n) that it is at all timepoints, the largest R-hat, the
+    effective sample sizes (T, n) of log θ, and for each hyperparameter the mean and standard deviation of its logarithm
+    with their effective sample size.
     """
     for seed in range(SEEDS):
-        found, seconds = sample(case, seed)
-        kept = summary(found)
-        smallest = min(float(kept["ess"].min()), *(float(kept[h][2]) for h in found.keys() - {"log_theta"}))
-        good = float(kept["r_hat"]) < LARGEST_R_HAT and smallest > SMALLEST_ESS
-        verdict = "kept" if good else "NOT KEPT"
-        print(
-            f"{name}: {seconds:.0f} s, R-hat {float(kept['r_hat']):.4f}, smallest ESS {smallest:.0f}: {verdict}",
-            flush=True,
-        )
+        start = time.perf_counter()
+        run = runner(case)(case, seed)
+        seconds = time.perf_counter() - start
+        smallest = min(float(run.ess.min()), *(ess for _, ess in run.hyperparameters.values()), np.inf)
+        good = run.r_hat < LARGEST_R_HAT and smallest > SMALLEST_ESS
+        found = f"R-hat {run.r_hat:.4f}, smallest ESS {smallest:.0f}, {run.divergences} divergences"
+        print(f"{name}: {seconds:.0f} s, {found}: {'kept' if good else 'NOT KEPT'}", flush=True)
         if good:
             FOLDER.mkdir(exist_ok=True)
-            np.savez_compressed(FOLDER / f"{name}.npz", **{k: v.astype(np.float32) for k, v in kept.items()})
+            np.savez_compressed(FOLDER / f"{name}.npz", **{k: v.astype(np.float32) for k, v in summary(run).items()})
             return
+
+
+def runner(case: Case) -> Callable[[Case, int], Run]:
+    """How to sample a case."""
+    counts = case.counts
+    alike = counts.timepoints * (counts.algorithms - 1) == counts.sets.size and np.all(
+        counts.counts == counts.rankings[0]
+    )
+    if alike and isinstance(case.model, IndependentDirichlet | HierarchicalDirichlet):
+        return by_sticks
+    return by_gibbs if isinstance(case.model, IndependentDirichlet) else by_nuts
 
 
 def main() -> None:

@@ -1,0 +1,180 @@
+"""Methods on request: NUTS, Hamiltonian Monte Carlo and Gibbs find the default's posterior; Pathfinder warns.
+
+Posteriors are held together by `alike`: 4.5 standard errors. The accuracy of the default is in test_accuracy.py.
+"""
+
+import sys
+
+import numpy as np
+import pytest
+
+from benchmarks.accuracy import answered, compared
+from benchmarks.references import FOLDER, cases
+from polarbear.inference import (
+    BSpline,
+    GaussianProcess,
+    HierarchicalDirichlet,
+    HilbertSpaceGaussianProcess,
+    IndependentDirichlet,
+    RandomWalk,
+    fit,
+    models,
+)
+from polarbear.inference.diagnostics import GIBBS, HAMILTONIAN, NO_U_TURN, PATHFINDER_DRAWS, Diagnostics
+from polarbear.inference.numpyro_models import program
+from polarbear.rankings import ChoiceCounts, choice_counts
+from tests.inference.fits import MODELS, TEMPORAL, alike, drifting, label
+
+SMALL = choice_counts(drifting(timepoints=3, algorithms=3, instances=6))
+UNEVEN = np.array([1.0, 3.0, 10.0])
+QUICK = [RandomWalk(time_scale="log"), GaussianProcess("matern-5/2"), HierarchicalDirichlet()]
+LONG = [model for model in MODELS if model not in QUICK]
+
+
+def by(method, model, counts=SMALL, draws=4000, seed=1):
+    times = UNEVEN if counts.timepoints == UNEVEN.size else None
+    return fit(counts, times=times, model=model, draws=draws, rng=np.random.default_rng(seed), method=method)
+
+
+def slow(values):
+    return [pytest.param(value, marks=pytest.mark.slow) for value in values]
+
+
+@pytest.mark.parametrize(
+    "model", [*QUICK, *slow(LONG), *slow([HilbertSpaceGaussianProcess("squared-exponential")])], ids=label
+)
+def test_nuts_finds_the_posterior_of_the_default(model):
+    import jax
+
+    before = jax.config.jax_enable_x64
+    posterior, ours = by("nuts", model), by(None, model)
+    assert jax.config.jax_enable_x64 == before
+    assert posterior.diagnostics.method == (NO_U_TURN,) * 3
+    assert posterior.diagnostics.divergences == 0
+    assert posterior.diagnostics.reliable
+    assert posterior.diagnostics.ess.min() > 1400
+    assert posterior.joint == model.joint
+    assert posterior.model == model
+    assert posterior.hyperparameters.keys() == ours.hyperparameters.keys()
+    alike(posterior, ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [RandomWalk(), HierarchicalDirichlet()], ids=label)
+def test_nuts_finds_the_posterior_of_many_unknowns(model):
+    """There are too many of them for a metric to be learned while warming up."""
+    counts = choice_counts(drifting(timepoints=26, algorithms=6, instances=60))
+    posterior = by("nuts", model, counts)
+    assert posterior.diagnostics.reliable
+    assert posterior.diagnostics.ess.min() > 1000
+    alike(posterior, by(None, model, counts))
+
+
+@pytest.mark.slow
+def test_nuts_repeats_itself_and_draws_as_many_as_asked():
+    first, again, other = (by("nuts", BSpline(), draws=7, seed=seed) for seed in (1, 1, 2))
+    assert first.draws.shape == (7, 3, 3)
+    assert (first.diagnostics.ess == 7).all()
+    np.testing.assert_array_equal(first.draws, again.draws)
+    assert not np.array_equal(first.draws, other.draws)
+
+
+def test_the_programs_know_the_likelihood_of_choice_sets_and_of_large_ties():
+    """Its integral is taken another way than by `polarbear.rankings`."""
+    import jax
+    from numpyro import handlers
+
+    rng = np.random.default_rng(0)
+    values = np.round(drifting(timepoints=2, algorithms=14, instances=5) / 3)
+    values[rng.random(values.shape) < 0.1] = np.nan
+    values[0, 1, 4:] = np.inf
+    counts = choice_counts(values)
+    assert counts.ties.tied.size >= 2
+    with jax.enable_x64(True):
+        for seed in range(3):
+            run = program(RandomWalk(initial_sd=1.0 + 3.0 * seed), counts, np.arange(2.0)).run
+            trace = handlers.trace(handlers.seed(run, jax.random.PRNGKey(seed))).get_trace()
+            theta = np.exp(np.asarray(trace["log_theta"]["value"]))
+            np.testing.assert_allclose(theta.sum(axis=1), 1.0)
+            expected = counts.log_likelihood(theta).sum()
+            assert float(trace["rankings"]["fn"].log_factor) == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("model", [IndependentDirichlet(), *slow([RandomWalk(), HierarchicalDirichlet()])], ids=label)
+def test_pathfinder_warns_and_calls_its_draws_doubtful(model):
+    with pytest.warns(UserWarning, match=r"means were off by 0\.65 to 2\.1 .* probabilities by 0\.2 to 0\.33"):
+        posterior = by("pathfinder", model, draws=500)
+    assert posterior.draws.shape == (500, 3, 3)
+    assert posterior.diagnostics.method == (PATHFINDER_DRAWS,) * 3
+    assert posterior.diagnostics.doubtful.all()
+    assert "Pathfinder is for comparison; use the default method" in posterior.diagnostics.summary()
+    hyperparameters = by(None, model, draws=2).hyperparameters
+    assert {name: values.shape for name, values in posterior.hyperparameters.items()} == dict.fromkeys(
+        hyperparameters, (500,)
+    )
+    assert np.abs(posterior.pairwise_probabilities() - by(None, model).pairwise_probabilities()).max() < 0.4
+
+
+@pytest.mark.parametrize("model", TEMPORAL, ids=label)
+def test_hamiltonian_chains_find_the_posterior_of_the_default(model):
+    posterior, ours = by("hmc", model), by(None, model)
+    assert set(posterior.diagnostics.method) == {HAMILTONIAN}
+    assert posterior.diagnostics.reliable
+    alike(posterior, ours)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "name", ["random-walk", "b-spline", "matern-3-2", "squared-exponential", "hilbert-space", "sparse"]
+)
+def test_hamiltonian_chains_pass_the_accuracy_gate(name):
+    assert compared(answered(cases()[name], "hmc"), FOLDER / f"{name}.npz").excesses() == []
+
+
+@pytest.mark.parametrize("name", ["independent-dominance", "independent-holes", "independent-ties", "independent-few"])
+def test_gibbs_on_request_passes_the_accuracy_gate(name):
+    posterior = answered(cases()[name], "gibbs")
+    blank = cases()[name].counts.rankings == 0
+    assert all(method == GIBBS for method, none in zip(posterior.diagnostics.method, blank, strict=True) if not none)
+    assert compared(posterior, FOLDER / f"{name}.npz").excesses() == []
+
+
+def test_every_model_takes_nuts_and_pathfinder_and_the_default_first():
+    for kind in models().values():
+        assert kind.methods[0] == "nlis"
+        assert {"nuts", "pathfinder"} <= set(kind.methods)
+
+
+def test_methods_that_a_model_does_not_have_are_refused():
+    with pytest.raises(ValueError, match="b-spline cannot be computed by method 'gibbs'; it has nlis, hmc, nuts, path"):
+        by("gibbs", BSpline())
+
+
+@pytest.mark.parametrize(("method", "missing"), [("nuts", "numpyro"), ("pathfinder", "blackjax.vi.pathfinder")])
+def test_a_missing_package_names_its_extra(method, missing, monkeypatch):
+    monkeypatch.setitem(sys.modules, missing, None)
+    with pytest.raises(ImportError, match=rf"need {missing}.*pip install 'polarbear\[nuts\]'"):
+        by(method, RandomWalk())
+
+
+@pytest.mark.parametrize(("timepoints", "algorithms"), [(0, 3), (2, 1)])
+def test_nuts_needs_something_to_sample(timepoints, algorithms):
+    with pytest.raises(ValueError, match=f"there are {timepoints} timepoints and {algorithms} algorithms"):
+        by("nuts", RandomWalk(), ChoiceCounts.none(timepoints, algorithms))
+
+
+def test_models_of_others_have_no_program():
+    class Other:
+        name, methods = "other", ("nuts",)
+
+    with pytest.raises(TypeError, match="other has no NumPyro program"):
+        by("nuts", Other())
+
+
+def test_diagnostics_tell_of_divergences():
+    one = np.ones(2)
+    calm, wild = (Diagnostics((NO_U_TURN,) * 2, 900 * one, np.nan * one, one, count) for count in (0, 3))
+    assert calm.reliable
+    assert "0 transitions diverged (good: none). The draws can be relied on." in calm.summary()
+    assert wild.doubtful.all()
+    assert "what diverges may miss a part of the posterior" in wild.summary()
