@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from polarbear.analyzer import answer
-from polarbear.analyzer.answer import probability_best
 from polarbear.analyzer.words import amount, at_least, duration, listed, plural, probability, spans
 from polarbear.race.forecast import OpenPair
 from tests.figures.results import TIMES, a_round, crossing, posterior, raced, result
@@ -150,6 +149,36 @@ def test_joint_elimination_is_worded_as_such():
     assert out.sentence.endswith("P(A is better at all timepoints at once) was at least 0.962.")
 
 
+class TestFalseEliminations:
+    @staticmethod
+    def said(eliminated, joint=True, spread=0.5):
+        belief = posterior(np.tile([1.0, 0.0, -0.5], (7, 1)), joint=joint, spread=spread)
+        return belief, answer(result(belief, eliminated=eliminated))
+
+    def test_their_probability_is_the_posteriors(self):
+        belief, said = self.said({"C": "A", "B": "A"})
+        b, c = belief.draws[:, :, 1], belief.draws[:, :, 2]
+        a = belief.draws[:, :, 0]
+        in_set = ~(a > b).all(axis=1) & ~(c > b).all(axis=1), ~(a > c).all(axis=1) & ~(b > c).all(axis=1)
+        exact = (in_set[0] | in_set[1]).mean()
+        assert 0.1 < exact < 0.9
+        assert said.false_elimination.probability == exact
+        assert said.false_elimination.sentence == (
+            f"With probability {probability(exact)} at least one of these 2 eliminations was an error: no other "
+            "algorithm is better than the eliminated one at all timepoints at once."
+        )
+        assert f"\n  {said.false_elimination.sentence}\n" in said.text
+        assert said.as_dict()["false_elimination"]["probability"] == exact
+
+    def test_one_alone(self):
+        sentence = self.said({"C": "A"}, spread=0.1)[1].false_elimination.sentence
+        assert sentence.startswith("With probability <0.001 this elimination was an error: no other algorithm ")
+
+    def test_nothing_is_said_where_nothing_is_known(self):
+        assert self.said({})[1].false_elimination is None
+        assert self.said({"C": "A"}, joint=False)[1].false_elimination is None
+
+
 def test_effort_is_compared_with_running_everything_to_the_end():
     found = result(posterior(np.zeros((7, 2))))
     assert answer(found).effort == (
@@ -185,14 +214,6 @@ def test_recommendations_tell_whether_their_certainty_can_be_taken_at_face_value
     assert all(one.sure for one in joint)
     assert independent["final"].likeliest.members == ("B",)
     assert independent["final"].condition == "only the budget 1,000 evaluations matters"
-
-
-def test_probability_best_adds_up_and_shares_ties():
-    belief = posterior(np.random.default_rng(2).normal(size=(7, 4)), spread=1.0)
-    np.testing.assert_allclose(probability_best(belief, belief.names).sum(axis=1), 1.0)
-    np.testing.assert_allclose(probability_best(belief, ("B", "D"))[:, 0], belief.probability_better("B", "D"))
-    tied = posterior(np.zeros((7, 2)), spread=0.0)
-    np.testing.assert_allclose(probability_best(tied, tied.names), 0.5)
 
 
 def test_the_answer_of_a_real_race_is_json_and_text():

@@ -249,6 +249,13 @@ def test_every_kind_of_race_has_a_report(found):
     assert page.all("h1")
 
 
+def test_false_eliminations_are_told_where_the_posterior_is_joint():
+    for joint in (True, False):
+        belief = posterior(np.tile([1.0, 0.0], (7, 1)), joint=joint)
+        said = " ".join(Page(render(result(belief, eliminated={"B": "A"}))).texts)
+        assert ("this elimination was an error" in said) == joint
+
+
 def test_settings_are_toml_that_reads_back():
     spec = {
         "race": {

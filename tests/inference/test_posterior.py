@@ -1,11 +1,12 @@
 """What a posterior answers, on draws whose answers are known."""
 
+import json
 import warnings
 
 import numpy as np
 import pytest
 
-from polarbear.inference import Diagnostics, IndependentDirichlet, Posterior, fit, from_description, models
+from polarbear.inference import Diagnostics, IndependentDirichlet, Posterior, RandomWalk, fit, from_description, models
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 
@@ -39,6 +40,45 @@ def test_probabilities_by_hand():
     np.testing.assert_allclose(FOUR.win_probability("b", "c")[3], [0.5, 2 / 3])
     np.testing.assert_allclose(FOUR.mean(), [[0.625, 0.325, 0.05], [0.475, 0.2875, 0.2375]])
     np.testing.assert_allclose(FOUR.log_ratio("a", "b")[0], [np.log(2), -np.log(2)])
+
+
+def test_portfolios_add_their_ratings():
+    """Eq. 8: the mean is the posterior predictive probability; a portfolio of one is an algorithm."""
+    np.testing.assert_allclose(FOUR.portfolio_rating(["b", "c"])[:, 1], [0.8, 0.5, 0.5, 0.3])
+    np.testing.assert_allclose(FOUR.portfolio_win_probability(["a"], ["b", "c"])[:, 0], FOUR.draws[:, 0, 0])
+    np.testing.assert_allclose(FOUR.portfolio_win_probability(["b", "b"], ["a", "c"])[0], [6 / 13, 8 / 14])
+    np.testing.assert_array_equal(FOUR.portfolio_win_probability("a", "b"), FOUR.win_probability("a", "b"))
+    np.testing.assert_allclose(FOUR.portfolio_win_probability(["b", "c"], ["c", "c"])[3], [0.5, 3 / 5])
+    with pytest.raises(ValueError, match="give at least one"):
+        FOUR.portfolio_win_probability([], "a")
+
+
+def test_portfolios_win_as_often_as_their_best_run():
+    """Gumbel utilities of a draw's ratings, one for each run (section 3)."""
+    mu = np.log(FOUR.draws[0, 1])
+    runs = np.random.default_rng(0).gumbel(size=(4, 100_000)) + mu[[0, 1, 1, 2]][:, None]
+    won = np.mean(runs[:2].max(axis=0) > runs[2:].max(axis=0))
+    assert FOUR.portfolio_win_probability(["a", "b"], ["b", "c"])[0, 1] == pytest.approx(won, abs=4 * 0.5 / 316)
+
+
+def test_probability_best_adds_up_and_shares_equal_draws():
+    np.testing.assert_allclose(FOUR.probability_best(), [[0.625, 0.375, 0.0], [0.75, 0.125, 0.125]])
+    np.testing.assert_allclose(FOUR.probability_best(["c", "b"])[:, 1], FOUR.probability_better("b", "c"))
+    many = posterior(np.random.default_rng(2).dirichlet(np.ones(5), size=(500, 3)))
+    np.testing.assert_allclose(many.probability_best().sum(axis=1), 1.0)
+    exact = (many.draws.argmax(axis=2)[..., None] == np.arange(5)).mean(axis=0)
+    np.testing.assert_allclose(many.probability_best(), exact)
+    np.testing.assert_array_equal(FOUR.probability_best("a"), 1.0)
+    with pytest.raises(ValueError, match="there is no algorithm 'z'"):
+        FOUR.probability_best(["a", "z"])
+
+
+def test_timepoints_are_found_by_value():
+    assert [FOUR.timepoint(time) for time in (1, 2.0, 1 + 1e-12)] == [0, 1, 0]
+    with pytest.raises(ValueError, match=r"no timepoint 1\.4; there are 2 from 1 to 2, the nearest is 1"):
+        FOUR.timepoint(1.4)
+    with pytest.raises(ValueError, match="no timepoint 1, nor any other"):
+        posterior(np.empty((3, 0, 2))).timepoint(1)
 
 
 def test_matrices_agree_with_pairs():
@@ -126,6 +166,24 @@ def test_arviz_gets_every_draw_with_its_labels():
     np.testing.assert_array_equal(theta.values[0], FOUR.draws)
     assert list(theta.coords["algorithm"].values) == ["a", "b", "c"]
     np.testing.assert_array_equal(theta.coords["time"], FOUR.times)
+    assert "model" not in data.posterior.attrs
+
+
+def test_arviz_gets_hyperparameters_and_the_model(tmp_path):
+    """Also once they were on disk."""
+    import arviz
+
+    model = RandomWalk(initial_sd=2.0)
+    found = fit(choice_counts(np.zeros((1, 2, 3))), model=model, draws=20, rng=np.random.default_rng(0))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found.to_arviz().to_netcdf(str(tmp_path / "found.nc"))
+        back = arviz.from_netcdf(str(tmp_path / "found.nc")).posterior
+    np.testing.assert_array_equal(back["sigma"], found.hyperparameters["sigma"][np.newaxis])
+    assert back["sigma"].dims == ("chain", "draw")
+    assert back.attrs["model"] == "random-walk"
+    assert from_description(json.loads(back.attrs["description"])) == model
+    assert "The draws are worth" in back.attrs["diagnostics"]
 
 
 def test_arviz_missing_names_the_extra(monkeypatch):

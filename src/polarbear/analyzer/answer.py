@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
-from polarbear.inference import Posterior
+from polarbear.inference import Posterior, events
 from polarbear.race import OpenPair, RaceResult, Relations, Round
 from polarbear.race.relations import relations
 from polarbear.records import Axis, FloatArray
@@ -87,6 +87,19 @@ class Elimination:
 
 
 @dataclass(frozen=True, slots=True)
+class FalseElimination:
+    """How probable it is that an elimination was an error (section 3.1 of Wurth et al. 2026).
+
+    Attributes:
+        probability: Posterior probability that at least one eliminated algorithm is in the anytime Pareto set.
+        sentence: All of this in words.
+    """
+
+    probability: float
+    sentence: str
+
+
+@dataclass(frozen=True, slots=True)
 class Undecided:
     """One pair that is still open.
 
@@ -118,6 +131,8 @@ class Answer:
         members: What each member is best at.
         relations: For each pair of members, who is better when.
         eliminated: Who was eliminated by whom, when, and how surely.
+        false_elimination: How probable it is that any of that was an error; None if nobody was eliminated, or the
+            posterior is not joint over time and cannot tell.
         undecided: Open pairs, and what it would take to resolve them.
         recommendations: What to deploy under three preferences.
         evaluations: Evaluations spent.
@@ -132,6 +147,7 @@ class Answer:
     members: tuple[Member, ...]
     relations: tuple[str, ...]
     eliminated: tuple[Elimination, ...]
+    false_elimination: FalseElimination | None
     undecided: tuple[Undecided, ...]
     recommendations: tuple[Recommendation, ...]
     evaluations: int
@@ -148,8 +164,9 @@ class Answer:
         """The answer in plain text, a sentence a line."""
         lines = [self.headline, ""]
         lines += [f"  {member.name}: {member.sentence}" for member in self.members]
+        in_all = [] if self.false_elimination is None else [self.false_elimination.sentence]
         for title, sentences in (
-            ("Eliminated", [one.sentence for one in self.eliminated]),
+            ("Eliminated", [one.sentence for one in self.eliminated] + in_all),
             ("Undecided", self._open_pairs()),
             ("Mind", self.cautions),
         ):
@@ -182,6 +199,7 @@ def answer(result: RaceResult) -> Answer:
             for first, second in combinations(members, 2)
         ),
         eliminated=tuple(_eliminations(result)),
+        false_elimination=_false_elimination(result),
         undecided=tuple(_undecided(pair, settings.axis) for pair in result.undecided) if began else (),
         recommendations=tuple(_recommendation(result, name) for name in PREFERENCES),
         evaluations=result.evaluations,
@@ -189,13 +207,6 @@ def answer(result: RaceResult) -> Answer:
         effort=_effort(result),
         cautions=tuple(_cautions(result)),
     )
-
-
-def probability_best(posterior: Posterior, names: tuple[str, ...]) -> FloatArray:
-    """(T, len(names)) probability that each rating is the highest of those named; equal draws share it."""
-    draws = posterior.draws[:, :, [posterior.names.index(name) for name in names]]
-    highest = draws == draws.max(axis=2, keepdims=True)
-    return (highest / highest.sum(axis=2, keepdims=True)).mean(axis=0)
 
 
 def pair_in_words(found: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
@@ -242,7 +253,7 @@ def _headline(result: RaceResult, found: Relations) -> str:
 def _members(result: RaceResult) -> tuple[Member, ...]:
     members, posterior = result.pareto_set, result.posterior
     rivals = members if len(members) > 1 else posterior.names
-    best_at = probability_best(posterior, rivals)
+    best_at = posterior.probability_best(rivals)
     leader = best_at.argmax(axis=1)
     found: list[Member] = []
     for name in members:
@@ -294,6 +305,19 @@ def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elim
     when = f"round {this.number}, after {plural(this.instances, 'instance')}"
     sentence = f"{name} was eliminated by {rival} in {when}: {how}."
     return Elimination(name, rival, this.number, this.instances, p, sentence)
+
+
+def _false_elimination(result: RaceResult) -> FalseElimination | None:
+    posterior, count = result.posterior, len(result.eliminated)
+    if not count or not (posterior.joint or posterior.times.size == 1):
+        return None
+    p = posterior.probability(events.false_elimination(result.eliminated))
+    what = "this elimination was" if count == 1 else f"at least one of these {count} eliminations was"
+    return FalseElimination(
+        p,
+        f"With probability {probability(p)} {what} an error: no other algorithm is better than the eliminated one at "
+        "all timepoints at once.",
+    )
 
 
 def _undecided(pair: OpenPair, axis: Axis) -> Undecided:

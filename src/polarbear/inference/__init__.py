@@ -8,10 +8,13 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from polarbear.inference import events
 from polarbear.inference.diagnostics import Diagnostics
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.model import Model, fit, from_description, models
 from polarbear.inference.posterior import Posterior
+from polarbear.inference.prior_draws import prior
+from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import Sampling
 
 if TYPE_CHECKING:
@@ -19,33 +22,59 @@ if TYPE_CHECKING:
     from polarbear.inference.gaussian_process import GaussianProcess
     from polarbear.inference.hierarchical import HierarchicalDirichlet
     from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
+    from polarbear.inference.predictive import (
+        Check,
+        Comparison,
+        LeaveOneOut,
+        check,
+        compare,
+        leave_one_out,
+        overconfidence,
+    )
     from polarbear.inference.random_walk import RandomWalk
     from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
 
 __all__ = [
     "BSpline",
+    "Check",
+    "Comparison",
     "Diagnostics",
     "GaussianProcess",
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
     "IndependentDirichlet",
+    "LeaveOneOut",
     "Model",
     "Posterior",
     "RandomWalk",
+    "Recall",
     "Sampling",
     "SparseGaussianProcess",
+    "check",
+    "compare",
+    "events",
     "fit",
     "from_description",
+    "leave_one_out",
     "models",
+    "overconfidence",
+    "prior",
 ]
 
 _PLACES = {
     "BSpline": "bspline",
+    "Check": "predictive",
+    "Comparison": "predictive",
     "GaussianProcess": "gaussian_process",
     "HierarchicalDirichlet": "hierarchical",
     "HilbertSpaceGaussianProcess": "hilbert_space",
+    "LeaveOneOut": "predictive",
     "RandomWalk": "random_walk",
     "SparseGaussianProcess": "sparse_gaussian_process",
+    "check": "predictive",
+    "compare": "predictive",
+    "leave_one_out": "predictive",
+    "overconfidence": "predictive",
 }
 
 

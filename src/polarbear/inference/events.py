@@ -1,0 +1,245 @@
+"""Events: statements about the ratings that hold in some draws of a posterior and not in others.
+
+The probability of an event is the share of the draws in which it holds: `Posterior.probability`. Events are joined by
+``&`` (both), ``|`` (at least one) and ``~`` (not). Algorithms are named or given by their index, timepoints by their
+value. Comparisons are strict: two algorithms with equal ratings are neither better nor worse.
+
+Which timepoints an event looks at matters: only draws that are joint over time tell of several timepoints at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.records import FloatArray
+
+if TYPE_CHECKING:
+    from polarbear.inference.posterior import Posterior
+
+BoolArray = NDArray[np.bool_]
+Algorithm = str | int
+"""A name, or an index."""
+Algorithms = Algorithm | Iterable[Algorithm]
+"""Several of them, or one alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """A statement about the ratings.
+
+    Attributes:
+        holds: From a posterior to (D,) booleans: whether it holds in each of the draws.
+        times: The timepoints it looks at; None: all.
+    """
+
+    holds: Callable[[Posterior], BoolArray]
+    times: frozenset[float] | None = None
+
+    def __and__(self, other: Event) -> Event:
+        return Event(lambda posterior: self.holds(posterior) & other.holds(posterior), self._times_with(other))
+
+    def __or__(self, other: Event) -> Event:
+        return Event(lambda posterior: self.holds(posterior) | other.holds(posterior), self._times_with(other))
+
+    def __invert__(self) -> Event:
+        return Event(lambda posterior: ~self.holds(posterior), self.times)
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an event is neither true nor false; join events by & (both), | (at least one) and ~ (not)")
+
+    def _times_with(self, other: Event) -> frozenset[float] | None:
+        return None if self.times is None or other.times is None else self.times | other.times
+
+    def outcomes(self, posterior: Posterior) -> BoolArray:
+        """(D,) whether the event holds in each draw of `posterior`.
+
+        Raises:
+            ValueError: If an algorithm or a timepoint is unknown, the event looks at several timepoints and the
+                posterior is not joint over time, or `holds` gives anything but one boolean for each draw.
+        """
+        looked_at = posterior.times if self.times is None else {posterior.timepoint(time) for time in self.times}
+        if len(looked_at) > 1 and not posterior.joint:
+            _refuse_several_timepoints()
+        outcomes = np.asarray(self.holds(posterior))
+        if outcomes.shape != posterior.draws.shape[:1] or outcomes.dtype != np.bool_:
+            raise ValueError(
+                f"the event gives an array of {outcomes.dtype} of shape {outcomes.shape}; "
+                f"it must give one boolean for each of the {len(posterior.draws)} draws"
+            )
+        return outcomes
+
+
+def where(function: Callable[[FloatArray], ArrayLike]) -> Event:
+    """Whatever `function` finds in the draws (D, T, n), as (D,) booleans; it looks at all timepoints."""
+    return Event(lambda posterior: np.asarray(function(posterior.draws)))
+
+
+def better(a: Algorithm, b: Algorithm, *, at: ArrayLike) -> Event:
+    """θ_a(t) > θ_b(t) (eq. 2 of Wurth et al. 2026) at one timepoint, or at each of several."""
+    return _at(at, lambda posterior, here: _of(posterior, a)[:, here] > _of(posterior, b)[:, here])
+
+
+def best(a: Algorithm, *, at: ArrayLike) -> Event:
+    """The rating of `a` is above those of all other algorithms at one timepoint, or at each of several."""
+
+    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+        others = [i for i in range(len(posterior.names)) if i != posterior.index(a)]
+        ratings = posterior.draws[:, here]
+        return _of(posterior, a)[:, here] > ratings[:, :, others].max(axis=2, initial=-np.inf)
+
+    return _at(at, holds)
+
+
+def equivalent(a: Algorithm, b: Algorithm, epsilon: float, *, at: ArrayLike) -> Event:
+    """`a` beats `b` with a probability in [0.5 − ε, 0.5 + ε] (eq. 26) at one timepoint, or at each of several.
+
+    Raises:
+        ValueError: If `epsilon` is not in [0, 0.5).
+    """
+    odds = largest_odds(epsilon)
+
+    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+        first, second = _of(posterior, a)[:, here], _of(posterior, b)[:, here]
+        return (first <= odds * second) & (second <= odds * first)
+
+    return _at(at, holds)
+
+
+def portfolio_beats(first: Algorithms, second: Algorithms, *, at: ArrayLike) -> Event:
+    """The best of the first portfolio beats the best of the second with a probability above 0.5 (eq. 8 and 36).
+
+    At one timepoint, or at each of several. Compare portfolios of equal size. The win probability itself is
+    `Posterior.portfolio_win_probability`.
+
+    Raises:
+        ValueError: If a portfolio is empty.
+    """
+    one, other = members(first), members(second)
+
+    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+        return posterior.portfolio_rating(one)[:, here] > posterior.portfolio_rating(other)[:, here]
+
+    return _at(at, holds)
+
+
+def dominates(a: Algorithm, b: Algorithm) -> Event:
+    """θ_a(t) > θ_b(t) at all timepoints (eq. 3): the event behind anytime α-dominance (eq. 24)."""
+    return Event(lambda posterior: _above(posterior, a, b))
+
+
+def crossing(a: Algorithm, b: Algorithm) -> Event:
+    """`a` is better at some timepoint, and `b` at another."""
+
+    def holds(posterior: Posterior) -> BoolArray:
+        first, second = _of(posterior, a), _of(posterior, b)
+        return np.logical_or.reduce(first > second, axis=1) & np.logical_or.reduce(first < second, axis=1)
+
+    return Event(holds)
+
+
+def dominated(a: Algorithm, by: Algorithms | None = None) -> Event:
+    """Some other algorithm is better than `a` at all timepoints.
+
+    Args:
+        a: The algorithm.
+        by: Who the other may be; None: anyone.
+    """
+    rivals = None if by is None else _listed(by)
+
+    def holds(posterior: Posterior) -> BoolArray:
+        found = np.zeros(len(posterior.draws), dtype=bool)
+        for rival in range(len(posterior.names)) if rivals is None else map(posterior.index, rivals):
+            found |= _above(posterior, rival, a)
+        return found
+
+    return Event(holds)
+
+
+def in_pareto_set(a: Algorithm) -> Event:
+    """`a` is in the anytime Pareto set: no other algorithm is better at all timepoints (eq. 4)."""
+    return ~dominated(a)
+
+
+def false_elimination(eliminated: Algorithms) -> Event:
+    """At least one of those eliminated belongs to the anytime Pareto set: at least one elimination is erroneous.
+
+    Its posterior probability takes the place of corrections for multiple comparisons (section 3.1). With no one
+    eliminated it never holds.
+
+    Args:
+        eliminated: Such as `RaceResult.eliminated`.
+    """
+    found = _NEVER
+    for name in _listed(eliminated):
+        found |= in_pareto_set(name)
+    return found
+
+
+_NEVER = Event(lambda posterior: np.zeros(len(posterior.draws), dtype=bool), frozenset())
+
+
+def members(algorithms: Algorithms) -> tuple[Algorithm, ...]:
+    """One or several algorithms as a tuple, repeated ones as often as they are given.
+
+    Raises:
+        ValueError: If there is none.
+    """
+    found = _listed(algorithms)
+    if not found:
+        raise ValueError("there is no algorithm given; give at least one")
+    return found
+
+
+def largest_odds(epsilon: float) -> float:
+    """The odds of a win whose probability is 0.5 + ε.
+
+    Raises:
+        ValueError: If `epsilon` is not in [0, 0.5).
+    """
+    if not 0 <= epsilon < 0.5:
+        raise ValueError(f"epsilon is {epsilon!r}; the region of equivalence needs 0 <= epsilon < 0.5")
+    return (0.5 + epsilon) / (0.5 - epsilon)
+
+
+def _listed(algorithms: Algorithms) -> tuple[Algorithm, ...]:
+    if isinstance(algorithms, str) or not isinstance(algorithms, Iterable):
+        return (algorithms,)
+    return tuple(algorithms)
+
+
+def _at(times: ArrayLike, holds: Callable[[Posterior, list[int]], BoolArray]) -> Event:
+    """The event that something, given as (D, t) booleans, holds at each of some timepoints."""
+    chosen = np.atleast_1d(np.asarray(times, dtype=np.float64)).ravel().tolist()
+    if not chosen or not np.isfinite(chosen).all():
+        raise ValueError(f"at is {times!r}; give a timepoint, or several")
+
+    def at_each(posterior: Posterior) -> BoolArray:
+        return np.logical_and.reduce(holds(posterior, [posterior.timepoint(time) for time in chosen]), axis=1)
+
+    return Event(at_each, frozenset(chosen))
+
+
+def _of(posterior: Posterior, algorithm: Algorithm) -> FloatArray:
+    """(D, T) draws of one rating."""
+    return posterior.draws[:, :, posterior.index(algorithm)]
+
+
+def _above(posterior: Posterior, a: Algorithm, b: Algorithm) -> BoolArray:
+    """(D,) whether the rating of `a` is above that of `b` at all timepoints."""
+    return np.logical_and.reduce(_of(posterior, a) > _of(posterior, b), axis=1)
+
+
+def _refuse_several_timepoints() -> NoReturn:
+    from polarbear.inference.model import models
+
+    able = [name for name, kind in models().items() if kind.joint]
+    raise ValueError(
+        "what happens at several timepoints at once needs a joint posterior over time, which this one is not; "
+        f'fit {", ".join(able)}, or judge each timepoint by itself (in a race, elimination="pointwise"; '
+        "Posterior.at takes one timepoint out of a posterior)"
+    )
