@@ -97,6 +97,19 @@ def test_select(study, criterion):
     assert "best under a log-uniform preference" in polarbear("select", path, "--preference", "log-uniform")[0]
 
 
+def test_check(study):
+    path, _, _ = study
+    told = json.loads(polarbear("check", path, "--model", "hierarchical-dirichlet", "--json")[0])
+    names = [model["name"] for model in told["comparison"]["models"]]
+    assert sorted(names) == ["hierarchical-dirichlet", "independent-dirichlet"]
+    assert told["model"] == "independent-dirichlet"
+    assert len(told["checks"]) == 5
+    text = polarbear("check", path)[0]
+    assert "random-walk" in text
+    assert all(check["name"] in text for check in told["checks"])
+    assert "there is no model 'spline'" in polarbear("check", path, "--model", "spline", code=2)[1]
+
+
 def test_report(study, tmp_path):
     path, _, _ = study
     page = tmp_path / "page.html"
@@ -192,6 +205,7 @@ def test_a_broken_objective_is_an_error_and_not_an_answer(tmp_path):
     assert out == ""
     assert "RuntimeError: boom" in err
     assert "no round is complete" in polarbear("select", tmp_path / "boom.study", code=3)[1]
+    assert "too little is known" in polarbear("check", tmp_path / "boom.study", code=3)[1]
 
 
 def test_modules_are_found_beside_the_study_file(tmp_path):
@@ -216,7 +230,7 @@ def test_a_locked_study_names_its_holder(study):
 
 def test_every_option_and_exit_code_is_documented():
     page = (ROOT / "docs/reference/cli.md").read_text()
-    for command in ("race", "resume", "show", "select", "report", "suites", "optimizers"):
+    for command in ("race", "resume", "show", "select", "check", "report", "suites", "optimizers"):
         assert f"polarbear {command}" in page
         text = polarbear(command, "--help")[0]
         for option in set(re.findall(r"--[a-z-]+", text)) - {"--help"}:

@@ -11,6 +11,7 @@ from polarbear.analyzer import datasets
 from polarbear.analyzer.answer import MOST_OPEN_PAIRS, Answer, Recommendation
 from polarbear.analyzer.tables import Data, Table
 from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
+from polarbear.inference import Check
 from polarbear.race import RaceResult, Relations
 from polarbear.records import Run
 
@@ -218,6 +219,27 @@ def reliability(result: RaceResult) -> Table:
         ("method", "timepoints", "fewest effective draws", "largest k-hat", "largest R-hat", "unreliable timepoints"),
         tuple(rows),
         (datasets.diagnostics(result),),
+    )
+
+
+def checks(found: Sequence[Check]) -> Table:
+    """What the rankings say of the model's assumptions."""
+    said = {True: "passed", False: "failed", None: "not checked"}
+    columns = ("assumption", "statistic", "observed", "low", "high", "p_value", "passed", "verdict")
+    data = (
+        (one.name, one.what, one.observed, *(one.expected or (None, None)), one.p_value, one.passed, one.verdict)
+        for one in found
+    )
+    return Table(
+        "What the Plackett–Luce model assumes, whatever the ratings are, and what the rankings say of it. By mistake a "
+        "check fails in about one of a hundred studies (p ≤ 0.01).",
+        ("assumption", "check", "p", "what it says"),
+        tuple(
+            (one.name, said[one.passed], "–" if one.p_value is None else f"{one.p_value:.3f}", one.verdict)
+            for one in found
+        ),
+        (Data.of("checks", columns, data),),
+        frozenset({1, 3}),
     )
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer import datasets, exhibits
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
+from polarbear.analyzer.examination import checks
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.tables import Data, Table, data_uri
 from polarbear.analyzer.words import amount, listed, plural
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from polarbear.study import StudyView
 
 _TRACEBACKS = 5
+_REPLICATES = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +102,7 @@ def render(study: StudyView | RaceResult) -> str:
         sections=_sections(result, found, decided, order) if result.rounds else {},
         undecided=exhibits.undecided(found, result.settings.axis),
         reliability=exhibits.reliability(result),
+        checks=exhibits.checks(checks(result, replicates=_REPLICATES)) if result.rounds else None,
         failures=exhibits.failures(failures) if failures else None,
         tracebacks=_tracebacks(failures),
         invalid=exhibits.invalid(invalid) if invalid else None,

@@ -198,6 +198,42 @@ def select(
 
 
 @app.command()
+def check(
+    study: StudyArgument,
+    model: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A model to compare the study's with; give it again for more. Default: independent-dirichlet and "
+            "random-walk.",
+            show_default=False,
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare the study's model with others, and check what it assumes; runs nothing."""
+    from rich.console import Console
+
+    from polarbear.analyzer import examine
+    from polarbear.cli.examined import show_examination
+    from polarbear.inference import models
+    from polarbear.store import StudyError
+    from polarbear.study import load
+
+    for name in model or ():
+        if name not in models():
+            raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
+    result = load(study).result
+    if not result.rounds or len(result.values) < 2:
+        raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
+    with Console(stderr=True).status("comparing models"):
+        found = examine(result, model or ())
+    if as_json:
+        typer.echo(_json({"study": str(study), **found.as_dict()}))
+    else:
+        show_examination(found, Console())
+
+
+@app.command()
 def report(
     study: StudyArgument,
     output: Annotated[

@@ -1,0 +1,85 @@
+"""A statistic against its replicates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import FloatArray
+
+LEVEL = 0.01
+"""How often a check may raise a false alarm."""
+FEWEST_REPLICATES = 100
+"""With fewer no check could ever fail at this level."""
+_TINY = 1e-9
+_SMALLEST_SIDE = 0.1
+"""The distance from the median to either quantile counts as no less than this share of that between both."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """M numbers that were observed, and the same of replicates, taken together.
+
+    Attributes:
+        observed: (M,) what was observed.
+        low: (M,) 2.5 % quantile of the replicates.
+        high: (M,) 97.5 % quantile.
+        z: (M,) how far the observed number is above the median of the replicates, in halves of the distance from there
+            to the quantile on its side, so that both sides count alike; 0 where nothing can be said.
+        p_value: How often the largest |z| of a replicate is at least that observed. As it is the largest of all M that
+            is compared, a false alarm is as rare as with one number.
+        critical: The |z| beyond which a number is remarkable.
+        possible: Whether something can be said of any number.
+    """
+
+    observed: FloatArray
+    low: FloatArray
+    high: FloatArray
+    z: FloatArray
+    p_value: float
+    critical: float
+    possible: bool
+
+    @classmethod
+    def of(cls, observed: FloatArray, drawn: FloatArray) -> Evidence:
+        """From what was observed (M,) and drawn (R, M); NaN where the data say nothing."""
+        usable = np.isfinite(observed) & np.isfinite(drawn).all(axis=0)
+        low, middle, high = np.quantile(np.where(usable, drawn, 0.0), [0.025, 0.5, 0.975], axis=0)
+        usable &= high - low > _TINY
+        least = np.maximum(_SMALLEST_SIDE * (high - low), _TINY)
+        below, above = np.maximum(middle - low, least) / 2, np.maximum(high - middle, least) / 2
+
+        def standardized(numbers: FloatArray) -> FloatArray:
+            distance = np.where(usable, numbers - middle, 0.0)
+            return np.maximum(distance, 0.0) / above - np.maximum(-distance, 0.0) / below
+
+        z, replicates = standardized(observed), len(drawn)
+        largest = np.abs(standardized(drawn)).max(axis=1, initial=0.0)
+        allowed = int(LEVEL * (replicates + 1)) - 1
+        return cls(
+            observed=observed,
+            low=low,
+            high=high,
+            z=z,
+            p_value=float(1 + np.count_nonzero(largest >= np.abs(z).max(initial=0.0))) / (replicates + 1),
+            critical=float(np.sort(largest)[replicates - 1 - allowed]),
+            possible=bool(usable.any()),
+        )
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing remarkable was seen."""
+        return self.p_value > LEVEL
+
+    @property
+    def most_remarkable(self) -> int:
+        """Index of the number with the largest |z|."""
+        return int(np.abs(self.z).argmax())
+
+    @property
+    def remarkable(self) -> NDArray[np.intp]:
+        """Indices of the remarkable numbers, the most remarkable first; none if the check passed."""
+        beyond = np.flatnonzero(np.abs(self.z) > self.critical)
+        return beyond[np.argsort(-np.abs(self.z[beyond]), kind="stable")]

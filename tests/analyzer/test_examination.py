@@ -1,0 +1,76 @@
+"""A study's model against others, and the checks, as a user of a finished study gets them."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polarbear.analyzer import examine
+from polarbear.analyzer.examination import checks, label
+from polarbear.inference import GaussianProcess, IndependentDirichlet, RandomWalk, leave_one_out
+from tests.analyzer.test_report import Page, render
+from tests.figures.results import raced
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Four algorithms whose ratings do not change, on timepoints spaced by factors."""
+    return raced(np.tile([1.0, 0.8, 0.6, -0.5], (7, 1)), alpha=0.95, epsilon=0.1, instances=40)
+
+
+@pytest.fixture(scope="module")
+def examined(found):
+    return examine(found)
+
+
+def test_the_studys_model_is_compared_with_a_smooth_one(examined):
+    assert examined.model == "independent-dirichlet"
+    best, other = examined.comparison.models
+    assert best.name == "random-walk (time_scale=log)"
+    assert other.name == "independent-dirichlet"
+    assert other.verdict.startswith("random-walk (time_scale=log) ")
+    assert set(examined.overconfidence) == {best.name, other.name}
+    assert 0.3 < examined.overconfidence["independent-dirichlet"] < 1.5
+
+
+def test_scores_are_those_of_leave_one_out(found, examined):
+    score = leave_one_out(found.posterior, found.values, rng=np.random.default_rng(3))
+    theirs = next(one for one in examined.comparison.models if one.name == "independent-dirichlet")
+    assert theirs.elpd == pytest.approx(score.elpd, abs=1.0)
+
+
+def test_it_is_json_and_the_same_every_time(found, examined):
+    told = json.loads(json.dumps(examined.as_dict()))
+    assert [one["name"] for one in told["checks"]] == [one.name for one in examined.checks]
+    assert told["comparison"]["models"][0]["behind"] == 0
+    assert checks(found) == examined.checks
+
+
+def test_models_can_be_named(found):
+    named = examine(found, ["random-walk", "b-spline"])
+    assert {one.name for one in named.comparison.models} == {
+        "independent-dirichlet",
+        "random-walk (time_scale=log)",
+        "b-spline (time_scale=log)",
+    }
+    with pytest.raises(ValueError, match="there is no model 'spline'"):
+        examine(found, ["spline"])
+    with pytest.raises(ValueError, match="does not say which model"):
+        examine(replace(found, posterior=replace(found.posterior, model=None)))
+
+
+def test_labels_tell_models_apart():
+    assert label(IndependentDirichlet()) == "independent-dirichlet"
+    assert label(IndependentDirichlet(0.5)) == "independent-dirichlet (alpha=0.5)"
+    assert label(GaussianProcess("matern-5/2", time_scale="log")) == (
+        "gaussian-process (time_scale=log, kernel=matern-5/2)"
+    )
+    assert label(RandomWalk()) == "random-walk"
+
+
+def test_the_report_has_the_checks(found):
+    page = Page(render(found))
+    told = checks(found, replicates=200)
+    assert all(any(one.verdict in text for text in page.texts) for one in told)
+    assert json.loads(page.downloads["checks.json"])["p_value"] == [one.p_value for one in told]
