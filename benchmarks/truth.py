@@ -9,10 +9,11 @@ import sys
 from dataclasses import dataclass, field
 
 import numpy as np
-from scipy.stats import binomtest
 
+from benchmarks.judge import is_explained, rounds_of, with_interval
+from polarbear.inference import IndependentDirichlet
 from polarbear.race import Race
-from polarbear.simulate import Truth, dirichlet_truth
+from polarbear.simulate import Truth, prior_truth
 
 TIMES = np.array([10.0, 20.0, 40.0, 80.0])
 ALGORITHMS = 4
@@ -47,7 +48,7 @@ def measure(races: int, *, seed: int = 0) -> Tally:
     """Race `races` truths drawn from the independent Dirichlet prior, with the same model."""
     tally = Tally()
     for number in range(races):
-        truth = dirichlet_truth(TIMES, ALGORITHMS, np.random.default_rng([seed, number]))
+        truth = prior_truth(IndependentDirichlet(), TIMES, ALGORITHMS, np.random.default_rng([seed, number]))
         _race(truth, tally, number)
     return tally
 
@@ -58,8 +59,7 @@ def _race(truth: Truth, tally: Tally, number: int) -> None:
     )
     declared = np.zeros((TIMES.size, ALGORITHMS, ALGORITHMS), dtype=bool)
     picker = np.random.default_rng(number)
-    while requests := race.ask(MOST_INSTANCES):
-        this = race.tell([truth.run(request.key, request.until) for request in requests])
+    for this in rounds_of(race, truth, MOST_INSTANCES):
         new = race.relations().dominates & ~declared
         if new.any() and not declared.any():
             t, i, j = picker.choice(np.argwhere(new))
@@ -70,7 +70,7 @@ def _race(truth: Truth, tally: Tally, number: int) -> None:
             tally.eliminated.append(loser in truth.pareto_set)
             tally.believed.append(1.0 - _dominated(race, index))
     tally.declared.append((int(declared.sum()), int((declared & ~truth.better).sum())))
-    tally.unexplained += not _explained(truth, race.pareto_set)
+    tally.unexplained += not is_explained(truth, race.pareto_set, EPSILON)
     tally.finished += race.finished
     tally.races += 1
 
@@ -82,30 +82,6 @@ def _dominated(race: Race, index: int) -> float:
     return float(better.any(axis=1).mean())
 
 
-def _explained(truth: Truth, found: tuple[str, ...]) -> bool:
-    """Whether `found` is the true Pareto set up to ε-equivalents.
-
-    A member that is missing must be all but dominated: some algorithm is nowhere worse than it by more than ε. A
-    member too many must be nearly a member: each of its dominators is within ε of it at some timepoint.
-    """
-    ratings = truth.ratings
-    win = ratings[:, :, np.newaxis] / (ratings[:, :, np.newaxis] + ratings[:, np.newaxis, :])
-    nowhere_worse = (win >= 0.5 - EPSILON).all(axis=0)
-    np.fill_diagonal(nowhere_worse, val=False)
-    clearly_dominates = (win > 0.5 + EPSILON).all(axis=0)
-    names, members = truth.names, truth.pareto_set
-    missing = [names.index(name) for name in members if name not in found]
-    extra = [names.index(name) for name in found if name not in members]
-    return all(nowhere_worse[:, index].any() for index in missing) and not any(
-        clearly_dominates[:, index].any() for index in extra
-    )
-
-
-def _with_interval(wrong: int, of: int) -> str:
-    interval = binomtest(wrong, of).proportion_ci()
-    return f"{wrong} of {of} = {wrong / of:.3f} (95 % interval {interval.low:.3f} to {interval.high:.3f})"
-
-
 def main(races: int) -> None:
     """Print the table for docs/benchmarks.md."""
     tally = measure(races)
@@ -114,15 +90,15 @@ def main(races: int) -> None:
         ("races, resolved within " + str(MOST_INSTANCES) + " instances", f"{tally.races}, {tally.finished}"),
         (
             f"first α-dominance of a race wrong (at most {1 - ALPHA:.2f})",
-            _with_interval(sum(tally.first), len(tally.first)),
+            with_interval(sum(tally.first), len(tally.first)),
         ),
         (f"all α-dominances wrong (at most {1 - ALPHA:.2f})", f"{wrong} of {declared} = {wrong / declared:.3f}"),
         (
             "eliminations of true Pareto members, pointwise",
-            _with_interval(sum(tally.eliminated), len(tally.eliminated)),
+            with_interval(sum(tally.eliminated), len(tally.eliminated)),
         ),
         ("the posterior's own estimate of that rate", f"{np.mean(tally.believed):.3f}"),
-        ("races off the truth by more than ε-equivalents", _with_interval(tally.unexplained, tally.races)),
+        ("races off the truth by more than ε-equivalents", with_interval(tally.unexplained, tally.races)),
     ]
     print(f"{ALGORITHMS} algorithms, {TIMES.size} timepoints, α = {ALPHA}, ε = {EPSILON}, pointwise, strict\n")
     print("| quantity | measured |\n|---|---|")

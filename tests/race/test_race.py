@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import polarbear as pb
+from polarbear.inference import Recall
 from polarbear.race import Race, RaceState, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.records import lost
@@ -225,6 +226,26 @@ def test_a_restored_race_decides_as_if_it_had_never_stopped(interrupted_after):
     drive(again, CROSSING)
     assert same_decisions(whole, again)
     np.testing.assert_array_equal(whole.posterior.draws, again.posterior.draws)
+
+
+def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
+    """Most of a race's late timepoints do not change from round to round; threads change nothing either."""
+    known, recalled = Recall.known, []
+
+    def counted(self, key):
+        found = known(self, key)
+        recalled.append(found is not None)
+        return found
+
+    monkeypatch.setattr(Recall, "known", counted)
+    usual = new_race()
+    usual.threads = 2
+    drive(usual, CROSSING)
+    assert sum(recalled) > 0.1 * len(recalled)
+    monkeypatch.setattr(Recall, "known", lambda self, key: None)
+    anew = drive(new_race(), CROSSING)
+    assert same_decisions(usual, anew)
+    np.testing.assert_array_equal(usual.posterior.draws, anew.posterior.draws)
 
 
 def test_restoring_without_all_runs_says_how_many_are_missing():

@@ -15,6 +15,7 @@ from polarbear.race.relations import (
     last_unresolved,
     next_batch,
     relations,
+    resolution,
     resolved_now,
     unresolved_pairs,
 )
@@ -89,6 +90,26 @@ def test_strict_resolution_is_equation_30_and_crossing_only_adds_to_it(seed):
     for t, i, j in itertools.product(*map(range, strict.shape)):
         assert strict[t, i, j] == (found.dominates[t, i, j] or found.dominates[t, j, i] or found.equivalent[t, i, j])
     assert (resolved_now(found, use_crossing=True) >= strict).all()
+
+
+@given(st.integers(0, 10**6))
+def test_a_pair_closes_only_if_a_crossing_or_a_tie_says_that_both_stay(seed):
+    found, rng = random_relations(seed, timepoints=2), np.random.default_rng([seed, 1])
+    before = rng.random((2, 3, 3)) < 0.5
+    before |= before.transpose(0, 2, 1) | np.eye(3, dtype=bool)
+    now = resolved_now(found, use_crossing=bool(seed % 2))
+    resolved = resolution(before, found, use_crossing=bool(seed % 2))
+    for i, j in itertools.product(range(3), repeat=2):
+        pair = [(found.dominates[t, i, j], found.dominates[t, j, i], found.equivalent[t, i, j]) for t in range(2)]
+        reason = any(tie for *_, tie in pair) or (any(win for win, *_ in pair) and any(loss for _, loss, _ in pair))
+        closing = (before | now)[:, i, j].all() and not before[:, i, j].all()
+        if reason or not closing:
+            expected = before[:, i, j] | now[:, i, j]
+        elif now[:, i, j].all():
+            expected = np.zeros(2, dtype=bool)
+        else:
+            expected = now[:, i, j]
+        np.testing.assert_array_equal(resolved[:, i, j], expected)
 
 
 @given(st.integers(0, 10**6))

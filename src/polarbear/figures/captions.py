@@ -5,7 +5,7 @@ from __future__ import annotations
 _MARKERS = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
 
 
-def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool = True) -> str:
+def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool = True, truth: bool = False) -> str:
     """Caption of `rating_over_time` with `algorithms` lines."""
     everyone = "both" if algorithms == 2 else f"all {algorithms}"
     return (
@@ -13,9 +13,27 @@ def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool =
         f"instance, it has found the best result of {everyone} algorithms by that budget. The band around it is "
         f"the {level:.0%} credible interval, at each timepoint by itself; bands widen where fewer runs went that far. "
         + ("Pale dashed lines without a band are eliminated algorithms. " if eliminated else "")
-        + f"The ratings at one budget sum to 1; the dotted line is 1/{algorithms}, where equal algorithms would lie. "
-        "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
+        + "The ratings at one budget sum to 1; "
+        + (
+            "dotted lines are the true ratings. "
+            if truth
+            else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
+        )
+        + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
         + (_MARKERS if algorithms > 8 else "")
+    )
+
+
+def recovery(algorithms: int, *, level: float = 0.95) -> str:
+    """Caption of `recovery` with `algorithms` lines."""
+    return (
+        "First panel: the true ratings, the probability of each algorithm to have the best result on a new instance by "
+        "that budget; names of the true anytime Pareto set are bold. The panels that follow: what was believed after a "
+        f"round. Solid lines are posterior means, bands the {level:.0%} credible interval at each timepoint by itself, "
+        "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
+        "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
+        "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
+        "probability that no other algorithm has a higher value." + (_MARKERS if algorithms > 8 else "")
     )
 
 

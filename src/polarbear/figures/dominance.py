@@ -111,6 +111,7 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
     seen = [this for this in rounds if name in this.dominance]
     x = [this.instances for this in seen]
     y = [min(this.dominance[name].probability, top) for this in seen]
+    crossed = any(name in this.eliminated for this in seen)
     ax.plot(
         x,
         y,
@@ -118,6 +119,7 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
         linewidth=1.5,
         marker=look.marker or ".",
         markersize=4,
+        markevery=slice(0, len(seen) - crossed),
         clip_on=False,
         zorder=3,
         gid=f"dominated-{index}",

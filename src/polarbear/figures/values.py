@@ -55,13 +55,13 @@ def preference_values(
     figure = blank(width, height or rows * (0.26 * len(shown) + 0.75))
     axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     for panel, (ax, preference, title) in enumerate(zip(axes, preferences, titles, strict=False)):
-        _panel(ax, posterior, preference, shown, look_of)
+        value_rows(ax, posterior, preference, shown, look_of)
         ax.set_title(title, fontsize=SMALL, pad=8)
         if panel >= len(preferences) - columns:
             ax.set_xlabel("value")
         ax.tick_params(labelleft=False, left=False)
         if panel % columns == 0:
-            _name_rows(ax, shown, look_of)
+            name_rows(ax, shown, look_of)
     return figure
 
 
@@ -79,9 +79,10 @@ def density(values: FloatArray, points: int = 120) -> tuple[FloatArray, FloatArr
     return at, height / height.max()
 
 
-def _panel(
+def value_rows(
     ax: Axes, posterior: Posterior, preference: Preference, shown: Sequence[str], look_of: dict[str, Look]
 ) -> None:
+    """One row per algorithm: hill, interval, mean and P2BB of its value."""
     draws = values_under(posterior, preference)
     choices = {choice.members[0]: choice for choice in best(posterior, preference, candidates=shown).choices}
     winner = max(choices.values(), key=lambda choice: choice.probability_best)
@@ -126,7 +127,8 @@ def _panel(
     ax.spines["left"].set_visible(False)
 
 
-def _name_rows(ax: Axes, shown: Sequence[str], look_of: dict[str, Look]) -> None:
+def name_rows(ax: Axes, shown: Sequence[str], look_of: dict[str, Look]) -> None:
+    """Names at the left of their rows."""
     for row, name in enumerate(shown):
         name_row(ax, row, literal(name), look_of[name])
 

@@ -46,6 +46,7 @@ def open_pairs(
     alpha: float,
     epsilon: float,
     use_crossing: bool,
+    joint: bool = False,
 ) -> tuple[OpenPair, ...]:
     """The unresolved pairs, the cheapest to resolve first.
 
@@ -56,6 +57,7 @@ def open_pairs(
         alpha: Decision threshold.
         epsilon: Half-width of the region of practical equivalence.
         use_crossing: Whether a confident crossing resolves a pair.
+        joint: Whether elimination looks at all timepoints at once, and a pair without crossing or tie waits for it.
     """
     still_open = unresolved_pairs(resolved)
     found: list[OpenPair] = []
@@ -66,6 +68,8 @@ def open_pairs(
         for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
         more = float(np.minimum(for_dominance, for_equivalence)[unresolved].max())
+        if joint:
+            more = max(more, min(_until_joint_dominance(log_ratio, both, alpha), float(for_equivalence.min())))
         if use_crossing:
             more = min(more, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
         when = posterior.times[unresolved]
@@ -97,3 +101,18 @@ def _until_crossing(centre: FloatArray, for_dominance: FloatArray, for_equivalen
     ahead = np.min(for_dominance, where=centre > 0, initial=np.inf)
     behind = np.min(for_dominance, where=centre < 0, initial=np.inf)
     return float(min(max(ahead, behind), max(min(ahead, behind), for_equivalence.min())))
+
+
+def _until_joint_dominance(log_ratio: FloatArray, shared: FloatArray, alpha: float) -> float:
+    """More instances until one of two algorithms is better at all timepoints at once with probability α.
+
+    0 if the centre says that they cross: then there is nothing to wait for. A draw favours the one that is ahead at all
+    timepoints once the spread is less than a certain share of what it is now.
+    """
+    centre = log_ratio.mean(axis=0)
+    if not ((centre > 0).all() or (centre < 0).all()):
+        return 0.0
+    furthest_behind = np.maximum(1.0 - log_ratio / centre, 1e-12).max(axis=1)
+    attainable = min(alpha, 1.0 - 0.5 / len(log_ratio))
+    spread_wanted = float(np.quantile(1.0 / furthest_behind, 1.0 - attainable))
+    return float(np.ceil(shared.max() * max(spread_wanted**-2 - 1.0, 0.0)))

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.inference import IndependentDirichlet, Model, Posterior, fit, models
+from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, fit, models
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
     Relations,
@@ -18,7 +18,7 @@ from polarbear.race.relations import (
     last_unresolved,
     next_batch,
     relations,
-    resolved_now,
+    resolution,
     unresolved_pairs,
 )
 from polarbear.race.result import RaceResult
@@ -40,6 +40,10 @@ class Race:
         times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
         model: The temporal Plackett–Luce model; default `IndependentDirichlet`.
         alpha: As all that follow, see `RaceSettings`.
+
+    Attributes:
+        threads: Among how many threads inference is shared out; 1 unless set. What the race decides does not depend on
+            it.
 
     Raises:
         ValueError: If a parameter is out of range, names repeat, or joint elimination is asked of a model without
@@ -91,6 +95,8 @@ class Race:
         self._requests: dict[tuple[str, int], Request] | None = None
         self._rounds: tuple[Round, ...] = ()
         self._posterior: Posterior | None = None
+        self._recall = Recall()
+        self.threads = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -255,6 +261,7 @@ class Race:
                 alpha=settings.alpha,
                 epsilon=settings.epsilon,
                 use_crossing=settings.resolution == "crossing",
+                joint=settings.elimination == "joint",
             ),
             finished=self.finished,
             settings=settings,
@@ -328,15 +335,16 @@ class Race:
         self._values[draw, :, index] = values
 
     def _infer(self) -> Posterior:
-        ties, posterior = np.random.SeedSequence(self.settings.seed).spawn(2)
-        counts = choice_counts(self._values, precision=self.settings.precision, rng=np.random.default_rng(ties))
+        posterior = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
         return fit(
-            counts,
+            choice_counts(self._values, precision=self.settings.precision),
             times=self.times,
             names=self.names,
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
+            threads=self.threads,
+            recall=self._recall,
         )
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
@@ -367,7 +375,7 @@ class Race:
     def _decide(self, found: Relations, requests: Collection[Request]) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
         settings, state, names = self.settings, self._state, self.names
-        resolved = state.resolved | resolved_now(found, use_crossing=settings.resolution == "crossing")
+        resolved = resolution(state.resolved, found, use_crossing=settings.resolution == "crossing")
         out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
         withdrawn = [names.index(name) for name in self._silent(requests)]
         for gone in (*out, *withdrawn):

@@ -90,6 +90,29 @@ def resolved_now(found: Relations, *, use_crossing: bool) -> BoolArray:
     return strict | crossing(found) if use_crossing else strict
 
 
+def resolution(before: BoolArray, found: Relations, *, use_crossing: bool) -> BoolArray:
+    """(T, n, n) pairs resolved at each timepoint after a round (algorithm 1, lines 13–18).
+
+    What was resolved stays so, and what the present posterior resolves is added. But a pair is not closed without a
+    reason why both stay in the Pareto set: that they cross, or tie at some timepoint. If all that is left is one of
+    them ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at the timepoints
+    that the present posterior leaves undecided, since others may have been resolved in earlier rounds; or at all of
+    them if none is left, and only the joint probability (eq. 28) is still too small for an elimination.
+
+    Args:
+        before: (T, n, n) what was resolved before the round.
+        found: Relations under the present posterior.
+        use_crossing: Whether a confident crossing resolves a pair.
+    """
+    now = resolved_now(found, use_crossing=use_crossing)
+    resolved = before | now
+    tied: BoolArray = np.logical_or.reduce(found.equivalent)
+    closed: BoolArray = np.logical_and.reduce(resolved) & ~np.logical_and.reduce(before)
+    early = closed & ~tied & ~crossing(found)
+    resolved[:, early] = now[:, early] & ~np.logical_and.reduce(now[:, early])
+    return resolved
+
+
 def last_unresolved(resolved: BoolArray) -> NDArray[np.int64]:
     """(n,) index of the last timepoint at which each algorithm has an unresolved pair (τ_A, eq. 32); -1 if none."""
     open_at: BoolArray = np.logical_or.reduce(~resolved, axis=2)

@@ -78,7 +78,8 @@ def race(
             ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
         path: The study's directory.
-        workers: Number of worker processes of our own pool; passed over when an executor is given.
+        workers: Number of worker processes of our own pool, which is passed over when an executor is given; and of
+            threads that share out the inference, during which the processes wait.
         executor: Any `concurrent.futures.Executor` to run on instead.
         stop: When to stop before all is resolved.
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
@@ -107,6 +108,7 @@ def race(
     with _opened(Path(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
+        race.threads = workers
         watch.started(race, resumed=resumed)
         with _executor(executor, workers, timeout) as pool:
             reason = _drive(race, plan, stop or StopRules(), study, pool, watch)
