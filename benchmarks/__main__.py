@@ -5,6 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 
-for module in ("startup", "recorder", "inference", "models", "truth"):
+for module in ("startup", "recorder", "inference", "models", "accuracy", "truth", "joint", "studies"):
     print(f"\n## benchmarks.{module}\n", flush=True)
     subprocess.run([sys.executable, "-m", f"benchmarks.{module}"], check=True)

@@ -12,6 +12,7 @@ from polarbear.inference import IndependentDirichlet, fit
 from polarbear.inference.choices import Choices
 from polarbear.inference.dirichlet import sample
 from polarbear.inference.gibbs import gibbs
+from polarbear.inference.importance import in_order
 from polarbear.inference.newton import mode
 from polarbear.rankings import ChoiceCounts, choice_counts
 
@@ -210,6 +211,22 @@ def test_log_density_is_the_likelihood_times_the_prior():
     expected = counts.log_likelihood(theta[:, np.newaxis])[:, 0] + 0.7 * np.log(theta).sum(axis=1)
     found = Choices.at(counts, 0, 0.7).log_density(np.log(theta.T))
     np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_log_density_where_exponentials_vanish():
+    """One ranking A, B, C, D: the choice from C and D hangs on their ratio, however small both are."""
+    log_theta = np.array([[-1e-9, -1e-9], [-750.0, -750.0], [-1500.0, -1500.0], [-1503.0, -2000.0]])
+    choices = Choices.at(choice_counts(np.arange(4.0).reshape(1, 1, 4)), 0, 0.01)
+    of_c = np.array([-np.log1p(np.exp(-3.0)), 0.0])
+    np.testing.assert_allclose(choices.log_density(log_theta), 0.01 * log_theta.sum(axis=0) + of_c, rtol=1e-9)
+
+
+def test_ratings_too_small_for_numbers_keep_their_order():
+    log_theta = np.array([0.0, -5.0, -689.0, -691.0, -750.0, -1000.0, -1e5, -1e6])
+    theta = in_order(log_theta)
+    np.testing.assert_allclose(theta[:3], np.exp(log_theta[:3]), rtol=1e-12)
+    assert (np.diff(theta) < 0).all()
+    assert theta[-1] > np.finfo(float).tiny
 
 
 @pytest.mark.parametrize(

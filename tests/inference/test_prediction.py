@@ -221,7 +221,7 @@ class TestWhatIsKept:
     def test_equal_generators_give_equal_draws(self):
         one, same, other = (self.posterior.at([3.0, 50.0], rng=np.random.default_rng(seed)) for seed in (0, 0, 1))
         np.testing.assert_array_equal(one.draws, same.draws)
-        assert not np.isclose(one.draws, other.draws).any()
+        assert np.isclose(one.draws, other.draws).mean() < 0.01
 
     def test_units_of_time_and_the_logarithmic_axis(self):
         parameters = self.posterior.model.describe() | {"time_scale": "linear"}

@@ -1,8 +1,12 @@
-"""Processes in state-space and low-rank form against their kernels, to the millionth of the variance they may lack."""
+"""Processes in state-space and low-rank form against their kernels, to the millionth of the variance they may lack.
+
+And the Cholesky factors they are computed with, against NumPy's.
+"""
 
 import numpy as np
 import pytest
 
+from polarbear.inference.factors import BandedFactor, DenseFactor
 from polarbear.inference.gaussian_process import GaussianProcess
 from polarbear.inference.kernels import covariance, extended_factor, kernel_factor
 from polarbear.inference.statespace import MaternProcess
@@ -75,7 +79,7 @@ def test_a_steady_process_is_the_same_and_its_paths_follow_the_length_scale(kern
 
 @pytest.mark.parametrize("states", [2, 3])
 def test_steps_add_up(states):
-    """Chapman and Kolmogorov: Φ(a + b) = Φ(b) Φ(a), Q(a + b) = Φ(b) Q(a) Φ(b)ᵀ + Q(b), and the process is stationary."""
+    """Φ(a + b) = Φ(b) Φ(a), Q(a + b) = Φ(b) Q(a) Φ(b)ᵀ + Q(b) (Chapman and Kolmogorov), and stationarity."""
     process = MaternProcess(states)
     for a, b in ((1e-4, 3e-4), (0.2, 0.05), (1.5, 4.0)):
         phi, noise = process.transition(np.array([a, b, a + b])), process.noise(np.array([a, b, a + b]))
@@ -100,3 +104,25 @@ def test_without_variance_no_factor_is_left():
     factor = kernel_factor("squared-exponential", np.zeros(2), 1.0, 1e-6)
     assert factor.rows.shape == (2, 1)
     np.testing.assert_allclose(extended_factor(matrix, known, factor, 1e-6) @ np.ones(2), [1.0, 1.0, 1.0])
+
+
+@pytest.mark.parametrize("banded", [True, False])
+def test_factors_solve_as_numpy_does(banded):
+    rng, size, height = np.random.default_rng(2), 30, 4
+    lower = np.tril(np.triu(rng.normal(size=(size, size)), -height if banded else -size)) + 5 * np.eye(size)
+    matrix = lower @ lower.T
+    exact = np.linalg.cholesky(matrix)
+    band = np.array([[matrix[min(j + i, size - 1), j] for i in range(height + 1)] for j in range(size)])
+    factor = BandedFactor(band) if banded else DenseFactor(matrix.copy())
+    right = rng.normal(size=(size, 7))
+    assert factor.size == size
+    assert factor.half_log_det == pytest.approx(0.5 * np.linalg.slogdet(matrix)[1])
+    np.testing.assert_allclose(factor.solve(right[:, 0]), np.linalg.solve(matrix, right[:, 0]), rtol=1e-10)
+    np.testing.assert_allclose(factor.forward(right), np.linalg.solve(exact, right), rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(factor.backward(right), np.linalg.solve(exact.T, right), rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", [BandedFactor, DenseFactor])
+def test_what_is_not_positive_definite_has_no_factor(kind):
+    with pytest.raises(np.linalg.LinAlgError, match="not positive definite"):
+        kind(-np.ones((3, 2)) if kind is BandedFactor else -np.eye(3))

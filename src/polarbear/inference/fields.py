@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 
+from polarbear.inference.factors import BandedFactor, DenseFactor, Factor
 from polarbear.records import FloatArray, IntArray
 
 _SMALL = 1 << 14
@@ -58,28 +58,48 @@ def _compressed(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntAr
     return values.ravel(), places.ravel(), np.arange(len(values) + 1) * values.shape[1]
 
 
-class Conditioned(ABC):
+Loadings = FloatArray | SparseMatrix
+"""A matrix, which may be sparse."""
+
+
+class Conditioned:
     """The Gaussian approximation to the posterior of paths at one value of the hyperparameters.
+
+    Coefficients are ordered by column of A, and within a column by path.
 
     Attributes:
         noises: How many standard normal numbers make a draw.
         half_log_det: ½ (log det H − log det J).
+
+    Args:
+        loadings: (T, B) A.
+        transposed: (B, T) Aᵀ.
+        factor: Of H.
+        prior_half_log_det: ½ log det J.
+        paths: Number q of paths.
     """
 
-    noises: int
-    half_log_det: float
+    def __init__(
+        self, loadings: Loadings, transposed: Loadings, factor: Factor, prior_half_log_det: float, paths: int
+    ) -> None:
+        self._loadings, self._transposed, self._factor, self._q = loadings, transposed, factor, paths
+        self.noises = factor.size
+        self.half_log_det = factor.half_log_det - prior_half_log_det
 
-    @abstractmethod
     def response(self, force: FloatArray) -> FloatArray:
         """A H⁻¹ Aᵀ b, a path (T, q), for a force b (T, q)."""
+        return self._loadings @ self._factor.solve((self._transposed @ force).ravel()).reshape(-1, self._q)
 
-    @abstractmethod
     def spread(self, noise: FloatArray) -> FloatArray:
         """R e, paths (T, q, D) with covariance A H⁻¹ Aᵀ = R Rᵀ, for standard normal noise e (`noises`, D)."""
+        draws = noise.shape[1]
+        by_column = np.ascontiguousarray(self._factor.backward(noise)).reshape(-1, self._q * draws)
+        return (self._loadings @ by_column).reshape(-1, self._q, draws)
 
-    @abstractmethod
     def gather(self, force: FloatArray) -> FloatArray:
         """Rᵀ b, (`noises`, D), for forces b (T, q, D)."""
+        pulled = self._transposed @ force.reshape(force.shape[0], -1)
+        return self._factor.forward(pulled.reshape(-1, force.shape[2]))
 
 
 class Field(ABC):
@@ -131,43 +151,16 @@ class DenseField(Field):
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
         """As `Field.conditioned`."""
-        return _DenseConditioned(self, curvature)
-
-
-class _DenseConditioned(Conditioned):
-    """Coefficients are ordered by column of the basis, and within a column by path."""
-
-    def __init__(self, field: DenseField, curvature: FloatArray) -> None:
-        self._basis, q, r = field.basis, field.paths, field.basis.shape[1]
+        basis, q, r = self.basis, self.paths, self.noises
         first, second = np.triu_indices(q)
-        weighted = curvature[:, first, second].T[:, :, np.newaxis] * self._basis
-        blocks = self._basis.T @ weighted
+        weighted = curvature[:, first, second].T[:, :, np.newaxis] * basis
+        blocks = basis.T @ weighted
         precision = np.empty((r, q, r, q))
         precision[:, first, :, second] = blocks
         precision[:, second, :, first] = blocks
         square = precision.reshape(q * r, q * r)
         square.ravel()[:: q * r + 1] += 1.0
-        factor, info = lapack.dpotrf(square.T, lower=1, overwrite_a=1, clean=0)
-        if info != 0:
-            raise np.linalg.LinAlgError("the posterior precision is not positive definite")
-        self._factor: FloatArray = factor
-        self._q = q
-        self.noises = q * r
-        self.half_log_det = float(np.log(np.diagonal(factor)).sum())
-
-    def response(self, force: FloatArray) -> FloatArray:
-        solved, _ = lapack.dpotrs(self._factor, (self._basis.T @ force).ravel(), lower=1)
-        return self._basis @ solved.reshape(-1, self._q)
-
-    def spread(self, noise: FloatArray) -> FloatArray:
-        solved, _ = lapack.dtrtrs(self._factor, noise, lower=1, trans=1)
-        by_column = np.ascontiguousarray(solved).reshape(self._basis.shape[1], -1)
-        return (self._basis @ by_column).reshape(-1, self._q, noise.shape[1])
-
-    def gather(self, force: FloatArray) -> FloatArray:
-        pulled = self._basis.T @ force.reshape(force.shape[0], -1)
-        solved, _ = lapack.dtrtrs(self._factor, pulled.reshape(-1, force.shape[2]), lower=1)
-        return solved
+        return Conditioned(basis, basis.T, DenseFactor(square), 0.0, q)
 
 
 class BandedDesign:
@@ -224,50 +217,20 @@ class BandedField(Field):
 
     def __init__(self, design: BandedDesign, precision: FloatArray) -> None:
         self.design, self.precision = design, precision
-        factor, info = lapack.dpbtrf(precision, lower=1)
-        if info != 0:
-            raise np.linalg.LinAlgError("the prior precision is not positive definite")
-        self._factor: FloatArray = factor
+        self._factor = BandedFactor(np.array(precision.T, order="C"))
         self.noises = design.positions
-        self.half_log_det = design.paths * float(np.log(factor[0]).sum())
 
     def spread(self, noise: FloatArray) -> FloatArray:
         """As `Field.spread`."""
-        solved, _ = lapack.dtbtrs(self._factor, noise, uplo="L", trans="T")
-        return self.design.matrix @ solved
+        return self.design.matrix @ self._factor.backward(noise)
 
     def gather(self, force: FloatArray) -> FloatArray:
         """As `Field.gather`."""
-        solved, _ = lapack.dtbtrs(self._factor, self.design.transposed @ force, uplo="L")
-        return solved
+        return self._factor.forward(self.design.transposed @ force)
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
         """As `Field.conditioned`."""
-        return _BandedConditioned(self, curvature)
-
-
-class _BandedConditioned(Conditioned):
-    def __init__(self, field: BandedField, curvature: FloatArray) -> None:
-        self._design = design = field.design
-        self._q = design.paths
-        factor, info = lapack.dpbtrf(design.band(field.precision, curvature).T, lower=1, overwrite_ab=1)
-        if info != 0:
-            raise np.linalg.LinAlgError("the posterior precision is not positive definite")
-        self._factor: FloatArray = factor
-        self.noises = factor.shape[1]
-        self.half_log_det = float(np.log(factor[0]).sum()) - field.half_log_det
-
-    def response(self, force: FloatArray) -> FloatArray:
-        solved, _ = lapack.dpbtrs(self._factor, (self._design.transposed @ force).ravel(), lower=1)
-        return self._design.matrix @ solved.reshape(-1, self._q)
-
-    def spread(self, noise: FloatArray) -> FloatArray:
-        draws = noise.shape[1]
-        solved, _ = lapack.dtbtrs(self._factor, noise, uplo="L", trans="T")
-        by_position = np.ascontiguousarray(solved).reshape(-1, self._q * draws)
-        return (self._design.matrix @ by_position).reshape(-1, self._q, draws)
-
-    def gather(self, force: FloatArray) -> FloatArray:
-        pulled = (self._design.transposed @ force.reshape(force.shape[0], -1)).reshape(-1, force.shape[2])
-        solved, _ = lapack.dtbtrs(self._factor, pulled, uplo="L")
-        return solved
+        design = self.design
+        factor = BandedFactor(design.band(self.precision, curvature))
+        prior = design.paths * self._factor.half_log_det
+        return Conditioned(design.matrix, design.transposed, factor, prior, design.paths)

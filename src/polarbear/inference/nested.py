@@ -211,7 +211,7 @@ def _sampled(likelihood: Likelihood, nodes: Sequence[Node], sampling: Sampling, 
     def fill(some: slice) -> None:
         columns, here = slice(some.start * each, some.stop * each), nodes[some]
         noises = [
-            rng.standard_normal((node.centre.conditioned.noises, each))
+            rng.standard_normal((each, node.centre.conditioned.noises)).T
             for node, rng in zip(here, generators[some], strict=True)
         ]
         if anneal:
