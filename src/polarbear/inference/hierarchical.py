@@ -21,7 +21,6 @@ from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, proposal
 from polarbear.inference.sampling import NLIS, NUTS, PATHFINDER, Sampling
-from polarbear.inference.workers import Workers
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -92,7 +91,7 @@ class HierarchicalDirichlet:
         n, timepoints, draws = counts.algorithms, counts.timepoints, sampling.draws
         prior = _Concentration(1.0 / n if self.rate is None else self.rate)
         number = max(draws, _FEWEST_PROPOSALS)
-        task = _Task(counts, prior, sampling.rng.spawn(timepoints), sampling.workers)
+        task = _Task(counts, prior, sampling.rng.spawn(timepoints))
         cells, marginal = task.explored(number)
         drawn = marginal.draw(number, sampling.rng)
         log_kappa = drawn.points[:, 0]
@@ -108,7 +107,7 @@ class HierarchicalDirichlet:
             theta[t] = found.theta
             return replace(found, theta=_NO_DRAWS)
 
-        found = sampling.workers.map(weigh, cells) or [ImportanceDraws(_NO_DRAWS, draws, -np.inf)] * timepoints
+        found = [weigh(cell) for cell in cells] or [ImportanceDraws(_NO_DRAWS, draws, -np.inf)] * timepoints
         return Posterior(
             draws=theta.transpose(2, 0, 1),
             times=times,
@@ -234,13 +233,11 @@ class _Task:
         counts: The rankings.
         prior: Of the concentration.
         generators: A source of randomness for each timepoint.
-        workers: Threads that share out the timepoints.
     """
 
     counts: ChoiceCounts
     prior: _Concentration
     generators: Sequence[np.random.Generator]
-    workers: Workers
 
     def cell(self, t: int, anchors: FloatArray, number: int, *, heavy: bool = False) -> _Cell:
         """So many proposals at one timepoint for each anchor."""
@@ -251,14 +248,14 @@ class _Task:
     def cells(self, anchors: FloatArray, number: int) -> list[_Cell]:
         """All timepoints; none if there is one algorithm alone, which the concentration says nothing about."""
         timepoints = range(self.counts.timepoints if self.counts.algorithms > 1 else 0)
-        return self.workers.map(lambda t: self.cell(t, anchors, number), timepoints)
+        return [self.cell(t, anchors, number) for t in timepoints]
 
     def log_evidence(self, cells: Sequence[_Cell], log_kappa: FloatArray) -> FloatArray:
         """(K, T) log-probability of the rankings at each timepoint given log κ (K,)."""
         if not cells:
             return np.zeros((log_kappa.size, self.counts.timepoints))
         nearest, alpha = _nearest(cells[0].anchors, log_kappa).tolist(), np.exp(log_kappa) / self.counts.algorithms
-        found = self.workers.map(lambda cell: cell.log_mean_weights(alpha, nearest), cells)
+        found = [cell.log_mean_weights(alpha, nearest) for cell in cells]
         return np.stack(found, axis=1) + _log_prior(log_kappa, self.counts.algorithms)[:, np.newaxis]
 
     def log_density(self, cells: Sequence[_Cell]) -> Evaluate:

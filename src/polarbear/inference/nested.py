@@ -31,7 +31,7 @@ from polarbear.inference.nodes import Node
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.sampling import HMC, Sampling
 from polarbear.inference.surface import PathModel, Surface
-from polarbear.inference.workers import Workers
+from polarbear.inference.workers import ALONE, Workers
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -49,6 +49,8 @@ _ENOUGH = 400.0
 """Effective sample size that Markov chains aim at."""
 _ENTRIES_AT_ONCE = 1 << 17
 _TIMEPOINTS_AT_ONCE = 16
+_LONG = 1 << 11
+"""Paths of fewer entries are searched by one thread alone; the steps are too short to share."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,7 +92,9 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
     likelihood = Likelihood(counts)
     if sampling.method == HMC:
         return _by_chains(likelihood, model, draws, rng)
-    nodes = _nodes(likelihood, Surface(likelihood, model, sampling.workers), sampling)
+    timepoints, q = likelihood.shape
+    searching = sampling if timepoints * q >= _LONG else replace(sampling, workers=ALONE)
+    nodes = _nodes(likelihood, Surface(likelihood, model, searching.workers), searching)
     found = _sampled(likelihood, nodes, sampling, anneal=False)
     if not found.good(_GOOD_K_HAT, draws):
         found = _sampled(likelihood, nodes, sampling, anneal=True)
@@ -158,8 +162,7 @@ def _nodes(likelihood: Likelihood, surface: Surface, sampling: Sampling) -> list
     drawn = marginal.draw(number, sampling.rng)
     corners = np.stack([surface.path(point) for point in marginal.frame.outside(marginal.grid)])
     starts = np.tensordot(drawn.blend, corners, axes=1)
-    fields = sampling.workers.map(surface.field, drawn.points)
-    able = [(k, field) for k, field in enumerate(fields) if field is not None]
+    able = [(k, field) for k, point in enumerate(drawn.points) if (field := surface.field(point)) is not None]
     near = near_modes(likelihood, [field for _, field in able], starts[[k for k, _ in able]], sampling.workers)
     found = [(k, centre) for (k, _), centre in zip(able, near, strict=True) if centre is not None]
     if not found:

@@ -65,8 +65,7 @@ class Surface:
     def __call__(self, points: FloatArray) -> FloatArray:
         """(K,) log-densities at points (K, p), −inf where floating-point numbers do not suffice."""
         values, log_prior = np.full(len(points), -np.inf), self.log_prior(points)
-        each = self._workers.map(self.field, points)
-        fields = [(k, field) for k, field in enumerate(each) if field is not None]
+        fields = [(k, field) for k, point in enumerate(points) if (field := self.field(point)) is not None]
         starts = [self._nearest(points[k]) for k, _ in fields]
         centres = modes(self._likelihood, [field for _, field in fields], starts, self._workers)
         for (k, _), centre in zip(fields, centres, strict=True):

@@ -15,7 +15,8 @@ class Workers:
     """Threads among which pieces of work are shared out.
 
     What is computed must not depend on their number: pieces are cut without regard to it, each has a random generator
-    of its own, and results come in the order of the pieces.
+    of its own, and results come in the order of the pieces. Threads pay where pieces spend their time in long arrays.
+    All else holds the interpreter's lock, and with arrays of some thousand entries two threads are slower than one.
 
     Args:
         threads: How many; 1: the calling thread does it all.
