@@ -8,6 +8,8 @@ problem enters with its sign flipped.
 from __future__ import annotations
 
 import hashlib
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal, get_args
@@ -27,6 +29,41 @@ def check_axis(axis: str) -> Axis:
     if axis not in AXES:
         raise ValueError(f"axis is {axis!r}; budgets are counted in one of {', '.join(AXES)}")
     return axis
+
+
+_INSTANCE = re.compile(r"(?P<suite>.+)-f(?P<function>.+)-i(?P<instance>[^-]+)-d(?P<dimension>\d+)")
+_DIMENSION = re.compile(r"(?P<function>.+?)-d(?P<dimension>\d+)(?:-(?P<instance>.+))?")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Instance:
+    """What an instance's name tells, so that runs can be grouped by function and dimension.
+
+    Attributes:
+        suite: The suite, such as ``"bbob"``; empty if the name tells none.
+        function: The function's number or name within the suite, such as ``"3"``.
+        dimension: Number of variables; 0 if the name does not tell it.
+        instance: Which instance of the function, such as ``"1"``; empty if the name tells none.
+    """
+
+    suite: str
+    function: str
+    dimension: int
+    instance: str
+
+    @property
+    def name(self) -> str:
+        """The instance's name in its standard form, such as ``"bbob-f3-i1-d5"``."""
+        return f"{self.suite}-f{self.function}-i{self.instance}-d{self.dimension}"
+
+    @classmethod
+    def parse(cls, name: str) -> Instance:
+        """Read a name such as ``"bbob-f3-i1-d5"`` or ``"ma-bbob-d5-s1-0"``; any other is a function of its own."""
+        found = _INSTANCE.fullmatch(name) or _DIMENSION.fullmatch(name)
+        if not found:
+            return cls("", name, 0, "")
+        told = found.groupdict(default="")
+        return cls(told.get("suite", ""), told["function"], int(told["dimension"]), told["instance"])
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -191,6 +228,42 @@ class Trajectory:
         return values
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameters:
+    """What an optimizer logged about itself while it ran, such as its step size.
+
+    Attributes:
+        evaluations: (m,) int64, strictly increasing: the evaluation at which each row was logged, from 1.
+        values: For each parameter's name its (m,) float64 values; NaN where it was not logged.
+
+    Raises:
+        ValueError: If the arrays break these rules; the message names the array.
+    """
+
+    evaluations: IntArray
+    values: Mapping[str, FloatArray]
+
+    def __post_init__(self) -> None:
+        evaluations = _frozen(self.evaluations, np.int64, "evaluations")
+        _require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+        _require(np.diff(evaluations) > 0, "evaluations", "does not increase strictly")
+        values = {name: _frozen(column, np.float64, name) for name, column in self.values.items()}
+        for name, column in values.items():
+            if column.size != evaluations.size:
+                raise ValueError(f"parameter {name!r} has {column.size} values for {evaluations.size} evaluations")
+        object.__setattr__(self, "evaluations", evaluations)
+        object.__setattr__(self, "values", values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parameters):
+            return NotImplemented
+        return (
+            np.array_equal(self.evaluations, other.evaluations)
+            and list(self.values) == list(other.values)
+            and all(np.array_equal(self.values[name], other.values[name], equal_nan=True) for name in self.values)
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class Run:
     """One finished run.
@@ -199,11 +272,15 @@ class Run:
         key: Which run.
         trajectory: What it found, when, and how it ended.
         target: The objective value at which the run counts as solved, or None. Values at or below it tie.
+        optimum: The lowest value there is, if it is known. What lies above it is the precision.
+        parameters: What the optimizer logged about itself, if anything.
     """
 
     key: RunKey
     trajectory: Trajectory
     target: float | None = None
+    optimum: float | None = None
+    parameters: Parameters | None = None
 
     @property
     def outcome(self) -> Outcome:

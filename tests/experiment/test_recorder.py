@@ -184,6 +184,7 @@ def test_the_target_of_a_maximization_problem_is_below_its_optimum():
     recorder = Recorder(Listed([1.0, 8.5, 9.0], minimize=False, optimum=10.0), Limits(target_precision=1.0))
     recorder.start()
     assert recorder.target == -9.0
+    assert recorder.optimum == -10.0
     assert recorder.objective(np.zeros(1)) == -1.0
     assert recorder.objective(np.zeros(1)) == -8.5
     with pytest.raises(Stop):

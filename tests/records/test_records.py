@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear import Outcome, Reason, RunKey, Trajectory, linear_times, log_times
-from polarbear.records import lost
+from polarbear.records import Instance, Parameters, lost
 
 
 def trajectory(reason=Reason.STOPPED, evaluations=(2, 5, 9), seconds=(0.1, 0.1, 0.4), values=(3.0, 1.0, -2.0), end=12):
@@ -98,3 +98,37 @@ def test_time_grids():
         log_times(1, 10, 1)
     with pytest.raises(ValueError, match="axis is 'hours'"):
         log_times(1, 10, 3, "hours")
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("bbob-f3-i1-d5", ("bbob", "3", 5, "1")),
+        ("bbob-biobj-f12-i3-d20", ("bbob-biobj", "12", 20, "3")),
+        ("PBO-fbla-i1-d100", ("PBO", "bla", 100, "1")),
+        ("ma-bbob-d5-s1-0", ("", "ma-bbob", 5, "s1-0")),
+        ("sphere-d3", ("", "sphere", 3, "")),
+        ("robot", ("", "robot", 0, "")),
+    ],
+)
+def test_an_instance_tells_its_function_and_dimension(name, told):
+    found = Instance.parse(name)
+    assert (found.suite, found.function, found.dimension, found.instance) == told
+
+
+def test_a_standard_name_comes_back():
+    assert Instance.parse("bbob-noisy-f101-i15-d40").name == "bbob-noisy-f101-i15-d40"
+
+
+def test_logged_parameters_must_fit_their_evaluations():
+    with pytest.raises(ValueError, match="'sigma' has 1 values for 2 evaluations"):
+        Parameters([1, 2], {"sigma": [0.5]})
+    with pytest.raises(ValueError, match="evaluations does not increase strictly near entry 0"):
+        Parameters([2, 2], {"sigma": [0.5, 0.5]})
+
+
+def test_logged_parameters_are_equal_by_value():
+    one = Parameters([1, 2], {"sigma": [0.5, np.nan]})
+    assert one == Parameters([1, 2], {"sigma": [0.5, np.nan]})
+    assert one != Parameters([1, 2], {"sigma": [0.5, 0.1]})
+    assert one != Parameters([1, 3], {"sigma": [0.5, np.nan]})

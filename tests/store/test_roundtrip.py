@@ -1,15 +1,18 @@
 """What goes into a study comes out bit by bit."""
 
+import io
 import math
 import struct
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polarbear import store
-from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.store import parts
 
 FLOATS = st.floats(allow_nan=False)
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
@@ -30,16 +33,26 @@ def any_run(draw):
         draw(st.integers(0, 2**63 - 1)),
     )
     key = RunKey(draw(TEXT), draw(TEXT), draw(st.integers(-(2**63), 2**63 - 1)))
-    target = draw(st.one_of(st.none(), FLOATS))
-    return Run(key, Trajectory(np.array(evaluations, np.int64), np.array(seconds), np.array(values), outcome), target)
+    trajectory = Trajectory(np.array(evaluations, np.int64), np.array(seconds), np.array(values), outcome)
+    number = st.one_of(st.none(), FLOATS)
+    return Run(key, trajectory, draw(number), draw(number), draw(st.one_of(st.none(), any_parameters())))
+
+
+@st.composite
+def any_parameters(draw):
+    at = np.array(sorted(draw(st.sets(st.integers(1, 2**62), max_size=5))), np.int64)
+    column = st.lists(st.floats(), min_size=at.size, max_size=at.size)
+    return Parameters(at, draw(st.dictionaries(TEXT, column, max_size=3)))
 
 
 def bits(run):
     trajectory = run.trajectory
     outcome = trajectory.outcome
+    logged = run.parameters
     return (
         run.key,
-        None if run.target is None else struct.pack("<d", run.target),
+        [None if x is None else struct.pack("<d", x) for x in (run.target, run.optimum)],
+        logged and (logged.evaluations.tobytes(), [(name, x.tobytes()) for name, x in logged.values.items()]),
         trajectory.evaluations.tobytes(),
         trajectory.seconds.tobytes(),
         trajectory.values.tobytes(),
@@ -78,6 +91,13 @@ def test_special_values(tmp_path, run):
     with store.create(tmp_path / "study", {}) as study:
         study.append(special)
     assert [bits(each) for each in store.read(tmp_path / "study")] == [bits(special)]
+
+
+def test_parts_of_earlier_versions_lack_what_came_later(run):
+    later = ["optimum", "parameter_evaluations", "parameters"]
+    table = pl.read_parquet(io.BytesIO(parts.encode([run(1), run(2)]))).drop(later)
+    table.write_parquet(old := io.BytesIO())
+    assert parts.runs_of(parts.decode_table(old.getvalue()), [0, 1]) == [run(1), run(2)]
 
 
 def test_half_a_surrogate_pair_in_a_message_is_escaped(tmp_path, run):

@@ -39,6 +39,7 @@ class Recorder:
             returned as +inf. A batch is evaluated at once, its rows recorded in order with the time at its end.
         reason: Why the run was stopped, None while it goes on.
         target: The minimized value at which the run counts as solved, or None.
+        optimum: The lowest minimized value there is, or None if it is not known.
         invalid: How many evaluations returned NaN.
 
     Raises:
@@ -59,6 +60,7 @@ class Recorder:
         "_sign",
         "invalid",
         "objective",
+        "optimum",
         "reason",
         "target",
     )
@@ -76,7 +78,8 @@ class Recorder:
         self._ended = (0, 0.0)
         self.invalid = 0
         self.reason: Reason | None = None
-        self.target = _target(problem, limits)
+        self.optimum = _optimum(problem)
+        self.target = _target(problem, limits, self.optimum)
         timed = limits.seconds is not None or (check_timeout and limits.timeout is not None)
         call: Any = self._timed_call() if timed else self._plain_call()
         call.dimension = problem.dimension
@@ -272,15 +275,21 @@ def _is_scalar_array(result: Any) -> bool:
     return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"
 
 
-def _target(problem: Problem, limits: Limits) -> float | None:
+def _optimum(problem: Problem) -> float | None:
+    if problem.optimum is None or not np.isfinite(problem.optimum):
+        return None
+    return problem.optimum if problem.minimize else -problem.optimum
+
+
+def _target(problem: Problem, limits: Limits, optimum: float | None) -> float | None:
     if limits.target_precision is None:
         return None
-    if problem.optimum is None or not np.isfinite(problem.optimum):
+    if optimum is None:
         raise ValueError(
             f"target_precision is {limits.target_precision!r}, but the optimum of {problem.name} is unknown "
             f"({problem.optimum!r}); leave target_precision out or state the problem's optimum"
         )
-    return (problem.optimum if problem.minimize else -problem.optimum) + limits.target_precision
+    return optimum + limits.target_precision
 
 
 def _shown(value: Any) -> str:

@@ -76,7 +76,7 @@ def execute(task: Task) -> Run:
         reason, message, trace = Reason.FAILED, describe_error(error), _traceback(error)
     finally:
         alarm.disarm()  # an alarm at the very end may have kept the context from doing so
-    return Run(task.key, recorder.trajectory(reason, message, trace), recorder.target)
+    return Run(task.key, recorder.trajectory(reason, message, trace), recorder.target, recorder.optimum)
 
 
 def describe_error(error: BaseException) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SUFFIX = ".parquet"
 _DIGITS = 16
 _LISTS = ("evaluations", "seconds", "values")
+_LATER = ("optimum", "parameter_evaluations", "parameters")
+"""Columns that parts of earlier versions lack."""
 _KEY = ("instance", "algorithm", "seed")
 
 
@@ -87,7 +89,7 @@ def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
     evaluations, seconds, values = ([each.to_numpy() for each in frame[name]] for name in _LISTS)
     others = frame.drop(*_LISTS, *_KEY).to_dicts()
     return [
-        Run(key, Trajectory(*arrays, outcome=_outcome(row)), row["target"])
+        Run(key, Trajectory(*arrays, outcome=_outcome(row)), row["target"], row["optimum"], _parameters(row))
         for key, row, *arrays in zip(_keys(frame), others, evaluations, seconds, values, strict=True)
     ]
 
@@ -95,7 +97,8 @@ def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
 def storable(run: Run) -> tuple[Any, ...]:
     """All of a run as it comes back from disk, bit by bit: two runs are the same if these are equal."""
     outcome, trajectory = run.outcome, run.trajectory
-    numbers = np.array([outcome.seconds, np.nan if run.target is None else run.target])
+    numbers = np.array([outcome.seconds, *(np.nan if x is None else x for x in (run.target, run.optimum))])
+    logged = run.parameters
     return (
         run.key,
         outcome.reason,
@@ -104,6 +107,8 @@ def storable(run: Run) -> tuple[Any, ...]:
         _text(outcome.message),
         _text(outcome.traceback),
         *(array.tobytes() for array in (numbers, trajectory.evaluations, trajectory.seconds, trajectory.values)),
+        None if logged is None else logged.evaluations.tobytes(),
+        None if logged is None else [(_text(name), column.tobytes()) for name, column in logged.values.items()],
     )
 
 
@@ -124,11 +129,14 @@ def _schema() -> dict[str, Any]:
         "evaluations": pl.List(pl.Int64),
         "seconds": pl.List(pl.Float64),
         "values": pl.List(pl.Float64),
+        "optimum": pl.Float64,
+        "parameter_evaluations": pl.List(pl.Int64),
+        "parameters": pl.List(pl.Struct({"name": pl.String, "values": pl.List(pl.Float64)})),
     }
 
 
 def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
-    outcomes = [run.outcome for run in runs]
+    outcomes, logged = [run.outcome for run in runs], [run.parameters for run in runs]
     return {
         "instance": [run.key.instance for run in runs],
         "algorithm": [run.key.algorithm for run in runs],
@@ -141,7 +149,20 @@ def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
         "traceback": [_text(outcome.traceback) for outcome in outcomes],
         "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
         **{name: [getattr(run.trajectory, name) for run in runs] for name in _LISTS},
+        "optimum": [run.optimum for run in runs],
+        "parameter_evaluations": [None if one is None else one.evaluations.tolist() for one in logged],
+        "parameters": [None if one is None else _named(one) for one in logged],
     }
+
+
+def _named(parameters: Parameters) -> list[dict[str, Any]]:
+    return [{"name": _text(name), "values": values.tolist()} for name, values in parameters.values.items()]
+
+
+def _parameters(row: dict[str, Any]) -> Parameters | None:
+    if row["parameter_evaluations"] is None:
+        return None
+    return Parameters(row["parameter_evaluations"], {one["name"]: one["values"] for one in row["parameters"]})
 
 
 def _text(text: str) -> str:
@@ -153,9 +174,12 @@ def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
     try:
-        return pl.read_parquet(io.BytesIO(data), columns=list(columns))
+        there = pl.read_parquet_schema(io.BytesIO(data))
+        missing = [name for name in columns if name in _LATER and name not in there]
+        frame = pl.read_parquet(io.BytesIO(data), columns=[name for name in columns if name not in missing])
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"it is no Parquet file of runs: {error}") from error
+    return frame.with_columns(pl.lit(None, dtype=_schema()[name]).alias(name) for name in missing).select(columns)
 
 
 def _keys(frame: pl.DataFrame) -> list[RunKey]:
