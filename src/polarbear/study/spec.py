@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import tomllib
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -86,34 +88,47 @@ class LimitsSection(_Section):
         return StopRules(seconds=self.seconds, instances=self.instances, evaluations=self.evaluations)
 
 
-class StudySpec(_Section):
-    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and where defaults do not do `[model]`, `[limits]`."""
-
+class _RaceSpec(_Section):
     race: RaceSection
     """When algorithms are compared, and how relations are decided."""
-    instances: dict[str, Any]
-    """Where problem instances come from: `suite`, and that suite's own fields (`polarbear suites` lists them)."""
-    algorithms: Annotated[list[dict[str, Any]], Field(min_length=2)]
-    """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
     model: dict[str, Any] = {"model": "independent-dirichlet"}
     """The temporal Plackett–Luce model: `model`, and that model's own fields."""
-    limits: LimitsSection = LimitsSection()
-    """When single runs and the race stop early."""
 
-    def build_race(self) -> Race:
-        """A fresh race as described."""
+    def race_of(self, algorithms: Sequence[object]) -> Race:
+        """A fresh race of these algorithms, otherwise as described."""
         settings = self.race.model_dump(exclude={"times"})
         times = self.race.times
         return Race(
-            [optimizers.from_description(algorithm) for algorithm in self.algorithms],
+            algorithms,
             times=np.array(times) if isinstance(times, list) else times.grid(self.race.axis),
             model=inference.from_description(self.model),
             **settings,
         )
 
+
+class StudySpec(_RaceSpec):
+    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and where defaults do not do `[model]`, `[limits]`."""
+
+    instances: dict[str, Any]
+    """Where problem instances come from: `suite`, and that suite's own fields (`polarbear suites` lists them)."""
+    algorithms: Annotated[list[dict[str, Any]], Field(min_length=2)]
+    """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
+    limits: LimitsSection = LimitsSection()
+    """When single runs and the race stop early."""
+
+    def build_race(self) -> Race:
+        """A fresh race as described."""
+        return self.race_of([optimizers.from_description(algorithm) for algorithm in self.algorithms])
+
     def build_instances(self) -> problems.Instances:
         """The distribution of problem instances as described."""
         return problems.from_description(self.instances)
+
+
+class RecordedSpec(_RaceSpec):
+    """What a race on recorded runs takes from a study file: `[race]` and `[model]`; all else is passed over."""
+
+    model_config = ConfigDict(extra="ignore")
 
 
 class StudyFileError(ValueError):
@@ -126,11 +141,28 @@ def read_spec(path: str | Path) -> StudySpec:
     Raises:
         StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range.
     """
-    path = Path(path)
-    try:
-        spec = StudySpec.model_validate(tomllib.loads(path.read_text(encoding="utf-8-sig")))
+    with _faults_in(Path(path)):
+        spec = StudySpec.model_validate(_toml(path))
         spec.build_race()
         spec.build_instances()
+        return spec
+
+
+def read_recorded_spec(path: str | Path) -> RecordedSpec:
+    """Read what a race on recorded runs takes from a study file; StudyFileError as for `read_spec`."""
+    with _faults_in(Path(path)):
+        return RecordedSpec.model_validate(_toml(path))
+
+
+def _toml(path: str | Path) -> dict[str, Any]:
+    return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+
+
+@contextmanager
+def _faults_in(path: Path) -> Generator[None]:
+    """Name the file in whatever is wrong with it."""
+    try:
+        yield
     except FileNotFoundError as error:
         raise StudyFileError(f"there is no study file at {path}") from error
     except IsADirectoryError as error:
@@ -140,7 +172,6 @@ def read_spec(path: str | Path) -> StudySpec:
         raise StudyFileError(f"{path}: {faults}") from error
     except (ValueError, TypeError) as error:
         raise StudyFileError(f"{path}: {error}") from error
-    return spec
 
 
 def _beside_the_point(fault: Any) -> bool:

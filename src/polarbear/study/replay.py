@@ -1,0 +1,180 @@
+"""Races on recorded runs: what a race would have found, and what it would have saved."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polarbear.race import Race, RaceResult, Request
+from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory, log_times
+
+_TIMEPOINTS = 50
+_FIRST = 10.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Replay:
+    """A race on recorded runs.
+
+    Attributes:
+        result: What the race found.
+        everything: What one round on all recorded runs finds, with the same settings.
+        blocks: Instances (with their repetitions) on which every algorithm has a run.
+        passed_over: Instances on which some algorithm has none; they took no part.
+        recorded: Evaluations (or seconds) that all runs of the blocks took, up to the last timepoint.
+        spent: What the race would have asked for.
+    """
+
+    result: RaceResult
+    everything: RaceResult
+    blocks: int
+    passed_over: int
+    recorded: float
+    spent: float
+
+    @property
+    def saved(self) -> float:
+        """The share of the recorded effort that the race would have saved."""
+        return 1.0 - self.spent / self.recorded if self.recorded else 0.0
+
+    @property
+    def agrees(self) -> bool:
+        """Whether the race found the Pareto set that all runs together give."""
+        return self.result.pareto_set == self.everything.pareto_set
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "blocks": self.blocks,
+            "passed_over": self.passed_over,
+            "blocks_used": len(self.result.values),
+            "recorded": self.recorded,
+            "spent": self.spent,
+            "saved": self.saved,
+            "pareto_set": list(self.result.pareto_set),
+            "pareto_set_of_all_runs": list(self.everything.pareto_set),
+        }
+
+    def __str__(self) -> str:
+        members = ", ".join(self.result.pareto_set)
+        agreement = (
+            "as all recorded runs do" if self.agrees else f"all recorded runs: {', '.join(self.everything.pareto_set)}"
+        )
+        passed = f"; {self.passed_over} more lack some algorithm" if self.passed_over else ""
+        return (
+            f"{self.result.settings.axis} spent: {self.spent:,.0f} of {self.recorded:,.0f} recorded "
+            f"({self.saved:.0%} saved), {len(self.result.values)} of {self.blocks} instances{passed}\n"
+            f"anytime Pareto set: {members} ({agreement})"
+        )
+
+
+def replay(race: Race, runs: Sequence[Run]) -> Replay:
+    """Race on recorded runs: each request is answered by the recorded run, cut where the race would have cut it.
+
+    Instances come in an order drawn from the race's seed. A run that was recorded for a shorter time than is asked for
+    is unknown beyond its end, unless it ended by itself.
+
+    Args:
+        race: A fresh race whose algorithms are named as in the runs; see `recorded_race`.
+        runs: The recorded runs; those of other algorithms are passed over.
+
+    Raises:
+        ValueError: If there is no instance on which every algorithm has a run.
+    """
+    blocks, passed_over = _blocks(runs, race.names)
+    if not blocks:
+        raise ValueError(
+            f"there is no instance on which each of {', '.join(race.names)} has a run; "
+            "leave some out, or give runs on the same instances and repetitions"
+        )
+    order: list[int] = np.random.default_rng([race.settings.seed, 1]).permutation(len(blocks)).tolist()
+    axis, last = race.settings.axis, float(race.times[-1])
+    everything = _everything(race, blocks)
+    spent = 0.0
+    while requests := race.ask(len(blocks)):
+        answers = [_answer(blocks[order[request.draw]], request, axis) for request in requests]
+        spent += sum(_length(run, request.until, axis) for run, request in zip(answers, requests, strict=True))
+        race.tell(answers)
+    return Replay(
+        result=race.result(),
+        everything=everything,
+        blocks=len(blocks),
+        passed_over=passed_over,
+        recorded=sum(_length(run, last, axis) for block in blocks for run in block.values()),
+        spent=spent,
+    )
+
+
+def recorded_race(runs: Sequence[Run], *, times: FloatArray | None = None, **settings: Any) -> Race:
+    """A race of the algorithms that recorded runs are of.
+
+    Args:
+        runs: The recorded runs.
+        times: (T,) timepoints; default 50 from 10, evenly spaced on a log scale, to the budget that half of the runs of
+            every algorithm reached.
+        **settings: As `polarbear.Race` takes them.
+
+    Raises:
+        ValueError: If there are fewer than two algorithms, or no timepoints are given and runs are too short for the
+            default.
+    """
+    names = sorted({run.key.algorithm for run in runs})
+    axis: Axis = settings.get("axis", "evaluations")
+    if times is None and names:
+        reach = min(
+            float(np.median([_length(run, np.inf, axis) for run in runs if run.key.algorithm == name]))
+            for name in names
+        )
+        if reach <= _FIRST:
+            raise ValueError(f"half of the runs of some algorithm ended by {reach:g} {axis}; give timepoints")
+        times = log_times(_FIRST, reach, _TIMEPOINTS, axis)
+    return Race(names, times=() if times is None else times, **settings)
+
+
+def _blocks(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[dict[str, Run]], int]:
+    """The runs of each instance and repetition on which all algorithms have one, and how many others there are."""
+    found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
+    for run in runs:
+        if run.key.algorithm in names:
+            found[run.key.instance, run.key.seed][run.key.algorithm] = run
+    whole = [found[place] for place in sorted(found) if len(found[place]) == len(names)]
+    return whole, len(found) - len(whole)
+
+
+def _everything(race: Race, blocks: Sequence[Mapping[str, Run]]) -> RaceResult:
+    """One round on all recorded runs."""
+    size = len(blocks)
+    settings: dict[str, Any] = asdict(race.settings) | {"batch": size, "smallest_batch": 1, "largest_batch": size}
+    whole = Race(race.names, times=race.times, model=race.model, **settings)
+    whole.tell([_answer(blocks[request.draw], request, race.settings.axis) for request in whole.ask(size)])
+    return whole.result()
+
+
+def _answer(block: Mapping[str, Run], request: Request, axis: Axis) -> Run:
+    recorded = block[request.key.algorithm]
+    key = replace(request.key, instance=recorded.key.instance)
+    return replace(recorded, key=key, trajectory=_until(recorded.trajectory, request.until, axis), parameters=None)
+
+
+def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
+    """What a run would have found if it had been stopped then."""
+    end = trajectory.outcome
+    if (end.evaluations if axis == "evaluations" else end.seconds) <= until:
+        return trajectory
+    kept = int(np.searchsorted(trajectory.along(axis), until, side="right"))
+    evaluations, seconds = trajectory.evaluations[:kept], trajectory.seconds[:kept]
+    stop = (
+        Outcome(Reason.BUDGET, int(until), float(seconds[-1]) if kept else 0.0)
+        if axis == "evaluations"
+        else Outcome(Reason.BUDGET, int(evaluations[-1]) if kept else 0, until)
+    )
+    return Trajectory(evaluations, seconds, trajectory.values[:kept], stop)
+
+
+def _length(run: Run, until: float, axis: Axis) -> float:
+    """Evaluations or seconds a run took until then."""
+    return min(float(run.outcome.evaluations if axis == "evaluations" else run.outcome.seconds), until)

@@ -1,0 +1,91 @@
+"""Races on recorded runs: a race that gets its runs from an archive decides as one that gets them from the truth."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polarbear import Race
+from polarbear.inference import GaussianProcess
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.simulate import prior_truth
+from polarbear.study import recorded_race, replay
+
+TIMES = np.arange(1.0, 13.0)
+TRUTH = prior_truth(GaussianProcess(), TIMES, 4, np.random.default_rng(3), hyperparameters={"sigma": 1.5, "ell": 0.5})
+RECORDED = [
+    TRUTH.run(RunKey(f"f-{block:03d}", name, seed), until=30)
+    for block in range(60)
+    for seed in (0, 1)
+    for name in TRUTH.names
+]
+
+
+def fresh(**settings):
+    return Race(TRUTH.names, times=TIMES, draws=500, seed=5, **settings)
+
+
+def test_it_decides_as_a_race_whose_runs_are_cut_by_hand():
+    found = replay(fresh(), RECORDED)
+    race, spent = fresh(), 0
+    blocks = sorted({(run.key.instance, run.key.seed) for run in RECORDED})
+    order = np.random.default_rng([5, 1]).permutation(len(blocks))
+    while requests := race.ask(len(blocks)):
+        runs = []
+        for request in requests:
+            instance, seed = blocks[order[request.draw]]
+            cut = TRUTH.run(RunKey(instance, request.key.algorithm, seed), until=request.until)
+            runs.append(replace(cut, key=replace(request.key, instance=instance)))
+            spent += request.until
+        race.tell(runs)
+    assert found.result.pareto_set == race.pareto_set
+    np.testing.assert_array_equal(found.result.values, race.result().values)
+    assert found.spent == spent
+    assert found.recorded == len(RECORDED) * 12
+    assert 0 < found.saved < 1
+
+
+def test_all_runs_together_are_one_round():
+    found = replay(fresh(), RECORDED)
+    assert found.everything.values.shape == (120, 12, 4)
+    assert len(found.everything.rounds) == 1
+    assert found.as_dict()["pareto_set_of_all_runs"] == list(found.everything.pareto_set)
+    assert "saved" in str(found)
+
+
+def test_instances_that_lack_an_algorithm_take_no_part():
+    found = replay(fresh(), RECORDED[:-1])
+    assert (found.blocks, found.passed_over) == (119, 1)
+
+
+def test_no_common_instance_is_an_error():
+    alone = [run for run in RECORDED if (run.key.algorithm == "A") == (run.key.seed == 0)]
+    with pytest.raises(ValueError, match="no instance on which each of A, B, C, D has a run"):
+        replay(fresh(), alone)
+
+
+@pytest.mark.parametrize("axis", ["evaluations", "seconds"])
+def test_a_run_is_cut_where_the_race_stops_it_and_unknown_beyond_its_own_end(axis):
+    def run(name, reason, values):
+        steps = np.arange(1, len(values) + 1)
+        return Run(RunKey("f", name, 0), Trajectory(steps, steps, values, Outcome(reason, len(values), len(values))))
+
+    runs = [
+        run("cut", Reason.BUDGET, [3.0, 2.0]),
+        run("ended", Reason.STOPPED, [4.0]),
+        run("long", Reason.BUDGET, [5.0, 4.5, 1.0, 0.5]),
+    ]
+    race = recorded_race(runs, times=[1.0, 2.0, 3.0], axis=axis, draws=200)
+    found = replay(race, runs)
+    np.testing.assert_array_equal(found.result.values[0], [[3.0, 4.0, 5.0], [2.0, 4.0, 4.5], [np.nan, 4.0, 1.0]])
+    assert found.recorded == 2 + 1 + 3
+
+
+def test_default_timepoints_end_where_half_of_the_runs_of_every_algorithm_did():
+    runs = [replace(run, trajectory=run.trajectory) for run in RECORDED]
+    race = recorded_race(runs, model=GaussianProcess())
+    assert race.names == TRUTH.names
+    assert (race.times[0], race.times[-1]) == (10, 30)
+    short = [TRUTH.run(run.key, until=5) for run in RECORDED]
+    with pytest.raises(ValueError, match="ended by 5 evaluations; give timepoints"):
+        recorded_race(short)
