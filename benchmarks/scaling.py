@@ -67,7 +67,7 @@ def draw(measured: dict[str, dict[str, list[float]]]) -> str:
 def scales(panel: Axes, at: list[int], title: str) -> None:
     panel.set_xscale("log")
     panel.set_yscale("log")
-    panel.set_xticks(at)
+    panel.set_xticks(at if at[-1] <= 1000 else at[::2])
     panel.xaxis.set_major_formatter(COUNTS)
     panel.yaxis.set_major_formatter(COUNTS)
     panel.xaxis.set_minor_locator(NullLocator())

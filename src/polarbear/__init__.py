@@ -16,6 +16,7 @@ from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, linear_t
 if TYPE_CHECKING:
     from polarbear import (
         analyzer,
+        assess,
         experiment,
         figures,
         inference,
@@ -41,6 +42,7 @@ __all__ = [
     "RunKey",
     "Trajectory",
     "analyzer",
+    "assess",
     "experiment",
     "figures",
     "inference",

@@ -2,21 +2,49 @@
 
 from polarbear.figures import captions
 from polarbear.figures.allocation import allocation
+from polarbear.figures.attainment import attainment, attainment_difference, attainment_ecdf
+from polarbear.figures.convergence import convergence, parameter_over_targets, parameter_over_time
 from polarbear.figures.dominance import dominance_over_rounds
+from polarbear.figures.heat_map import heat_map
 from polarbear.figures.pairs import relations_over_time
+from polarbear.figures.partial_order import partial_order
 from polarbear.figures.ratings import rating_over_time
 from polarbear.figures.recovery import Snapshot, recovery
+from polarbear.figures.runtime_distribution import (
+    Distribution,
+    data_profiles,
+    performance_profiles,
+    runtime_distributions,
+)
+from polarbear.figures.runtimes import ert_over_dimension, ert_over_targets
 from polarbear.figures.style import svg
+from polarbear.figures.value_distributions import value_densities, value_distributions
 from polarbear.figures.values import preference_values
 
 __all__ = [
+    "Distribution",
     "Snapshot",
     "allocation",
+    "attainment",
+    "attainment_difference",
+    "attainment_ecdf",
     "captions",
+    "convergence",
+    "data_profiles",
     "dominance_over_rounds",
+    "ert_over_dimension",
+    "ert_over_targets",
+    "heat_map",
+    "parameter_over_targets",
+    "parameter_over_time",
+    "partial_order",
+    "performance_profiles",
     "preference_values",
     "rating_over_time",
     "recovery",
     "relations_over_time",
+    "runtime_distributions",
     "svg",
+    "value_densities",
+    "value_distributions",
 ]

@@ -10,7 +10,7 @@ from itertools import pairwise
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LinearSegmentedColormap, LogNorm, Normalize
+from matplotlib.colors import LogNorm, Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
@@ -19,6 +19,7 @@ from polarbear.figures.style import (
     COUNTS,
     MICRO,
     MUTED,
+    SHADES,
     SMALL,
     WIDE,
     Look,
@@ -36,8 +37,6 @@ from polarbear.figures.style import (
 )
 from polarbear.race import RaceResult
 from polarbear.records import FloatArray, IntArray
-
-_SHADES = LinearSegmentedColormap.from_list("shades", ["#DCE9F2", "#8FBBD9", "#3C82B5", "#124A7D", "#08264A"])
 
 
 @styled
@@ -73,7 +72,7 @@ def allocation(
     time_axis(ax, edges, result.settings.axis, spacing, narrow=width < 5)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     if width > 5:
-        shades = ScalarMappable(norm, _SHADES)
+        shades = ScalarMappable(norm, SHADES)
         bar = figure.colorbar(shades, ax=ax, label="instances", pad=0.02, aspect=18, fraction=0.04)
         bar.set_ticks(_shade_ticks(norm))
         bar.ax.yaxis.set_major_formatter(COUNTS)
@@ -118,7 +117,7 @@ def _shade_ticks(norm: Normalize) -> list[float]:
 
 def _bar(ax: Axes, row: int, reach: IntArray, edges: FloatArray, norm: Normalize) -> None:
     for start, stop, count in stretches(reach):
-        shade = _SHADES(norm(count))
+        shade = SHADES(norm(count))
         left, right = edges[start], edges[stop]
         ax.add_patch(
             Rectangle((left, row - 0.4), right - left, 0.8, facecolor=shade, edgecolor="none", linewidth=0, gid="cell")

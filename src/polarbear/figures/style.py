@@ -13,12 +13,12 @@ from typing import Any, Literal, ParamSpec, TypeVar
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_hex, to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-from polarbear.records import Axis, FloatArray
+from polarbear.records import FloatArray
 
 Spacing = Literal["log", "linear"]
 P = ParamSpec("P")
@@ -30,6 +30,8 @@ white paper and needed for other marks. Any two differ by ΔE ≥ 16 (CIE 1976) 
 MARKERS = ("", "o", "^", "s", "v")
 """From the ninth algorithm on colours repeat, told apart by markers along the line."""
 INK, MUTED, RULE, SURFACE = "#222222", "#5F6368", "#D9DCE0", "#FFFFFF"
+SHADES = LinearSegmentedColormap.from_list("shades", ["#DCE9F2", "#8FBBD9", "#3C82B5", "#124A7D", "#08264A"])
+"""From little to much."""
 WIDE = 7.2
 """Figure width in inches: two columns of a paper."""
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
@@ -63,6 +65,7 @@ _STYLE: dict[str, Any] = {
     "lines.solid_capstyle": "round",
     "lines.dash_capstyle": "butt",
     "hatch.linewidth": 0.5,
+    "path.simplify_threshold": 0.3,
     "legend.frameon": False,
     "legend.fontsize": SMALL,
     "figure.constrained_layout.h_pad": 0.04,
@@ -122,12 +125,17 @@ def blank(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout="constrained")
 
 
+def shortened(name: str, longest: int = 26) -> str:
+    """A name without its middle if it is long."""
+    if len(name) <= longest:
+        return name
+    head = (longest - 1) * 2 // 3
+    return f"{name[:head]}…{name[head + 1 - longest :]}"
+
+
 def literal(name: str, longest: int = 26) -> str:
     """A name as matplotlib shall show it: no mathematics in it, the middle left out if it is long."""
-    if len(name) > longest:
-        head = (longest - 1) * 2 // 3
-        name = f"{name[:head]}…{name[head + 1 - longest :]}"
-    return name.replace("$", r"\$")
+    return shortened(name, longest).replace("$", r"\$")
 
 
 def name_row(ax: Axes, row: float, label: str, look: Look, **text: Any) -> None:
@@ -154,9 +162,15 @@ def spacing_of(times: ArrayLike) -> Spacing:
     return "log" if log.std() / log.mean() < linear.std() / linear.mean() else "linear"
 
 
-def time_axis(ax: Axes, times: FloatArray, axis: Axis, spacing: Spacing | None, *, narrow: bool = False) -> None:
-    """Scale, limits, ticks and label of a horizontal axis of budgets; few ticks if it is narrow."""
+def time_axis(ax: Axes, times: FloatArray, axis: str, spacing: Spacing | None, *, narrow: bool = False) -> None:
+    """Scale, limits, ticks and label of a horizontal axis of budgets; few ticks if it is narrow.
+
+    Raises:
+        ValueError: If a log axis should begin at a budget that is not positive.
+    """
     first, last = float(times[0]), float(times[-1])
+    if spacing == "log" and first <= 0:
+        raise ValueError(f"budget {first:g} has no place on a log axis; draw it with linear spacing")
     if first == last:
         ax.set_xlim(first - 0.5 * max(first, 1e-9), last + 0.5 * max(last, 1e-9))
         ax.set_xticks([first])
@@ -241,8 +255,9 @@ def end_labels(ax: Axes, labels: Sequence[tuple[float, str, Look, bool]], size: 
     right = ax.get_xlim()[1]
     ends = [float(to_fraction.transform((right, height))[1]) for height, *_ in labels]
     gap = 1.3 * size / 72 / (ax.bbox.height / figure.dpi)
-    lead = 14 / 72 / (ax.bbox.width / figure.dpi)
     places = spread(ends, gap, min(0.0, 1 - gap * len(ends)), 1.0)
+    farthest = float(np.abs(places - ends).max(initial=0.0))
+    lead = (14 + 30 * farthest) / 72 / (ax.bbox.width / figure.dpi)
     for (_, name, look, stressed), end, place in zip(labels, ends, places, strict=True):
         ax.plot(
             [1, 1 + lead * 0.25, 1 + lead * 0.75, 1 + lead * 0.9],
@@ -280,7 +295,7 @@ def _log_ticks(ax: Axes, first: float, last: float, *, narrow: bool) -> None:
     if decades < 0.7:
         ax.xaxis.set_major_locator(MaxNLocator(5))
     else:
-        ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=15))
+        ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=5 if narrow else 15))
     ax.xaxis.set_minor_formatter(NullFormatter())
     if decades < 0.7:
         ax.xaxis.set_minor_locator(NullLocator())

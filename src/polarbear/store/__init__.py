@@ -1,40 +1,111 @@
-"""Studies on disk: created once, appended to by one writer, read by any number of readers meanwhile.
+"""Studies on disk, and other people's data.
 
-A study is a directory of plain files: its specification, its runs as Parquet parts, its rounds as JSON. Every file
-appears whole, by an atomic rename, so that what is on disk after a kill is complete. `docs/reference/store.md`
-describes the files and what is guaranteed.
+A study is created once, appended to by one writer, and read by any number of readers meanwhile. It is a directory of
+plain files: its specification, its runs as Parquet parts, its rounds as JSON. Every file appears whole, by an atomic
+rename, so that what is on disk after a kill is complete. `docs/reference/store.md` describes the files and what is
+guaranteed, `docs/reference/formats.md` the formats of others that are read and written.
 """
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Mapping
 from pathlib import Path
 
 from polarbear.records import Run
 from polarbear.store.errors import StudyError, StudyLocked, StudyNotFound
+from polarbear.store.formats.exporting import export
+from polarbear.store.formats.importing import Imported, import_runs
+from polarbear.store.formats.limits import ArchiveRefused, Limits
+from polarbear.store.formats.reading import Options, read_data
+from polarbear.store.formats.reference import Reference, read_reference
+from polarbear.store.formats.reports import IncompleteData, Progress, Reading, Skipped
 from polarbear.store.index import Damage
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create
 from polarbear.store.study import open_study as open  # noqa: A004 - store.open reads as what it does
 
 __all__ = [
+    "ArchiveRefused",
     "Damage",
+    "Imported",
+    "IncompleteData",
+    "Limits",
+    "Progress",
+    "Reading",
+    "Reference",
+    "Skipped",
     "StudyError",
     "StudyLocked",
     "StudyNotFound",
     "StudyStore",
     "create",
     "exists",
+    "export",
+    "import_runs",
     "open",
     "read",
+    "read_checked",
+    "read_reference",
 ]
 
 
 def read(path: str | Path) -> list[Run]:
-    """The runs of a study directory, sorted by key.
+    """The runs at a path: of a study directory, or of a file, folder or archive of a format that is recognized.
+
+    The formats are COCO, IOHprofiler, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` tells what is read
+    from each. If something has to be left out, the warning `IncompleteData` says how much; `read_checked` lists it.
+
+    Returns:
+        The runs, sorted by key.
 
     Raises:
-        StudyNotFound: If there is no study at `path`.
-        StudyError: If its ``study.json`` cannot be used.
+        StudyNotFound: If there is nothing at `path`.
+        StudyError: If it is a study whose ``study.json`` cannot be used.
+        ArchiveRefused: If it is an archive that asks for too much.
+        ValueError: If no run can be read; the message says what was found and what is supported.
     """
-    with open(path) as study:
-        return study.runs()
+    if exists(path):
+        with open(path) as study:
+            return study.runs()
+    reading = read_checked(path)
+    if not reading.runs:
+        why = reading.skipped[0] if reading.skipped else f"its {' and '.join(reading.formats)} files list none"
+        raise ValueError(f"no run can be read from {path}: {why}")
+    if reading.skipped:
+        message = f"{len(reading.skipped)} parts of {path} were skipped, the first because of {reading.skipped[0]}"
+        warnings.warn(f"{message}; read_checked lists them all", IncompleteData, stacklevel=2)
+    return list(reading.runs)
+
+
+def read_checked(
+    path: str | Path,
+    *,
+    columns: Mapping[str, str] | None = None,
+    maximize: bool = False,
+    limits: Limits | None = None,
+    progress: Progress | None = None,
+) -> Reading:
+    """The runs at a path as for `read`, and a list of all that could not be read.
+
+    Args:
+        path: A study directory, or a file, folder or archive.
+        columns: For CSV and Parquet: which of their columns stands for which of polarbear's, such as
+            ``{"value": "f(x)"}``.
+        maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
+        limits: What an archive may hold.
+        progress: Called before each file with its name, how many came before it, and how many there are.
+
+    Raises:
+        StudyNotFound: If there is nothing at `path`.
+        StudyError: If it is a study whose ``study.json`` cannot be used.
+        ArchiveRefused: If it is an archive that asks for too much.
+        ValueError: If nothing at `path` is of a known format; the message says what was found and what is supported.
+    """
+    if exists(path):
+        with open(path) as study:
+            damaged = tuple(Skipped(str(damage.path), None, damage.why) for damage in study.damaged)
+            return Reading(tuple(study.runs()), damaged, ("study",))
+    if not Path(path).exists():
+        raise StudyNotFound(f"{path} is no study: there is no such directory, and no file or archive either")
+    return read_data(path, Options(columns or {}, maximize, limits or Limits()), progress)

@@ -17,6 +17,7 @@ from polarbear.store import parts
 from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
 from polarbear.store.index import Damage, PartIndex
 from polarbear.store.lock import WriterLock
+from polarbear.store.query import Wanted, matching
 from polarbear.store.rounds import RoundFiles
 from polarbear.store.specification import (
     ROUNDS,
@@ -151,6 +152,31 @@ class StudyStore:
         """The keys of all runs, sorted."""
         with self._mutex:
             return sorted({*self._index, *self._buffer}, key=_order)
+
+    def find(
+        self,
+        *,
+        algorithm: Wanted[str] = None,
+        suite: Wanted[str] = None,
+        function: Wanted[str] = None,
+        dimension: Wanted[int] = None,
+        instance: Wanted[str] = None,
+        seed: Wanted[int] = None,
+    ) -> list[RunKey]:
+        """The keys of the runs that meet every criterion given, sorted; `runs` reads them.
+
+        A criterion is a value or a collection of values, of which any will do. All but `algorithm` and `seed` are about
+        what the instance's name tells (`Instance.parse`): ``study.runs(study.find(function="3", dimension=(5, 20)))``.
+        """
+        return matching(
+            self.keys(),
+            algorithm=algorithm,
+            suite=suite,
+            function=function,
+            dimension=dimension,
+            instance=instance,
+            seed=seed,
+        )
 
     def run(self, key: RunKey) -> Run:
         """One run; KeyError if there is none with this key."""

@@ -1,8 +1,8 @@
-"""What every mark of every figure means, in plain words, for the report and for papers."""
+"""Captions of the figures of races."""
 
 from __future__ import annotations
 
-_MARKERS = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
+MARKERS = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
 
 
 def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool = True, truth: bool = False) -> str:
@@ -20,7 +20,7 @@ def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool =
             else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
         )
         + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
-        + (_MARKERS if algorithms > 8 else "")
+        + (MARKERS if algorithms > 8 else "")
     )
 
 
@@ -33,7 +33,7 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
         "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
         "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
         "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
-        "probability that no other algorithm has a higher value." + (_MARKERS if algorithms > 8 else "")
+        "probability that no other algorithm has a higher value." + (MARKERS if algorithms > 8 else "")
     )
 
 

@@ -1,0 +1,85 @@
+"""The area over the convergence curve (AOCC) of each run, and the weighted area under the EAF.
+
+López-Ibáñez et al. 2024, section II-D: the mean AOCC of the runs is the area under their EAF (eq. 11).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.attainment_ecdf import attained_share
+from polarbear.assess.step_functions import Bounds, Curve, FloatArray, IntArray, StepFunction
+
+
+def aocc(runs: Sequence[Curve], *, times: Bounds, values: Bounds | Sequence[Bounds]) -> FloatArray:
+    """The normalized AOCC of each run, from 0 to 1; higher is better.
+
+    It is the share of the box between the bounds of time and value that lies above the best-so-far curve, with both
+    measured on their scales, and exact: no grid is involved. With `Bounds(1, t_max)` for evaluations and linear scales
+    it is eq. 9 over (t_max - 1)(z_max - z_min). With `Bounds(1, B + 1)` it is the mean over the evaluations 1 to B,
+    the AOCC of the IOHprofiler thesis (section 2.4), there with `Bounds(1e-8, 100, log=True)` for precisions.
+
+    Args:
+        runs: As `step_functions` takes them.
+        times: Bounds of the times and their scale.
+        values: Bounds of the values and their scale: one for all runs, or one for each.
+
+    Returns:
+        (runs,); NaN for a run that was cut short before `times.high` (`step_functions(..., carry=True)` gives what it
+        would be had the run not improved again). A run without any value has 0.
+
+    Raises:
+        ValueError: If there are no runs, or not as many bounds as runs.
+    """
+    return np.array([share.mean(times) for share in attained_share(runs, values=values)])
+
+
+def weighted_auc(
+    runs: Sequence[Curve], weights: ArrayLike, *, times: Bounds, values: Bounds | Sequence[Bounds]
+) -> FloatArray:
+    """The weighted mean of each run's attainment over the box; its mean over runs is the weighted area under the EAF.
+
+    The generalized hypervolume of López-Ibáñez et al. 2024, section II-D (after Grunert da Fonseca and Fonseca 2012):
+    attainment times a weight, integrated over time and value, over the integral of the weight. Equal weights give
+    `aocc`. A weight that factors into one of time and one of value is a change of scale: a logarithmic scale is the
+    weight 1/t or 1/z.
+
+    Args:
+        runs: As `step_functions` takes them.
+        weights: (m, n), not negative: one for each cell of an even division of the box, on the scales of the bounds, by
+            m intervals of time and n of value.
+        times: Bounds of the times and their scale.
+        values: Bounds of the values and their scale: one for all runs, or one for each.
+
+    Returns:
+        (runs,), each from 0 to 1; NaN for a run that was cut short before `times.high`.
+
+    Raises:
+        ValueError: If weights are not two-dimensional, negative, not finite or all zero.
+    """
+    table = np.asarray(weights, dtype=np.float64)
+    if table.ndim != 2 or not (np.isfinite(table) & (table >= 0)).all() or not table.sum() > 0:
+        raise ValueError(f"weights have shape {table.shape}; give (times, values), finite, none negative, not all zero")
+    return np.array([_weighted(share, table, times) for share in attained_share(runs, values=values)]) / table.mean()
+
+
+def _weighted(share: StepFunction, weights: FloatArray, times: Bounds) -> float:
+    """The integral of weight times attainment over the unit square."""
+    if share.until < times.high:
+        return float("nan")
+    columns, rows = weights.shape
+    grid = np.linspace(0.0, 1.0, columns + 1)
+    starts = np.concatenate(([0.0], times.scaled(share.x)))
+    edges = np.union1d(starts, grid)
+    heights = np.concatenate(([share.before], share.y))[_latest(starts, edges[:-1])]
+    # a run that has reached the share h of the values attains the upper part of the box: rows from 1 - h up
+    filled = np.clip(np.linspace(0.0, 1.0, rows + 1)[1:] - (1 - heights[:, None]), 0, 1 / rows)
+    return float(np.diff(edges) @ (filled * weights[_latest(grid, edges[:-1])]).sum(axis=1))
+
+
+def _latest(starts: FloatArray, at: FloatArray) -> IntArray:
+    """Index of the last start at or before each place."""
+    return np.searchsorted(starts, at, side="right") - 1

@@ -1,0 +1,183 @@
+"""The empirical attainment function (EAF): which share of the runs has reached a value by a time.
+
+α(t, z) is the share of runs whose best-so-far value V(t) is at most z (López-Ibáñez et al. 2024, section II-B, eq. 2).
+`eaf` gives it exactly, by the points at which it steps; `eaf_grid` at the points of a grid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeGuard, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.step_functions import (
+    Curve,
+    FloatArray,
+    IntArray,
+    StepFunction,
+    runs_making,
+    staircase,
+    step_functions,
+    values_at,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attainment:
+    """The EAF by the lower left corners of its level sets.
+
+    Attributes:
+        points: (n, 2) times and values, or (n, 3) if the runs were given by three columns. Grouped by count.
+        counts: (n,) int64: how many runs at least attain the point and everything above and to the right of it.
+        runs: Number of runs.
+        until: From this time on some runs are unknown, and the true counts may be higher.
+    """
+
+    points: FloatArray
+    counts: IntArray
+    runs: int
+    until: float = np.inf
+
+    @property
+    def fractions(self) -> FloatArray:
+        """(n,): the share of the runs in place of their number."""
+        return self.counts / self.runs
+
+
+def eaf(runs: Sequence[Curve], *, levels: Sequence[float] | None = None) -> Attainment:
+    """The exact EAF (López-Ibáñez et al. 2024, eq. 2), computed by `moocore.eaf` in O(n log n + n·runs).
+
+    Args:
+        runs: As `step_functions` takes them; or arrays (k, 3) of a time and two objectives.
+        levels: Shares of the runs, each in [0, 1], whose level sets are wanted; 0 is the best run's. All by default.
+
+    Raises:
+        ValueError: If there are no runs, points hold NaN or differ in their number of columns, or a level is not in
+            [0, 1].
+    """
+    from moocore import eaf as moocore_eaf
+
+    sets, until = point_sets(runs)
+    counts = np.arange(1, len(sets) + 1) if levels is None else np.unique(runs_making(levels, len(sets)))
+    points, numbers = stacked(sets)
+    steps = moocore_eaf(points, numbers, percentiles=(counts * (100.0 / len(sets))).tolist())
+    steps = steps[(steps < np.inf).all(axis=1)]
+    return Attainment(steps[:, :-1].copy(), np.rint(steps[:, -1] * len(sets) / 100).astype(np.int64), len(sets), until)
+
+
+def level_curves(runs: Sequence[Curve], levels: Sequence[float] = (0.0, 0.5, 1.0)) -> tuple[StepFunction, ...]:
+    """The level sets of the EAF as convergence curves; by default the best, the median and the worst.
+
+    The curve of a level is the lowest value that at least this share of the runs has reached by each time
+    (López-Ibáñez et al. 2024, section V). No single run needs to follow it.
+
+    Args:
+        runs: As `step_functions` takes them.
+        levels: Shares of the runs, each in [0, 1].
+
+    Raises:
+        ValueError: As `eaf`.
+    """
+    functions = step_functions(runs)
+    surface = eaf(functions, levels=levels)
+    wanted = runs_making(levels, surface.runs)
+    return tuple(staircase(surface.points[surface.counts == count], until=surface.until) for count in wanted)
+
+
+def eaf_grid(values: ArrayLike, targets: ArrayLike, *, omit_unknown: bool = False) -> FloatArray:
+    """The EAF at the points of a grid, exact there: the share of runs with value ≤ target.
+
+    Row j is the empirical distribution function of the values at time j; its mean over targets is the target-based
+    ECDF at that time (López-Ibáñez et al. 2024, eq. 3).
+
+    Args:
+        values: (runs, times), as `values_at` makes them: +inf before the first value, NaN where unknown.
+        targets: (targets,).
+        omit_unknown: Take the share among the runs known at that time. By default it is NaN where a run is unknown.
+
+    Returns:
+        (times, targets), each from 0 to 1; NaN where no run is known.
+
+    Raises:
+        ValueError: If the shapes are others, or there are no runs.
+    """
+    best, targets = _grid(values, targets)
+    attained = np.zeros((best.shape[1], targets.size), dtype=np.int64)
+    for run in best:
+        attained += run[:, None] <= targets
+    known = (~np.isnan(best)).sum(axis=0)
+    enough = known > 0 if omit_unknown else known == best.shape[0]
+    return np.where(enough, attained.T / np.maximum(known, 1), np.nan).T
+
+
+def second_order_eaf(
+    runs: Sequence[Curve],
+    times: ArrayLike,
+    targets: ArrayLike,
+    *,
+    given: tuple[float, float],
+    conditional: bool = False,
+) -> FloatArray:
+    """The second-order EAF on a grid: the share of runs that attain (t, z) and also a given (t', z').
+
+    It tells whether runs that were good (or late) at one moment are so at another (López-Ibáñez et al. 2024, section
+    V, after Fonseca et al. 2005).
+
+    Args:
+        runs: As `step_functions` takes them.
+        times: (times,): each t.
+        targets: (targets,): each z.
+        given: The time t' and the value z'.
+        conditional: Take the share among the runs that attain (t', z').
+
+    Returns:
+        (times, targets); NaN where a run is unknown at t or t'.
+
+    Raises:
+        ValueError: If it is conditional and no run attains (t', z').
+    """
+    time, target = given
+    values, earlier = values_at(runs, times), values_at(runs, time)[:, 0]
+    if np.isnan(earlier).any():
+        return np.full((values.shape[1], np.size(targets)), np.nan)
+    attains = earlier <= target
+    if conditional and not attains.any():
+        raise ValueError(f"no run attains {target!r} by time {time!r}; give a later time or a higher value")
+    joint = np.where(attains[:, None] | np.isnan(values), values, np.inf)
+    return eaf_grid(joint, targets) / (attains.mean() if conditional else 1.0)
+
+
+def point_sets(runs: Sequence[Curve]) -> tuple[list[FloatArray], float]:
+    """Each run's points, (k, 2) or (k, 3), and from when on one of them is unknown."""
+    if not any(_has_three_columns(run) for run in runs):
+        functions = step_functions(runs)
+        return [function.points() for function in functions], min(function.until for function in functions)
+    sets = [run for run in runs if _has_three_columns(run)]
+    if len(sets) < len(runs) or any(np.isnan(points).any() for points in sets):
+        raise ValueError("some runs are (k, 3) arrays; then all must be, and without NaN")
+    return sets, np.inf
+
+
+def _has_three_columns(run: Any) -> TypeGuard[FloatArray]:
+    return isinstance(run, np.ndarray) and np.shape(cast(FloatArray, run))[1:] == (3,)
+
+
+def stacked(sets: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
+    """All points, one set after another, and the set of each: as `moocore` takes them.
+
+    It knows a set by its points alone, so a run without any gets one at infinity, which attains nothing.
+    """
+    filled = [points if len(points) else np.full((1, points.shape[1]), np.inf) for points in sets]
+    return np.concatenate(filled), np.repeat(np.arange(len(filled)), [len(points) for points in filled])
+
+
+def _grid(values: ArrayLike, targets: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    best, asked = np.asarray(values, dtype=np.float64), np.atleast_1d(np.asarray(targets, dtype=np.float64))
+    if best.ndim != 2 or not best.shape[0]:
+        raise ValueError(f"values have shape {best.shape}; they are (runs, times), with at least one run")
+    if asked.ndim != 1 or not np.isfinite(asked).all():
+        raise ValueError(f"targets are (targets,) and finite; got {targets!r}")
+    return best, asked

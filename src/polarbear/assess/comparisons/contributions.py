@@ -1,0 +1,201 @@
+"""What each algorithm contributes to a portfolio's ECDF: Shapley values and marginal contributions.
+
+A portfolio is worth the area under its attainment curve (ECDF), as a fraction of the whole. IOHanalyzer offers Shapley
+values of the same kind (thesis, table 3.2); equations 3.2 and 3.3 there define marginal contributions and the sampling
+of permutations for another portfolio.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import comb
+
+from polarbear.assess.comparisons.samples import Result, default_names
+from polarbear.records import FloatArray, IntArray
+
+Portfolio = Literal["parallel", "best"]
+"""What a portfolio attains on a problem at a time, from its members' probabilities p to have attained it:
+
+- "parallel": 1 - Π(1 - p), the probability that one of its members has, when they run independently side by side.
+- "best": max p, that of the member who is best at that time.
+"""
+Scale = Literal["log", "linear"]
+"""How time is measured under the curve."""
+
+EXACT_LIMIT = 12
+"""Number of algorithms up to which all portfolios are enumerated."""
+_JOIN = {"parallel": np.multiply, "best": np.minimum}  # what two portfolios miss together, from what each misses
+_CELLS = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions(Result):
+    """What n algorithms contribute to the area under their portfolio's curve, a number from 0 to 1.
+
+    Attributes:
+        names: The n algorithms.
+        shapley: (n,) mean contribution over all orders in which the portfolio can be put together; they sum to `whole`.
+        standard_error: (n,) of `shapley` when orders were sampled, 0 if it is exact.
+        marginal: (n,) what the whole portfolio loses without the algorithm.
+        alone: (n,) what the algorithm attains alone.
+        whole: What the portfolio of all attains.
+        permutations: How many orders were sampled, 0 if `shapley` is exact.
+    """
+
+    names: tuple[str, ...]
+    shapley: FloatArray
+    standard_error: FloatArray
+    marginal: FloatArray
+    alone: FloatArray
+    whole: float
+    permutations: int
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per algorithm, the largest Shapley value first."""
+        return [
+            {
+                "algorithm": self.names[i],
+                "shapley": float(self.shapley[i]),
+                "standard_error": float(self.standard_error[i]),
+                "marginal": float(self.marginal[i]),
+                "alone": float(self.alone[i]),
+            }
+            for i in np.argsort(-self.shapley, kind="stable")
+        ]
+
+
+def contributions(
+    attained: ArrayLike,
+    *,
+    times: ArrayLike,
+    names: Sequence[str] | None = None,
+    portfolio: Portfolio = "parallel",
+    scale: Scale = "log",
+    permutations: int | None = None,
+    rng: np.random.Generator | None = None,
+) -> Contributions:
+    """Shapley values and marginal contributions of algorithms to their portfolio's ECDF.
+
+    Args:
+        attained: (algorithms, problems, times) the probability that a problem has been attained by a time, such as the
+            share of runs that hit a target on a function, or values of an attainment function (EAF).
+        times: (T,) strictly increasing; what is attained at one holds until the next.
+        names: The algorithms' names; by default "0", "1", ….
+        portfolio: What a portfolio attains.
+        scale: How time is measured; "log" needs positive times.
+        permutations: How many random orders to sample, at least 2; None computes exactly, for at most 12 algorithms.
+        rng: Draws the orders; needed to sample.
+
+    Raises:
+        ValueError: If shapes do not fit, probabilities or times are not valid, or there are too many algorithms for
+            the exact values.
+    """
+    misses, weights = _read(attained, times, scale)
+    chosen = default_names(names, len(misses))
+    if portfolio not in get_args(Portfolio):
+        raise ValueError(f"portfolio is {portfolio!r}; it is one of {', '.join(get_args(Portfolio))}")
+    count = len(misses)
+    if permutations is None:
+        if count > EXACT_LIMIT:
+            raise ValueError(
+                f"{count} algorithms have 2^{count} portfolios; exact values are computed for at most {EXACT_LIMIT}: "
+                "set permutations (such as 1000) and rng to sample"
+            )
+        shapley, error = shapley_values(_portfolio_values(misses, weights, portfolio)), np.zeros(count)
+    else:
+        if rng is None or permutations < 2:
+            raise ValueError(f"permutations is {permutations!r} and rng {rng!r}; sampling needs 2 or more, and rng")
+        orders = rng.permuted(np.tile(np.arange(count), (permutations, 1)), axis=1)
+        gains = _gains(misses, weights, portfolio, orders)
+        shapley, error = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(permutations)
+    everybody = np.arange(count)
+    whole = _worth(misses, weights, portfolio, everybody)
+    without = [_worth(misses, weights, portfolio, np.delete(everybody, i)) for i in everybody]
+    alone = [_worth(misses, weights, portfolio, everybody[i : i + 1]) for i in everybody]
+    return Contributions(chosen, shapley, error, whole - np.array(without), np.array(alone), whole, permutations or 0)
+
+
+def shapley_values(worth: ArrayLike) -> FloatArray:
+    """The Shapley values of n players from the worth of all their coalitions.
+
+    Args:
+        worth: (2^n,) entry m is the worth of the players whose bits are set in m; entry 0 that of nobody.
+
+    Returns:
+        (n,) values, which sum to the worth of all minus that of nobody.
+
+    Raises:
+        ValueError: If the number of entries is not a power of 2.
+    """
+    table = np.asarray(worth, dtype=np.float64)
+    count = table.size.bit_length() - 1
+    if table.ndim != 1 or table.size != 1 << count:
+        raise ValueError(f"worth has shape {table.shape}; it needs 2^n entries, one for each coalition of n players")
+    masks = np.arange(table.size)
+    size = np.bitwise_count(masks).astype(np.int64)
+    values = np.empty(count)
+    for player in range(count):
+        absent = masks[masks >> player & 1 == 0]
+        orders = count * comb(count - 1, size[absent])  # 1 / orders = |S|! (n - |S| - 1)! / n!
+        values[player] = ((table[absent | 1 << player] - table[absent]) / orders).sum()
+    return values
+
+
+def _portfolio_values(misses: FloatArray, weights: FloatArray, portfolio: Portfolio) -> FloatArray:
+    """The worth of all portfolios, (2^n,); cells are taken in chunks that fit the processor's cache."""
+    size = 1 << len(misses)
+    missed = np.zeros(size)
+    for start in range(0, weights.size, _CELLS):
+        part = misses[:, start : start + _CELLS]
+        table = np.ones((size, part.shape[1]))
+        for player, miss in enumerate(part):
+            half = 1 << player
+            _JOIN[portfolio](table[:half], miss, out=table[half : 2 * half])
+        missed += table @ weights[start : start + _CELLS]
+    return missed[0] - missed
+
+
+def _gains(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, orders: IntArray) -> FloatArray:
+    """What each algorithm adds, (orders, n), when they join in each of these orders, (orders, k)."""
+    left = np.zeros((len(orders), orders.shape[1] + 1))
+    left[:, 0] = weights.sum()
+    for start in range(0, weights.size, _CELLS):
+        part, weight = misses[:, start : start + _CELLS], weights[start : start + _CELLS]
+        missed = np.ones((len(orders), weight.size))
+        for step, joining in enumerate(orders.T, 1):
+            _JOIN[portfolio](missed, part[joining], out=missed)
+            left[:, step] += missed @ weight
+    gains = np.zeros((len(orders), len(misses)))
+    np.put_along_axis(gains, orders, -np.diff(left, axis=1), axis=1)
+    return gains
+
+
+def _worth(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, members: IntArray) -> float:
+    return float(_gains(misses, weights, portfolio, members[None]).sum())
+
+
+def _read(attained: ArrayLike, times: ArrayLike, scale: Scale) -> tuple[FloatArray, FloatArray]:
+    """The probabilities to miss (algorithms, cells), and each cell's share of the area, (cells,)."""
+    data, at = np.asarray(attained, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    if data.ndim != 3 or at.shape != data.shape[2:] or at.size < 2 or not data.size:
+        raise ValueError(
+            f"attained has shape {data.shape} and times {at.shape}; they need (algorithms, problems, times) and "
+            "(times,), at least 2 times"
+        )
+    if not ((data >= 0) & (data <= 1)).all():
+        place = np.argwhere(~((data >= 0) & (data <= 1)))[0].tolist()
+        raise ValueError(f"attained{place} is {data[tuple(place)]}; probabilities lie from 0 to 1")
+    if scale not in get_args(Scale):
+        raise ValueError(f"scale is {scale!r}; it is one of {', '.join(get_args(Scale))}")
+    if not np.isfinite(at).all() or (np.diff(at) <= 0).any() or (scale == "log" and at[0] <= 0):
+        raise ValueError(
+            f"times from {at[0]} to {at[-1]} must be finite, increase strictly, and be positive on a log scale"
+        )
+    axis = np.log(at) if scale == "log" else at
+    shares = np.diff(axis) / (axis[-1] - axis[0]) / data.shape[1]
+    return 1 - data[:, :, :-1].reshape(len(data), -1), np.tile(shares, data.shape[1])

@@ -1,0 +1,166 @@
+"""Deep statistical comparison: algorithms ranked per function by their whole distributions, then over functions.
+
+Sources: Eftimov, Korošec and Koroušić Seljak (2017), A novel approach to statistical comparison of meta-heuristic
+stochastic optimization algorithms using deep statistics; its ranking scheme also as equations 1, 2 and 5 to 9 in
+Eftimov and Korošec (2019), Information Sciences 489. IOHanalyzer offers it by the service DSCTool (thesis, tables 3.1
+and 3.2).
+"""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.comparisons.omnibus import Omnibus, PostHoc, omnibus_test, post_hoc
+from polarbear.assess.comparisons.pairwise import Correction, anderson_darling, kolmogorov_smirnov
+from polarbear.assess.comparisons.samples import Groups, Result, read_groups
+from polarbear.records import FloatArray
+
+Criterion = Literal["anderson-darling", "kolmogorov-smirnov"]
+"""The two-sample test that compares distributions."""
+Centre = Literal["mean", "median", "mean rank"]
+"""By what different distributions are ordered; "mean rank" is the mean of a sample's ranks among all runs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeepRanking(Result):
+    """Ranks of n algorithms on F functions.
+
+    Attributes:
+        names: The n algorithms.
+        functions: The F functions.
+        ranks: (F, n) 1 is best; algorithms whose distributions are not told apart share the mean of their ranks.
+        transitive: (F,) whether "not told apart" was transitive; where not, algorithms are ranked by `centre` alone.
+        adjusted: (F, n, n) adjusted p-values of the pairwise tests; NaN on the diagonal.
+    """
+
+    names: tuple[str, ...]
+    functions: tuple[str, ...]
+    ranks: FloatArray
+    transitive: NDArray[np.bool_]
+    adjusted: FloatArray
+
+    @property
+    def mean_ranks(self) -> FloatArray:
+        """(n,) mean rank of each algorithm over functions."""
+        return self.ranks.mean(axis=0)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per function: its name and each algorithm's rank."""
+        return [
+            {"function": function, **dict(zip(self.names, map(float, ranks), strict=True))}
+            for function, ranks in zip(self.functions, self.ranks, strict=True)
+        ]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DeepComparison(Result):
+    """A whole deep statistical comparison.
+
+    Attributes:
+        ranking: Ranks per function.
+        omnibus: Whether ranks differ between algorithms over functions.
+        post_hoc: Who differs from the algorithm of the lowest mean rank; None if the omnibus test does not reject.
+    """
+
+    ranking: DeepRanking
+    omnibus: Omnibus
+    post_hoc: PostHoc | None
+
+
+def deep_comparison(
+    groups: Groups, *, criterion: Criterion = "anderson-darling", centre: Centre = "mean", alpha: float = 0.05
+) -> DeepComparison:
+    """Rank per function, test over functions, and tell who differs from the best.
+
+    The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test fits it and is
+    corrected by Holm. Arguments and errors as in `deep_ranking`.
+    """
+    ranking = deep_ranking(groups, criterion=criterion, centre=centre, alpha=alpha)
+    omnibus = omnibus_test(ranking.ranks, names=ranking.names, alpha=alpha)
+    after = None
+    if omnibus.rejected:
+        test = "anova" if omnibus.test == "anova" else "friedman"
+        after = post_hoc(ranking.ranks, names=ranking.names, test=test, alpha=alpha)
+    return DeepComparison(ranking, omnibus, after)
+
+
+def deep_ranking(
+    groups: Groups,
+    *,
+    criterion: Criterion = "anderson-darling",
+    centre: Centre = "mean",
+    correction: Correction = "bonferroni",
+    alpha: float = 0.05,
+) -> DeepRanking:
+    """Rank algorithms on each function by comparing their distributions.
+
+    On each function all pairs are tested. Where "not significantly different" is transitive, it divides algorithms
+    into groups, which are ordered by the mean of their members' centres, and whose members share the mean of the ranks
+    they take. Where it is not, algorithms are ranked by their centres.
+
+    Args:
+        groups: For each function (in one dimension) and each algorithm one number per run, lower is better.
+        criterion: How distributions are compared: the asymptotic Anderson–Darling or the exact two-sided
+            Kolmogorov–Smirnov test.
+        centre: By what different distributions are ordered. The definition's mean needs finite values.
+        correction: How p-values on one function are adjusted; the definition's is Bonferroni's.
+        alpha: Probability allowed for any false difference on one function.
+
+    Raises:
+        ValueError: If samples are not valid, an option is not known, or a mean or median is infinite.
+    """
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion is {criterion!r}; it is one of {', '.join(get_args(Criterion))}")
+    names, samples = read_groups(groups)
+    ranks: list[FloatArray] = []
+    transitive: list[bool] = []
+    adjusted: list[FloatArray] = []
+    for function, runs in zip(groups, samples, strict=True):
+        named = dict(zip(names, runs, strict=True))
+        if criterion == "anderson-darling":
+            tests = anderson_darling(named, correction=correction, alpha=alpha)
+        else:
+            tests = kolmogorov_smirnov(named, alternative="two-sided", correction=correction, alpha=alpha)
+        alike = np.isnan(tests.adjusted) | (tests.adjusted > alpha)
+        found = ranks_from_likeness(alike, _centres(runs, centre, function))
+        ranks.append(found[0])
+        transitive.append(found[1])
+        adjusted.append(tests.adjusted)
+    return DeepRanking(names, tuple(groups), np.array(ranks), np.array(transitive), np.array(adjusted))
+
+
+def ranks_from_likeness(alike: ArrayLike, centres: ArrayLike) -> tuple[FloatArray, bool]:
+    """The ranks of algorithms on one function, and whether their likeness was transitive (equations 2 and 5 to 9).
+
+    Args:
+        alike: (n, n) symmetric bool, whether two distributions are not told apart; true on the diagonal.
+        centres: (n,) by what distributions are ordered, lower is better.
+    """
+    same, middle = np.asarray(alike, dtype=bool), np.asarray(centres, dtype=np.float64)
+    transitive = not ((same.astype(np.int64) @ same.astype(np.int64) > 0) & ~same).any()
+    if transitive:
+        middle = (same @ middle) / same.sum(axis=1)
+        middle = middle[same.argmax(axis=1)]  # the first member's value for all, so that rounding parts nobody
+    stats: Any = importlib.import_module("scipy.stats")
+    return np.asarray(stats.rankdata(middle)), transitive
+
+
+def _centres(runs: list[FloatArray], centre: Centre, function: str) -> FloatArray:
+    if centre == "mean rank":
+        stats: Any = importlib.import_module("scipy.stats")
+        ranks = np.split(stats.rankdata(np.concatenate(runs)), np.cumsum([run.size for run in runs])[:-1])
+        return np.array([rank.mean() for rank in ranks])
+    if centre not in get_args(Centre):
+        raise ValueError(f"centre is {centre!r}; it is one of {', '.join(get_args(Centre))}")
+    centres = np.array([run.mean() if centre == "mean" else np.median(run) for run in runs])
+    if np.isinf(centres).any():
+        raise ValueError(
+            f'runs failed on {function}, so that a {centre} is infinite; use centre="mean rank", or put a penalty '
+            "(such as 10 times the budget) in place of inf"
+        )
+    return centres

@@ -1,0 +1,224 @@
+"""Tests over functions: do algorithms differ at all, and who differs from a control.
+
+Sources: Demšar (2006), Statistical comparisons of classifiers over multiple data sets (Friedman's test and its post
+hoc z); García et al. (2010), Information Sciences 180 (when parametric tests are safe); Eftimov and Korošec (2019),
+section 3.2, for ranks of the deep statistical comparison.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.comparisons.pairwise import Correction, adjust_p_values
+from polarbear.assess.comparisons.samples import Result, check_alpha, default_names
+from polarbear.records import FloatArray
+
+OmnibusTest = Literal["friedman", "wilcoxon", "anova"]
+"""Friedman's test (3 or more algorithms), Wilcoxon's signed-rank test (2), or the analysis of variance of repeated
+measures (any number; the squared paired t-test for 2)."""
+PostHocTest = Literal["friedman", "anova"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Omnibus(Result):
+    """Whether n algorithms differ over functions.
+
+    Attributes:
+        names: The n algorithms.
+        test: Which test was applied.
+        statistic: χ² of Friedman's test corrected for ties, W of Wilcoxon's, or F.
+        p_value: Its p-value.
+        alpha: Level of the test.
+        rejected: Whether algorithms differ.
+        means: (n,) mean of each algorithm over functions.
+        normality: (n,) p-values of Shapiro–Wilk tests; NaN where all its values are equal or there are fewer than 3.
+        homoscedasticity: p-value of Levene's test for equal variances; NaN where it has none.
+    """
+
+    names: tuple[str, ...]
+    test: OmnibusTest
+    statistic: float
+    p_value: float
+    alpha: float
+    rejected: bool
+    means: FloatArray
+    normality: FloatArray
+    homoscedasticity: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PostHoc(Result):
+    """How n algorithms differ from a control.
+
+    Attributes:
+        names: The n algorithms.
+        control: The one they are compared with.
+        test: "friedman" (normal z of mean ranks) or "anova" (t with the pooled error).
+        correction: How p-values were adjusted.
+        alpha: Probability allowed for any false rejection.
+        statistics: (n,) z or t, positive where an algorithm is worse than the control; NaN at the control.
+        p_values: (n,) two-sided; NaN at the control.
+        adjusted: (n,) after correction; NaN at the control.
+        different: (n,) bool, whether it differs significantly.
+    """
+
+    names: tuple[str, ...]
+    control: str
+    test: PostHocTest
+    correction: Correction
+    alpha: float
+    statistics: FloatArray
+    p_values: FloatArray
+    adjusted: FloatArray
+    different: NDArray[np.bool_]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per algorithm other than the control."""
+        return [
+            {
+                "algorithm": name,
+                "control": self.control,
+                "statistic": float(self.statistics[i]),
+                "p_value": float(self.p_values[i]),
+                "adjusted": float(self.adjusted[i]),
+                "different": bool(self.different[i]),
+            }
+            for i, name in enumerate(self.names)
+            if name != self.control
+        ]
+
+
+def omnibus_test(
+    measures: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    test: OmnibusTest | Literal["auto"] = "auto",
+    alpha: float = 0.05,
+) -> Omnibus:
+    """Test whether algorithms differ over functions.
+
+    Args:
+        measures: (functions, algorithms) one finite number each, such as ranks or mean values.
+        names: The algorithms' names; by default "0", "1", ….
+        test: Which test. "auto" takes the analysis of variance if no algorithm's values are found to be other than
+            normal (Shapiro–Wilk) and their variances not unequal (Levene), both at `alpha`; else Friedman's, or for
+            2 algorithms Wilcoxon's.
+        alpha: Level of all tests.
+
+    Raises:
+        ValueError: If there are fewer than 2 functions or algorithms, a number is not finite, or `test` does not fit.
+    """
+    data = _measures(measures)
+    check_alpha(alpha)
+    chosen = default_names(names, data.shape[1])
+    stats: Any = importlib.import_module("scipy.stats")
+    normality, levene = _conditions(data, stats)
+    rank_test: OmnibusTest = "friedman" if data.shape[1] > 2 else "wilcoxon"
+    if test == "auto":
+        safe = bool((normality > alpha).all()) and levene > alpha
+        test = "anova" if safe else rank_test
+    elif test not in get_args(OmnibusTest) or test not in {"anova", rank_test}:
+        raise ValueError(f"test is {test!r}; for {data.shape[1]} algorithms it is one of auto, anova, {rank_test}")
+    statistic, p_value = _apply(test, data, stats)
+    return Omnibus(chosen, test, statistic, p_value, alpha, p_value <= alpha, data.mean(axis=0), normality, levene)
+
+
+def post_hoc(
+    measures: ArrayLike,
+    *,
+    names: Sequence[str] | None = None,
+    control: str | None = None,
+    test: PostHocTest = "friedman",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+) -> PostHoc:
+    """Compare each algorithm with a control, after an omnibus test has found that they differ.
+
+    Args:
+        measures: (functions, algorithms) as in `omnibus_test`; for "friedman" they are ranked within functions.
+        names: The algorithms' names; by default "0", "1", ….
+        control: The algorithm to compare with; by default the one with the lowest mean (rank).
+        test: "friedman": z = (R - R_control) / √(n(n+1) / 6F) (Demšar 2006, section 3.2.2). "anova": t with the
+            pooled error of the analysis of variance.
+        correction: How the n - 1 p-values are adjusted.
+        alpha: Probability allowed for any false rejection.
+
+    Raises:
+        ValueError: As `omnibus_test`, or if the control is not among the names.
+    """
+    data = _measures(measures)
+    check_alpha(alpha)
+    functions, count = data.shape
+    chosen = default_names(names, count)
+    stats: Any = importlib.import_module("scipy.stats")
+    if test == "friedman":
+        data = np.asarray(stats.rankdata(data, axis=1))
+        spread, law = math.sqrt(count * (count + 1) / (6 * functions)), stats.norm
+    elif test == "anova":
+        freedom, _, error = _variances(data)
+        spread, law = math.sqrt(2 * error / functions), stats.t(freedom)
+    else:
+        raise ValueError(f"test is {test!r}; it is one of {', '.join(get_args(PostHocTest))}")
+    if control is not None and control not in chosen:
+        raise ValueError(f"control is {control!r}; it is one of {', '.join(chosen)}")
+    means = data.mean(axis=0)
+    at = int(np.argmin(means)) if control is None else chosen.index(control)
+    others = np.arange(count, dtype=np.int64) != at
+    differences = means - means[at]
+    endless = np.where(differences == 0, 0.0, np.copysign(np.inf, differences))
+    statistics = differences / spread if spread > 0 else endless
+    p_values = 2 * law.sf(np.abs(statistics))
+    statistics[at] = p_values[at] = np.nan
+    adjusted = np.full(count, np.nan)
+    adjusted[others] = adjust_p_values(p_values[others], correction=correction)
+    return PostHoc(chosen, chosen[at], test, correction, alpha, statistics, p_values, adjusted, adjusted <= alpha)
+
+
+def _measures(measures: ArrayLike) -> FloatArray:
+    data = np.asarray(measures, dtype=np.float64)
+    if data.ndim != 2 or min(data.shape) < 2:
+        raise ValueError(f"measures have shape {data.shape}; they need (functions, algorithms), at least 2 of each")
+    if not np.isfinite(data).all():
+        place = np.argwhere(~np.isfinite(data))[0].tolist()
+        raise ValueError(f"measures{place} is {data[tuple(place)]}; give finite numbers, such as ranks")
+    return data
+
+
+def _conditions(data: FloatArray, stats: Any) -> tuple[FloatArray, float]:
+    """p-values of the conditions of parametric tests; NaN where a test has none, which meets no condition."""
+    varied = np.ptp(data, axis=0) > 0
+    normality = np.full(data.shape[1], np.nan)
+    if len(data) >= 3:
+        normality[varied] = [stats.shapiro(column).pvalue for column in data[:, varied].T]
+    levene = float(stats.levene(*data.T).pvalue) if varied.all() and len(data) >= 3 else math.nan
+    return normality, levene
+
+
+def _apply(test: OmnibusTest, data: FloatArray, stats: Any) -> tuple[float, float]:
+    if (data == data[:, :1]).all():  # all algorithms equal everywhere
+        return 0.0, 1.0
+    if test == "friedman":
+        found = stats.friedmanchisquare(*data.T)
+        return float(found.statistic), float(found.pvalue)
+    if test == "wilcoxon":
+        found = stats.wilcoxon(*data.T, method="asymptotic")
+        return float(found.statistic), float(found.pvalue)
+    freedom, between, error = _variances(data)
+    statistic = between / error if error > 0 else math.inf
+    return statistic, float(stats.f.sf(statistic, data.shape[1] - 1, freedom))
+
+
+def _variances(data: FloatArray) -> tuple[int, float, float]:
+    """Degrees of freedom of the error, and mean squares between algorithms and of the error (functions as blocks)."""
+    functions, count = data.shape
+    effect = data.mean(axis=0) - data.mean()
+    residual = data - data.mean(axis=1, keepdims=True) - effect
+    freedom = (functions - 1) * (count - 1)
+    return freedom, functions * float((effect**2).sum()) / (count - 1), float((residual**2).sum()) / freedom

@@ -1,0 +1,94 @@
+"""The partial order that pairwise decisions induce, and what of it to draw.
+
+IOHanalyzer draws an arrow from one algorithm to another where a test says that it dominates (thesis, section 3.1.2 and
+figure 3.5). Such arrows need not form an order: significance is not transitive, and one-sided Kolmogorov–Smirnov tests
+may hold in both directions. Both cases are resolved here and told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse.csgraph import connected_components, shortest_path
+
+from polarbear.assess.comparisons.samples import Result, default_names
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartialOrder(Result):
+    """A strict partial order of n algorithms. In all matrices the row beats the column.
+
+    Attributes:
+        names: The n algorithms.
+        order: (n, n) bool, whether the row stands above the column: by a decision, or by a chain of them.
+        implied: (n, n) bool, the part of `order` that no decision but only a chain supports.
+        edges: (n, n) bool, the fewest arrows from which `order` follows (its transitive reduction), for drawing.
+        levels: (n,) 0 for the unbeaten, else one more than the highest level of whoever stands above.
+        cycles: Groups of algorithms that beat each other in a circle, or in pairs both ways; within a group nobody
+            stands above anybody.
+    """
+
+    names: tuple[str, ...]
+    order: BoolArray
+    implied: BoolArray
+    edges: BoolArray
+    levels: NDArray[np.int64]
+    cycles: tuple[tuple[str, ...], ...]
+
+    @property
+    def unbeaten(self) -> tuple[str, ...]:
+        """Those above whom nobody stands."""
+        return tuple(name for name, level in zip(self.names, self.levels, strict=True) if level == 0)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per arrow to draw."""
+        return [
+            {"better": self.names[i], "worse": self.names[j], "implied": bool(self.implied[i, j])}
+            for i, j in np.argwhere(self.edges)
+        ]
+
+
+def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> PartialOrder:
+    """The partial order that decisions about pairs induce.
+
+    Chains of decisions carry over (A beats B, B beats C: A stands above C). Algorithms that reach each other by such
+    chains form a cycle and stay incomparable; whoever beats one of them stands above all.
+
+    Args:
+        better: (n, n) bool, whether the row beats the column, such as `PairwiseTests.better`. The diagonal is ignored.
+        names: n names; by default "0", "1", ….
+
+    Raises:
+        ValueError: If `better` is not a square matrix or does not fit `names`.
+    """
+    beats = np.array(better, dtype=bool)
+    if beats.ndim != 2 or beats.shape[0] != beats.shape[1]:
+        raise ValueError(f"better has shape {beats.shape}; it needs one row and one column for each algorithm")
+    chosen = default_names(names, len(beats))
+    np.fill_diagonal(beats, val=False)
+    count, group = connected_components(beats, directed=True, connection="strong")
+    reach = np.isfinite(shortest_path(beats.astype(float), unweighted=True))
+    order = reach & (group[:, None] != group)
+    cycles = (tuple(chosen[i] for i in np.flatnonzero(group == g)) for g in range(count))
+    return PartialOrder(
+        chosen,
+        order,
+        order & ~beats,
+        order & ~((order.astype(np.int64) @ order.astype(np.int64)) > 0),
+        _levels(order),
+        tuple(sorted(cycle for cycle in cycles if len(cycle) > 1)),
+    )
+
+
+def _levels(order: BoolArray) -> NDArray[np.int64]:
+    """The length of the longest chain above each."""
+    levels = np.zeros(len(order), dtype=np.int64)
+    for i in np.argsort(order.sum(axis=0), kind="stable"):  # whoever stands above has fewer above
+        levels[i] = max((int(levels[j]) + 1 for j in np.flatnonzero(order[:, i])), default=0)
+    return levels

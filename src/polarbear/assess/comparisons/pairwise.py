@@ -1,0 +1,353 @@
+"""Tests of every pair of algorithms, corrected for their number.
+
+Who beats whom is decided as in van Stein's and Vermetten's IOHanalyzer (thesis, section 3.1.2 and tables 3.1 and 3.2):
+two-sample tests of all pairs, with p-values corrected for multiple testing. `polarbear.assess.comparisons.order` turns
+the decisions into a partial order.
+"""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.comparisons.anderson_darling import anderson_darling_two_sample
+from polarbear.assess.comparisons.samples import Result, Samples, check_alpha, read_samples
+from polarbear.records import FloatArray, IntArray
+
+Alternative = Literal["two-sided", "less"]
+"""What is to be shown: that two algorithms differ, or that the first tends to lower (better) values."""
+Method = Literal["exact", "asymptotic"]
+"""How a p-value is computed: from the statistic's exact distribution, or from its limit for large samples."""
+Correction = Literal["holm", "bonferroni", "hochberg", "none"]
+"""How p-values are adjusted for the number of tests."""
+
+
+class _Pair(NamedTuple):
+    """One test: its statistic, that of the samples exchanged, the p-value, and how it leans to the first sample."""
+
+    statistic: float
+    exchanged: float
+    p_value: float
+    favours: float
+
+
+_Test: TypeAlias = Callable[[FloatArray, FloatArray, Alternative], _Pair]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairwiseTests(Result):
+    """Tests of n algorithms in pairs. In all matrices the row is compared with the column; the diagonal is NaN.
+
+    Attributes:
+        names: The n algorithms.
+        test: Which test.
+        method: "exact" or "asymptotic".
+        alternative: With "two-sided" the matrices of p-values are symmetric and n(n-1)/2 hypotheses are corrected
+            for; with "less" (the row tends to lower values) it is n(n-1).
+        correction: How p-values were adjusted.
+        alpha: Probability allowed for any false rejection.
+        sizes: (n,) runs of each algorithm.
+        failures: (n,) how many of them are `inf`.
+        statistics: (n, n) the test's statistic.
+        p_values: (n, n) before correction.
+        adjusted: (n, n) after correction.
+        better: (n, n) bool, whether the row is significantly better than the column. One-sided Kolmogorov–Smirnov
+            tests may hold in both directions, where distribution functions cross.
+    """
+
+    names: tuple[str, ...]
+    test: str
+    method: Method
+    alternative: Alternative
+    correction: Correction
+    alpha: float
+    sizes: IntArray
+    failures: IntArray
+    statistics: FloatArray
+    p_values: FloatArray
+    adjusted: FloatArray
+    better: NDArray[np.bool_]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader must know of failed runs, one sentence per algorithm that has some."""
+        return tuple(
+            f"{name}: {failed} of {size} runs failed; they tie with other failures and lose to every success."
+            for name, failed, size in zip(self.names, self.failures, self.sizes, strict=True)
+            if failed
+        )
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per test, for tables."""
+        return [
+            {
+                "first": self.names[i],
+                "second": self.names[j],
+                "statistic": float(self.statistics[i, j]),
+                "p_value": float(self.p_values[i, j]),
+                "adjusted": float(self.adjusted[i, j]),
+                "better": self._verdict(i, j),
+            }
+            for i, j in _tested(len(self.names), self.alternative)
+        ]
+
+    def _verdict(self, i: int, j: int) -> str:
+        if self.better[i, j]:
+            return self.names[i]
+        return self.names[j] if self.alternative == "two-sided" and self.better[j, i] else ""
+
+
+def adjust_p_values(p_values: ArrayLike, *, correction: Correction = "holm") -> FloatArray:
+    """p-values corrected for their number.
+
+    Whoever rejects where the adjusted p-value is at most α makes any false rejection with probability at most α.
+    Hochberg's correction needs independent (or positively dependent) tests for that.
+
+    Args:
+        p_values: (k,) the p-values of one family of tests.
+        correction: "holm", "bonferroni", "hochberg" or "none".
+
+    Returns:
+        (k,) adjusted p-values.
+
+    Raises:
+        ValueError: For p-values outside [0, 1] or another correction.
+    """
+    given = np.asarray(p_values, dtype=np.float64)
+    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
+        raise ValueError(f"p_values must be 1-D and lie in [0, 1], got {given!r}")
+    if correction not in get_args(Correction):
+        raise ValueError(f"correction is {correction!r}; it is one of {', '.join(get_args(Correction))}")
+    order = np.argsort(given)
+    sorted_ = given[order]
+    tests = np.arange(given.size, 0, -1)  # how many hypotheses are left, the smallest p-value first
+    if correction == "bonferroni":
+        sorted_ = sorted_ * given.size
+    elif correction == "holm":
+        sorted_ = np.maximum.accumulate(sorted_ * tests)
+    elif correction == "hochberg":
+        sorted_ = np.minimum.accumulate((sorted_ * tests)[::-1])[::-1]
+    adjusted = np.empty_like(given)
+    adjusted[order] = sorted_.clip(max=1.0)
+    return adjusted
+
+
+def kolmogorov_smirnov(
+    samples: Samples,
+    *,
+    alternative: Alternative = "less",
+    method: Method = "exact",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+) -> PairwiseTests:
+    """Two-sample Kolmogorov–Smirnov tests of all pairs (thesis, section 3.1.2).
+
+    IOHanalyzer computes the same with `method="asymptotic"`. Ties make the exact test conservative, never too bold.
+
+    Args:
+        samples: For each algorithm one number per run, lower is better, `inf` where it failed.
+        alternative: "less" tests for each ordered pair whether the first one's distribution function lies above the
+            other's somewhere. "two-sided" tests whether they differ; better is who is above at the largest distance.
+        method: How p-values are computed.
+        correction: How they are adjusted for the number of tests.
+        alpha: Probability allowed for any false rejection.
+
+    Returns:
+        The tests; `statistics` are the largest distances.
+
+    Raises:
+        ValueError: If samples are not valid, or the exact distribution cannot be computed.
+    """
+
+    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
+        stats: Any = importlib.import_module("scipy.stats")
+        # A lower sample has the greater distribution function.
+        side, how = ("greater" if alternative == "less" else alternative), _scipy_method(method, "asymp")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            try:
+                found = stats.ks_2samp(first, second, alternative=side, method=how)
+            except RuntimeWarning as warning:
+                raise ValueError(
+                    f"the exact Kolmogorov–Smirnov distribution for {first.size} and {second.size} runs cannot be "
+                    f'computed; use method="asymptotic" ({warning})'
+                ) from warning
+        distance = float(found.statistic)
+        return _Pair(distance, distance, float(found.pvalue), float(found.statistic_sign))
+
+    return _all_pairs(samples, test, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
+
+
+def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha: float = 0.05) -> PairwiseTests:
+    """Two-sided, asymptotic two-sample Anderson–Darling tests of all pairs, with midranks for ties.
+
+    Better of a significantly different pair is the one with the lower mean rank. Arguments, result and errors as in
+    `kolmogorov_smirnov`; `statistics` are standardized.
+
+    Source: Scholz and Stephens (1987), K-sample Anderson–Darling tests, equations 6 and 7.
+    """
+
+    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:  # noqa: ARG001
+        statistic, p_value = anderson_darling_two_sample(first, second)
+        return _Pair(statistic, statistic, p_value, 0.5 - _superiority(first, second))
+
+    return _all_pairs(samples, test, "Anderson–Darling", "asymptotic", "two-sided", correction, alpha)
+
+
+def mann_whitney(
+    samples: Samples,
+    *,
+    alternative: Alternative = "two-sided",
+    method: Method = "asymptotic",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+) -> PairwiseTests:
+    """Mann–Whitney U (Wilcoxon rank-sum) tests of all pairs, by SciPy.
+
+    The asymptotic test corrects for ties and for continuity; the exact one knows no ties.
+    Arguments and errors as in `kolmogorov_smirnov`.
+
+    Returns:
+        The tests; `statistics` are U of the row, the number of pairs of runs in which the row is higher (worse), ties
+        as a half.
+
+    Raises:
+        ValueError: Also if the exact test is asked for tied runs, such as two failures.
+    """
+
+    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
+        stats: Any = importlib.import_module("scipy.stats")
+        pooled = np.concatenate((first, second))
+        if method == "exact" and np.unique(pooled).size < pooled.size:
+            raise ValueError(
+                'runs tie, so that the exact Mann–Whitney test does not hold; use method="asymptotic", which '
+                "corrects for ties"
+            )
+        found = stats.mannwhitneyu(first, second, alternative=alternative, method=_scipy_method(method))
+        u, pairs = float(found.statistic), first.size * second.size
+        return _Pair(u, pairs - u, float(found.pvalue), pairs / 2 - u)
+
+    return _all_pairs(samples, test, "Mann–Whitney", method, alternative, correction, alpha)
+
+
+def wilcoxon(
+    samples: Samples,
+    *,
+    alternative: Alternative = "two-sided",
+    method: Method = "asymptotic",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+) -> PairwiseTests:
+    """Wilcoxon signed-rank tests of all pairs, by SciPy: run k of one algorithm is paired with run k of the other.
+
+    Pairs that are equal, such as two failures, are left out. A failure against a success is a difference beyond all
+    others. The asymptotic test corrects for ties; the exact one knows neither ties nor equal pairs.
+    Arguments and errors as in `kolmogorov_smirnov`.
+
+    Returns:
+        The tests; `statistics` are the rank sums of the pairs in which the row is higher (worse).
+
+    Raises:
+        ValueError: Also if numbers of runs differ, or the exact test is asked for ties or equal pairs.
+    """
+
+    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
+        stats: Any = importlib.import_module("scipy.stats")
+        if first.size != second.size:
+            raise ValueError(f"{first.size} and {second.size} runs cannot be paired; give both the same instances")
+        unequal = first != second
+        differences = first[unequal] - second[unequal]
+        sizes = np.abs(differences)
+        if method == "exact" and (differences.size < first.size or np.unique(sizes).size < sizes.size):
+            raise ValueError(
+                "pairs of runs are equal or their differences tie, so that the exact Wilcoxon test does not hold; "
+                'use method="asymptotic", which corrects for ties'
+            )
+        ranks = np.asarray(stats.rankdata(sizes))
+        higher, lower = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
+        if not differences.size:
+            return _Pair(higher, lower, 1.0, 0.0)
+        found = stats.wilcoxon(differences, alternative=alternative, method=_scipy_method(method))
+        return _Pair(higher, lower, float(found.pvalue), lower - higher)
+
+    return _all_pairs(samples, test, "Wilcoxon signed-rank", method, alternative, correction, alpha)
+
+
+def _all_pairs(
+    samples: Samples,
+    test: _Test,
+    name: str,
+    method: Method,
+    alternative: Alternative,
+    correction: Correction,
+    alpha: float,
+) -> PairwiseTests:
+    if alternative not in get_args(Alternative):
+        raise ValueError(f"alternative is {alternative!r}; it is one of {', '.join(get_args(Alternative))}")
+    check_alpha(alpha)
+    named = read_samples(samples)
+    names, runs = tuple(named), list(named.values())
+    tested = list(_tested(len(names), alternative))
+    found: list[_Pair] = []
+    for i, j in tested:
+        try:
+            found.append(test(runs[i], runs[j], alternative))
+        except ValueError as error:
+            raise ValueError(f"{names[i]} against {names[j]}: {error}") from error
+    first, second = np.array(tested).T
+    p_values = np.array([pair.p_value for pair in found])
+    adjusted = adjust_p_values(p_values, correction=correction)
+    statistics = [pair.statistic for pair in found]
+    p_matrix, adjusted_matrix, statistic_matrix = (
+        _matrix(len(names), first, second, values) for values in (p_values, adjusted, statistics)
+    )
+    favours = _matrix(len(names), first, second, [pair.favours for pair in found])
+    if alternative == "two-sided":
+        p_matrix[second, first], adjusted_matrix[second, first] = p_values, adjusted
+        statistic_matrix[second, first] = [pair.exchanged for pair in found]
+        favours[second, first] = -favours[first, second]
+    return PairwiseTests(
+        names,
+        name,
+        method,
+        alternative,
+        correction,
+        alpha,
+        np.array([run.size for run in runs], dtype=np.int64),
+        np.array([np.isinf(run).sum() for run in runs], dtype=np.int64),
+        statistic_matrix,
+        p_matrix,
+        adjusted_matrix,
+        (adjusted_matrix <= alpha) & ((favours > 0) | (alternative == "less")),
+    )
+
+
+def _tested(count: int, alternative: Alternative) -> Iterator[tuple[int, int]]:
+    """The pairs that are tested: unordered ones for a two-sided test, else ordered ones."""
+    choose = itertools.combinations if alternative == "two-sided" else itertools.permutations
+    return choose(range(count), 2)
+
+
+def _matrix(count: int, first: IntArray, second: IntArray, values: ArrayLike) -> FloatArray:
+    matrix = np.full((count, count), np.nan)
+    matrix[first, second] = values
+    return matrix
+
+
+def _scipy_method(method: Method, asymptotic: str = "asymptotic") -> str:
+    if method not in get_args(Method):
+        raise ValueError(f"method is {method!r}; it is one of {', '.join(get_args(Method))}")
+    return asymptotic if method == "asymptotic" else method
+
+
+def _superiority(first: FloatArray, second: FloatArray) -> float:
+    """How often the first one's run is higher than the other's, ties as a half."""
+    higher = (first[:, None] > second).mean()
+    return float(higher + 0.5 * (first[:, None] == second).mean())

@@ -1,0 +1,180 @@
+"""Glicko-2 ratings of algorithms that play against each other with their runs.
+
+In each round, on every group (a function in one dimension) every pair of algorithms plays one game: a random run of
+one against a random run of the other, won by the lower value at a budget or runtime to a target (thesis, section
+3.1.2, "Glicko2-based ranking" in tables 3.1 and 3.2). A round is one rating period.
+
+Source: Glickman, Example of the Glicko-2 system (2013, revised 2022), steps 1 to 8. The package `glicko2` is not used:
+its volatility (step 5) takes the squared rating where the squared deviation belongs, so that ratings would depend on
+where their scale has its zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+
+from polarbear.assess.comparisons.samples import Groups, Result, positive_count, read_groups
+from polarbear.records import FloatArray
+
+_SCALE = 173.7178  # ratings per unit of Glicko-2's own scale
+_ORIGIN = 1500.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ratings(Result):
+    """Ratings of n algorithms after R rounds.
+
+    Attributes:
+        names: The n algorithms.
+        rating: (n,) higher is better; all began with the same.
+        deviation: (n,) the rating's standard deviation; rating ± 2 deviations is a 95 % interval.
+        volatility: (n,) how much the rating is expected to change from round to round.
+        games: (n, n) how often the row played the column.
+        points: (n, n) how many points the row won against the column, 1 for a game won and ½ for a tie.
+        history: (R, n) the ratings after each round.
+    """
+
+    names: tuple[str, ...]
+    rating: FloatArray
+    deviation: FloatArray
+    volatility: FloatArray
+    games: FloatArray
+    points: FloatArray
+    history: FloatArray
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per algorithm, the best rating first."""
+        return [
+            {
+                "algorithm": self.names[i],
+                "rating": float(self.rating[i]),
+                "deviation": float(self.deviation[i]),
+                "volatility": float(self.volatility[i]),
+                "games": float(self.games[i].sum()),
+                "points": float(self.points[i].sum()),
+            }
+            for i in np.argsort(-self.rating, kind="stable")
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class Newcomer:
+    """What everybody begins with, and how fast volatility may change.
+
+    Attributes:
+        rating: Rating.
+        deviation: The rating's standard deviation.
+        volatility: Expected change of the rating in a round.
+        tau: Glickman's system constant; from 0.3 to 1.2, smaller keeps volatilities steadier.
+    """
+
+    rating: float = 1500.0
+    deviation: float = 350.0
+    volatility: float = 0.06
+    tau: float = 0.5
+
+    def __post_init__(self) -> None:
+        if min(self.deviation, self.volatility, self.tau) <= 0:
+            raise ValueError(f"{self}: deviation, volatility and tau must be positive")
+
+
+def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newcomer: Newcomer | None = None) -> Ratings:
+    """Rate algorithms by games between their runs.
+
+    A failed run (`inf`) ties with another failed run and loses to every success.
+
+    Args:
+        groups: For each function (in one dimension) and each algorithm one number per run, lower is better.
+        rounds: Number of rating periods, with one game per group and pair in each.
+        rng: Chooses the runs that play.
+        newcomer: What everybody begins with.
+
+    Raises:
+        ValueError: If samples are not valid or `rounds` is below 1.
+    """
+    positive_count(rounds, "rounds")
+    names, samples = read_groups(groups)
+    start = newcomer or Newcomer()
+    n = len(names)
+    rating, deviation, volatility = np.full(n, start.rating), np.full(n, start.deviation), np.full(n, start.volatility)
+    games = np.where(np.eye(n, dtype=bool), 0.0, float(len(samples)))
+    total, history = np.zeros((n, n)), np.empty((rounds, n))
+    for period in range(rounds):
+        points = np.sum([_play(runs, rng) for runs in samples], axis=0)
+        rating, deviation, volatility = rate(rating, deviation, volatility, games=games, points=points, tau=start.tau)
+        total += points
+        history[period] = rating
+    return Ratings(names, rating, deviation, volatility, games * rounds, total, history)
+
+
+def rate(
+    rating: FloatArray,
+    deviation: FloatArray,
+    volatility: FloatArray,
+    *,
+    games: FloatArray,
+    points: FloatArray,
+    tau: float = 0.5,
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """One rating period: what n players' ratings are after games that took place at the same time.
+
+    Args:
+        rating: (n,) before the period.
+        deviation: (n,) before the period.
+        volatility: (n,) before the period.
+        games: (n, n) how often the row played the column; a player without games keeps rating and volatility.
+        points: (n, n) how many points the row won against the column.
+        tau: Glickman's system constant.
+
+    Returns:
+        Rating, deviation and volatility after the period, (n,) each.
+    """
+    mu, phi = (rating - _ORIGIN) / _SCALE, deviation / _SCALE  # step 2
+    g = 1 / np.sqrt(1 + 3 * phi**2 / np.pi**2)
+    expected = np.asarray(expit(g * (mu[:, None] - mu)))
+    information = (games * g**2 * expected * (1 - expected)).sum(axis=1)  # step 3: 1 / v
+    gain = (g * (points - games * expected)).sum(axis=1)  # step 4: Δ / v
+    sigma = np.array(
+        [
+            _volatility(s, p, i, y, tau) if i else s
+            for s, p, i, y in zip(volatility, phi, information, gain, strict=True)
+        ]
+    )
+    variance = 1 / (1 / (phi**2 + sigma**2) + information)  # steps 6 and 7
+    return _ORIGIN + _SCALE * (mu + variance * gain), _SCALE * np.sqrt(variance), sigma
+
+
+def _volatility(sigma: float, phi: float, information: float, gain: float, tau: float) -> float:
+    """The new volatility, step 5: the root of f, bracketed as Glickman does."""
+    from scipy.optimize import brentq  # slow to import
+
+    v, a = 1 / information, 2 * math.log(sigma)
+    delta = v * gain
+
+    def f(x: float) -> float:
+        spread = phi**2 + v + math.exp(x)
+        return math.exp(x) * (delta**2 - spread) / (2 * spread**2) - (x - a) / tau**2
+
+    excess = delta**2 - phi**2 - v
+    if excess > 0:
+        other = math.log(excess)
+    else:
+        other = a - tau
+        while f(other) < 0:
+            other -= tau
+    return math.exp(brentq(f, a, other, xtol=1e-12) / 2)
+
+
+def _play(runs: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
+    """Points of the row against the column, (n, n), from one game of each pair with runs drawn for it."""
+    count = len(runs)
+    drawn = np.array([rng.choice(run, size=count) for run in runs])  # row's run against each column
+    points = (drawn < drawn.T) + 0.5 * (drawn == drawn.T)
+    np.fill_diagonal(points, 0.0)
+    return points

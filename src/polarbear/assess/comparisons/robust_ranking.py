@@ -1,0 +1,205 @@
+"""Robust ranking over time: how sure a ranking is, given that instances are a sample.
+
+At each timepoint algorithms are ranked by their mean (or median) value over instances, on many bootstrap samples of the
+instances. Algorithms that cannot be told apart share a group.
+
+Sources: Fawcett et al. (2023), Competitions in AI: robustly ranking solvers using statistical resampling; Rook, Hoos
+and Trautmann (2024), the package `robustranking`. Repeating it over budgets: Vermetten et al. (2025).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.comparisons.pairwise import adjust_p_values
+from polarbear.assess.comparisons.samples import Result, check_alpha, default_names, positive_count
+from polarbear.records import FloatArray, IntArray
+
+Statistic = Literal["mean", "median"]
+"""What of an algorithm's values over the instances is ranked."""
+
+_VALUES_AT_ONCE = 10_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RobustRanking(Result):
+    """Rankings of n algorithms at T timepoints.
+
+    Attributes:
+        names: The n algorithms.
+        times: (T,) timepoints.
+        statistic: What is ranked.
+        alpha: Level of the tests and intervals.
+        observed: (T, n) the statistic on the instances as they are.
+        lower: (T, n) lower end of its 1 - `alpha` percentile interval.
+        upper: (T, n) upper end.
+        rank_probabilities: (T, n, n) probability of each rank, the best first: (timepoint, algorithm, rank). Ties share
+            the ranks they span, so that rows and columns sum to 1.
+        worse: (T, n, n) how often the row is not better than the column: the bootstrap's one-sided p-values.
+        groups: (T, n) 1 for the best group. Its leader wins most often; the others in it are those whom the leader
+            does not beat significantly, by Holm's correction among all that remain.
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    statistic: Statistic
+    alpha: float
+    observed: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    rank_probabilities: FloatArray
+    worse: FloatArray
+    groups: IntArray
+
+    @property
+    def best_probabilities(self) -> FloatArray:
+        """(T, n) probability of being the best; ties share it."""
+        return self.rank_probabilities[:, :, 0]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per timepoint and algorithm."""
+        return [
+            {
+                "time": float(time),
+                "algorithm": name,
+                self.statistic: float(self.observed[t, a]),
+                "lower": float(self.lower[t, a]),
+                "upper": float(self.upper[t, a]),
+                "best": float(self.best_probabilities[t, a]),
+                "group": int(self.groups[t, a]),
+            }
+            for t, time in enumerate(self.times)
+            for a, name in enumerate(self.names)
+        ]
+
+
+def robust_ranking(
+    values: ArrayLike,
+    *,
+    times: ArrayLike,
+    rng: np.random.Generator,
+    names: Sequence[str] | None = None,
+    statistic: Statistic = "mean",
+    resamples: int = 10_000,
+    alpha: float = 0.05,
+) -> RobustRanking:
+    """Rank algorithms at each timepoint, with the ranking's uncertainty over instances.
+
+    All timepoints share the same bootstrap samples.
+
+    Args:
+        values: (algorithms, instances, times) lower is better, `inf` where nothing was found. A mean with any failure
+            is infinite; the median bears them.
+        times: (T,) the timepoints.
+        rng: Draws the bootstrap samples.
+        names: The algorithms' names; by default "0", "1", ….
+        statistic: "mean" or "median" over instances.
+        resamples: Number of bootstrap samples.
+        alpha: Level of tests and intervals.
+
+    Raises:
+        ValueError: If shapes do not fit, values are NaN or -inf, or an option is not valid.
+    """
+    data, at = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    if data.ndim != 3 or at.shape != data.shape[2:] or not data.size:
+        raise ValueError(
+            f"values have shape {data.shape} and times {at.shape}; give (algorithms, instances, times), (times,)"
+        )
+    if np.isnan(data).any() or np.isneginf(data).any():
+        place = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
+        raise ValueError(
+            f"values{list(place)} is {data[place]}; rank only at times that all runs reached, inf if failed"
+        )
+    if statistic not in get_args(Statistic):
+        raise ValueError(f"statistic is {statistic!r}; it is one of {', '.join(get_args(Statistic))}")
+    check_alpha(alpha)
+    chosen = default_names(names, len(data))
+    instances = data.shape[1]
+    picks = rng.integers(instances, size=(instances, positive_count(resamples, "resamples")))
+    resample = _means(picks) if statistic == "mean" else _medians(picks)
+    together = max(1, _VALUES_AT_ONCE // (len(data) * resamples))  # timepoints that are resampled at once
+    blocks = (resample(data[:, :, start : start + together]) for start in range(0, at.size, together))
+    lower, upper, ranks, worse, groups = zip(
+        *(_at_one_time(block[:, t], alpha) for block in blocks for t in range(block.shape[1])), strict=True
+    )
+    return RobustRanking(
+        chosen,
+        at,
+        statistic,
+        alpha,
+        (data.mean(axis=1) if statistic == "mean" else _median(data.transpose(1, 0, 2))).T,
+        np.array(lower),
+        np.array(upper),
+        np.array(ranks),
+        np.array(worse),
+        np.array(groups),
+    )
+
+
+def _at_one_time(
+    resampled: FloatArray, alpha: float
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
+    """Interval ends, rank probabilities, p-values and groups, from values (algorithms, resamples)."""
+    lower, upper = np.quantile(resampled, [alpha / 2, 1 - alpha / 2], axis=1, method="inverted_cdf")
+    worse = np.array([(resampled <= one).mean(axis=1) for one in resampled])
+    return lower, upper, _rank_probabilities(resampled), worse, _groups(resampled, worse, alpha)
+
+
+def _means(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
+    """How to get means over bootstrap samples: (algorithms, instances, times) to (algorithms, times, resamples)."""
+    instances, resamples = picks.shape
+    counts = np.zeros((instances, resamples))
+    np.add.at(counts, (picks, np.arange(resamples, dtype=np.int64)), 1)
+
+    def means(values: FloatArray) -> FloatArray:
+        failed = np.isinf(values)
+        finite = np.where(failed, 0.0, values).transpose(0, 2, 1)
+        # one product per algorithm, so that equal algorithms have equal means to the last digit
+        found = np.array([one @ counts for one in finite]) / instances
+        for a, t in np.argwhere(failed.any(axis=1)):
+            found[a, t, counts[failed[a, :, t]].any(axis=0)] = np.inf
+        return found
+
+    return means
+
+
+def _medians(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
+    """The same for medians."""
+    return lambda values: np.array([[_median(row[picks]) for row in one.T] for one in values])
+
+
+def _median(values: FloatArray) -> FloatArray:
+    """Medians along the first axis; of two infinite middle values the median is infinite."""
+    middle = np.sort(values, axis=0)[[(len(values) - 1) // 2, len(values) // 2]]
+    return middle.mean(axis=0)
+
+
+def _rank_probabilities(resampled: FloatArray) -> FloatArray:
+    """Probability of each rank, (algorithms, ranks), from values (algorithms, resamples)."""
+    count, resamples = resampled.shape
+    better = np.sum([resampled > other for other in resampled], axis=0)
+    equal = np.sum([resampled == other for other in resampled], axis=0)
+    steps = [  # an algorithm's share of each rank starts at its first rank and ends after its last
+        np.bincount(first, 1 / ties, count + 1) - np.bincount(first + ties, 1 / ties, count + 1)
+        for first, ties in zip(better, equal, strict=True)
+    ]
+    return np.cumsum(steps, axis=1)[:, :count].clip(min=0.0) / resamples
+
+
+def _groups(resampled: FloatArray, worse: FloatArray, alpha: float) -> IntArray:
+    """The group of each algorithm, from 1."""
+    groups = np.zeros(len(resampled), dtype=np.int64)
+    group = 0
+    while not groups.all():
+        group += 1
+        left = np.flatnonzero(groups == 0)
+        leader = left[np.argmax(_rank_probabilities(resampled[left])[:, 0])]
+        others = left[left != leader]
+        groups[leader] = group
+        groups[others[adjust_p_values(worse[leader, others], correction="holm") > alpha]] = group
+    return groups

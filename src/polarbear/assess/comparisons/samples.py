@@ -1,0 +1,121 @@
+"""What comparisons take and give: samples keyed by the algorithms' names, and results as plain values.
+
+A sample holds one number per run, a value at a budget or a runtime to a target, and lower is better. A failed run is
+`inf`: it ties with other failures and loses to every success. NaN, what a run that was cut short would have done, is
+refused, for no test knows it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.records import FloatArray
+
+Samples: TypeAlias = Mapping[str, ArrayLike]
+"""For each algorithm's name its runs, 1-D; lengths may differ."""
+Groups: TypeAlias = Mapping[str, Samples]
+"""For each group, such as a function in one dimension, the samples of the same algorithms."""
+
+
+class Result:
+    """A result that can be written as JSON."""
+
+    __slots__ = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain values: arrays are lists, NaN is None and infinity the text "inf"."""
+        fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
+        return {field.name: plain(getattr(self, field.name)) for field in fields}
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON can hold it."""
+    if isinstance(value, Result):
+        return value.as_dict()
+    if isinstance(value, np.ndarray | np.generic):
+        value = cast(Any, value).tolist()
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in cast(Sequence[Any], value)]
+    if isinstance(value, float) and not math.isfinite(value):
+        return None if math.isnan(value) else str(value)
+    return value
+
+
+def read_samples(samples: Samples, group: str = "") -> dict[str, FloatArray]:
+    """The samples as 1-D float arrays.
+
+    Raises:
+        ValueError: If there are fewer than 2 algorithms, or a sample is empty, not 1-D, or holds NaN or -inf.
+    """
+    where = f" on {group}" if group else ""
+    if len(samples) < 2:
+        raise ValueError(f"samples{where} hold {len(samples)} algorithm(s); a comparison needs at least 2")
+    return {name: _read(sample, f"{name}{where}") for name, sample in samples.items()}
+
+
+def _read(sample: ArrayLike, whose: str) -> FloatArray:
+    runs = np.asarray(sample, dtype=np.float64)
+    if runs.ndim != 1 or not runs.size:
+        raise ValueError(f"the sample of {whose} has shape {runs.shape}; give one number per run, and at least one run")
+    unknown = np.flatnonzero(np.isnan(runs))
+    if unknown.size:
+        raise ValueError(
+            f"run {unknown[0]} of {whose} is NaN, which is unknown; leave out runs that were cut short, "
+            "or write inf where a run failed"
+        )
+    if np.isneginf(runs).any():
+        raise ValueError(f"run {int(np.argmin(runs))} of {whose} is -inf; values must be above -inf")
+    return runs
+
+
+def read_groups(groups: Groups) -> tuple[tuple[str, ...], list[list[FloatArray]]]:
+    """The algorithms' names, and for each group their samples in that order.
+
+    Raises:
+        ValueError: If there is no group, groups differ in their algorithms, or a sample is not valid.
+    """
+    if not groups:
+        raise ValueError("groups are empty; give the samples of at least one function")
+    names = tuple(next(iter(groups.values())))
+    read: list[list[FloatArray]] = []
+    for group, samples in groups.items():
+        if set(samples) != set(names):
+            odd = ", ".join(sorted(set(samples) ^ set(names)))
+            raise ValueError(
+                f"group {group!r} differs from the first group in {odd}; all groups need the same algorithms"
+            )
+        runs = read_samples(samples, group)
+        read.append([runs[name] for name in names])
+    return names, read
+
+
+def default_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
+    """The names given, or "0", "1", ….
+
+    Raises:
+        ValueError: If there are not `count` different names.
+    """
+    chosen = tuple(str(index) for index in range(count)) if names is None else tuple(names)
+    if len(chosen) != count or len(set(chosen)) != count:
+        raise ValueError(f"names are {chosen}; the data need {count} different names")
+    return chosen
+
+
+def positive_count(value: int, name: str) -> int:
+    """The value if it is 1 or more, else a ValueError that names it."""
+    if value < 1:
+        raise ValueError(f"{name} is {value!r}; it must be at least 1")
+    return value
+
+
+def check_alpha(alpha: float) -> float:
+    """The level of a test if it lies between 0 and 1, else a ValueError."""
+    if not 0 < alpha < 1:
+        raise ValueError(f"alpha is {alpha!r}; it must lie between 0 and 1")
+    return alpha

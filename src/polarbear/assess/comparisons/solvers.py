@@ -1,0 +1,224 @@
+"""Virtual best solvers, the single best solver, and how much of the gap between them a selector closes.
+
+Source: thesis, definitions 5.3 (single best) and 5.4 (static virtual best). The gap closed: Lindauer, van Rijn and
+Kotthoff (2019), The algorithm selection competitions 2015 and 2017.
+
+Performance is any number that is lower for better algorithms, such as the ERT to a target, `inf` where none succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.comparisons.samples import Result, default_names
+from polarbear.records import FloatArray
+
+Aggregate = Literal["mean", "geometric mean", "mean rank"]
+"""How performance is summed up over functions; "mean rank" gives each function the same say and bears `inf`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class VirtualBest(Result):
+    """The best of n algorithms in each case.
+
+    Attributes:
+        names: The n algorithms.
+        choice: The index of the algorithm that is taken; -1 where all are `inf`. The first of equals is taken.
+        performance: Its performance.
+    """
+
+    names: tuple[str, ...]
+    choice: NDArray[np.int64]
+    performance: FloatArray
+
+    @property
+    def chosen(self) -> dict[str, int]:
+        """In how many cases each algorithm is taken."""
+        return {name: int((self.choice == i).sum()) for i, name in enumerate(self.names)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SingleBest(Result):
+    """The one algorithm that is best over all functions.
+
+    Attributes:
+        names: The n algorithms.
+        solver: The name of the best.
+        aggregate: How performance was summed up.
+        scores: (n,) what each algorithm got, lower is better.
+        performance: (functions,) the best one's performance.
+    """
+
+    names: tuple[str, ...]
+    solver: str
+    aggregate: Aggregate
+    scores: FloatArray
+    performance: FloatArray
+
+
+def virtual_best(performance: ArrayLike, *, names: Sequence[str] | None = None) -> VirtualBest:
+    """The virtual best solver: the best algorithm in each case.
+
+    With (functions, algorithms) this is the static one, VBS_static (definition 5.4). With (functions, targets,
+    algorithms) it is the best per target, as reference algorithms such as best-of-2009 are.
+
+    Args:
+        performance: (…, algorithms) lower is better, `inf` where none succeeded.
+        names: The algorithms' names; by default "0", "1", ….
+
+    Returns:
+        Choice and performance of shape (…).
+
+    Raises:
+        ValueError: If performance is NaN or there is none.
+    """
+    data = _read(performance)
+    chosen = default_names(names, data.shape[-1])
+    best = data.min(axis=-1)
+    return VirtualBest(chosen, np.where(np.isinf(best), -1, data.argmin(axis=-1)), best)
+
+
+def static_virtual_best(performance: ArrayLike, *, target: int = -1, names: Sequence[str] | None = None) -> VirtualBest:
+    """The static virtual best solver seen at all targets: per function one algorithm, the best at one target.
+
+    Args:
+        performance: (functions, targets, algorithms) lower is better, `inf` where none succeeded.
+        target: The index of the target at which algorithms are chosen; by default the last.
+        names: The algorithms' names; by default "0", "1", ….
+
+    Returns:
+        Choice (functions,) and performance (functions, targets); where no algorithm reached the target at which it
+        would be chosen, -1 and `inf`.
+
+    Raises:
+        ValueError: If performance is not (functions, targets, algorithms), or NaN, or has no such target.
+    """
+    data = _read(performance)
+    if data.ndim != 3 or not -data.shape[1] <= target < data.shape[1]:
+        raise ValueError(
+            f"performance has shape {data.shape} and target is {target!r}; it needs (functions, targets, "
+            "algorithms) and the index of a target"
+        )
+    at = virtual_best(data[:, target], names=names)
+    taken = np.take_along_axis(data, at.choice[:, None, None], axis=2)[:, :, 0]
+    return VirtualBest(at.names, at.choice, np.where(at.choice[:, None] < 0, np.inf, taken))
+
+
+def single_best(
+    performance: ArrayLike, *, names: Sequence[str] | None = None, aggregate: Aggregate = "mean rank"
+) -> SingleBest:
+    """The single best solver: the algorithm with the best performance over all functions (definition 5.3).
+
+    Args:
+        performance: (functions, algorithms) lower is better, `inf` where none succeeded.
+        names: The algorithms' names; by default "0", "1", ….
+        aggregate: How functions are summed up. Means are dominated by the hardest functions, and need an algorithm
+            that is finite on all.
+
+    Raises:
+        ValueError: If performance is not (functions, algorithms), is NaN, or is infinite for each algorithm somewhere
+            while means are asked for.
+    """
+    data = _read(performance)
+    if data.ndim != 2:
+        raise ValueError(f"performance has shape {data.shape}; it needs (functions, algorithms)")
+    chosen = default_names(names, data.shape[1])
+    scores = _aggregate(data, aggregate)
+    if np.isinf(scores).all():
+        raise ValueError(
+            f"every algorithm is infinite on some function, so that no {aggregate} is finite; "
+            'use aggregate="mean rank", or penalized performance such as PAR-10'
+        )
+    best = int(np.argmin(scores))
+    return SingleBest(chosen, chosen[best], aggregate, scores, data[:, best])
+
+
+def solver_gap(
+    single: ArrayLike, virtual: ArrayLike, *, aggregate: Literal["mean", "geometric mean"] = "mean"
+) -> float:
+    """What could be gained by selecting per function: the single best's aggregate minus the virtual best's.
+
+    With "geometric mean" it is the ratio of the two, on the scale where 1 means that there is nothing to gain.
+
+    Args:
+        single: (functions,) performance of the single best solver.
+        virtual: (functions,) performance of the virtual best solver.
+        aggregate: How functions are summed up.
+
+    Raises:
+        ValueError: If shapes differ or an aggregate is infinite.
+    """
+    first, second = _scores(aggregate, single=single, virtual=virtual)
+    return first / second if aggregate == "geometric mean" else first - second
+
+
+def gap_closed(
+    selector: ArrayLike,
+    *,
+    single: ArrayLike,
+    virtual: ArrayLike,
+    aggregate: Literal["mean", "geometric mean"] = "mean",
+) -> float:
+    """The share of the gap between single best and virtual best solver that a selector closes.
+
+    0 is the single best solver, 1 the virtual best; below 0 it is worse than always taking the single best.
+
+    Args:
+        selector: (functions,) performance of what was selected.
+        single: (functions,) performance of the single best solver.
+        virtual: (functions,) performance of the virtual best solver.
+        aggregate: How functions are summed up; with "geometric mean" shares are of the logarithmic gap.
+
+    Raises:
+        ValueError: If shapes differ, an aggregate is infinite, or there is no gap.
+    """
+    ours, low, high = _scores(aggregate, selector=selector, single=single, virtual=virtual)
+    if aggregate == "geometric mean":
+        ours, low, high = (float(np.log(score)) for score in (ours, low, high))
+    if low == high:
+        raise ValueError("the single best solver is as good as the virtual best; there is no gap to close")
+    return (low - ours) / (low - high)
+
+
+def _read(performance: ArrayLike) -> FloatArray:
+    data = np.asarray(performance, dtype=np.float64)
+    if data.ndim < 1 or not data.size:
+        raise ValueError(f"performance has shape {data.shape}; its last axis holds the algorithms")
+    if np.isnan(data).any():
+        place = np.argwhere(np.isnan(data))[0].tolist()
+        raise ValueError(f"performance{place} is NaN; write inf where no run succeeded")
+    return data
+
+
+def _aggregate(data: FloatArray, aggregate: Aggregate) -> FloatArray:
+    """One number per algorithm, from (functions, algorithms)."""
+    if aggregate == "mean":
+        return data.mean(axis=0)
+    if aggregate == "geometric mean":
+        if (data <= 0).any():
+            raise ValueError("a geometric mean needs positive performance")
+        return np.exp(np.log(data).mean(axis=0))
+    if aggregate == "mean rank":
+        smaller = (data[:, None] < data[:, :, None]).sum(axis=2)
+        equal = (data[:, None] == data[:, :, None]).sum(axis=2)
+        return (smaller + (equal + 1) / 2).mean(axis=0)
+    raise ValueError(f"aggregate is {aggregate!r}; it is one of {', '.join(get_args(Aggregate))}")
+
+
+def _scores(aggregate: Aggregate, **performances: ArrayLike) -> list[float]:
+    columns = {name: _read(performance) for name, performance in performances.items()}
+    shapes: dict[str, Any] = {name: column.shape for name, column in columns.items()}
+    if len(set(shapes.values())) > 1 or next(iter(columns.values())).ndim != 1:
+        raise ValueError(f"shapes are {shapes}; they all need to be (functions,)")
+    scores = _aggregate(np.column_stack(list(columns.values())), aggregate)
+    if not np.isfinite(scores).all():
+        worst = list(columns)[int(np.argmin(np.isfinite(scores)))]
+        raise ValueError(
+            f"the {aggregate} of {worst} is infinite; penalize failures (such as PAR-10) or leave functions out"
+        )
+    return [float(score) for score in scores]

@@ -1,0 +1,187 @@
+"""Values at given budgets: their statistics, density, histogram and distribution.
+
+The input is an array (runs, budgets), as `values_at` makes it from trajectories: +inf where a run had no value yet,
+NaN where it is unknown because the run was cut short before. Sources: the IOHprofiler thesis, section 2.4, "Descriptive
+Statistics" and "Cumulative Distribution Functions", and table 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.step_functions import FloatArray, IntArray, StepFunction, runs_making
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueSummary:
+    """Statistics of runs at each of T budgets.
+
+    Attributes:
+        count: (T,) int64: how many runs are known there.
+        mean: (T,); inf where a run has no value yet.
+        geometric_mean: (T,); 0 where a value is 0, NaN where one is negative.
+        median: (T,); the mean of the two middle values if their number is even.
+        standard_deviation: (T,); the sample's, with divisor n - 1: NaN for one run or infinite values.
+        levels: (Q,) of the quantiles.
+        quantiles: (Q, T): the lowest value that at least this share of the runs has reached, without
+            interpolation. As a function of time it is a level curve of the attainment function.
+    """
+
+    count: IntArray
+    mean: FloatArray
+    geometric_mean: FloatArray
+    median: FloatArray
+    standard_deviation: FloatArray
+    levels: FloatArray
+    quantiles: FloatArray
+
+
+def summarize_values(
+    values: ArrayLike,
+    *,
+    levels: Sequence[float] = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98),
+    omit_unknown: bool = False,
+) -> ValueSummary:
+    """Statistics over runs at each budget.
+
+    Args:
+        values: (runs, budgets), NaN where unknown.
+        levels: Of the quantiles, each from 0 (the best run) to 1 (the worst).
+        omit_unknown: By default a budget's statistics are NaN if any run is unknown there. True: they are those of
+            the known runs, which `count` counts, and NaN where there are none. Runs are seldom cut short at random, so
+            look at `count` before trusting the latter.
+
+    Raises:
+        ValueError: If values are not (runs, budgets), there are no runs, or a level is outside [0, 1].
+    """
+    values = np.asarray(values, dtype=np.float64)
+    if values.ndim != 2 or not values.shape[0]:
+        raise ValueError(f"values have shape {values.shape}; they are (runs, budgets), with at least one run")
+    shares = np.asarray(levels, dtype=np.float64)
+
+    def each(statistic: Callable[[FloatArray], Any], shape: tuple[int, ...] = ()) -> FloatArray:
+        return _by_budget(statistic, values, omit_unknown, shape)
+
+    return ValueSummary(
+        count=(~np.isnan(values)).sum(axis=0),
+        mean=each(np.mean),
+        geometric_mean=each(_geometric_mean),
+        median=each(np.median),
+        standard_deviation=each(_standard_deviation),
+        levels=shares,
+        quantiles=each(lambda sample: np.sort(sample)[runs_making(shares, sample.size) - 1], shares.shape),
+    )
+
+
+def value_distribution(values: ArrayLike) -> StepFunction:
+    """The empirical distribution function of the values at one budget: the share of runs that reached each value.
+
+    Args:
+        values: (runs,) without NaN. Infinite values count as runs that reached no value.
+
+    Returns:
+        A step function of the value, from 0 up to the share of runs with a value.
+
+    Raises:
+        ValueError: If there are no values, or one is NaN.
+    """
+    values = _sample(values, finite=False)
+    reached, counts = np.unique(values[values < np.inf], return_counts=True)
+    return StepFunction(reached, np.cumsum(counts) / values.size, before=0.0)
+
+
+def value_density(
+    values: ArrayLike, at: ArrayLike, *, log: bool = False, bandwidth: float | Literal["scott", "silverman"] = "scott"
+) -> FloatArray:
+    """The density of the values at one budget, by a Gaussian kernel (`scipy.stats.gaussian_kde`).
+
+    Args:
+        values: (runs,), finite.
+        at: (points,): where to evaluate the density.
+        log: Estimate the density of log10(value), per decade.
+        bandwidth: Scott's or Silverman's rule, or a factor of the sample's standard deviation.
+
+    Returns:
+        (points,): the density.
+
+    Raises:
+        ValueError: If values are not finite (or not positive on a logarithmic scale), or fewer than two of them differ.
+    """
+    from scipy import stats
+
+    sample, points = _scale(_sample(values), log), _scale(np.asarray(at, dtype=np.float64), log)
+    if np.ptp(sample) == 0:
+        raise ValueError(f"all {sample.size} values are equal and have no density; take value_distribution")
+    return np.asarray(stats.gaussian_kde(sample, bw_method=bandwidth)(points), dtype=np.float64)
+
+
+def value_histogram(
+    values: ArrayLike, *, bins: int | str | Sequence[float] = "auto", log: bool = False
+) -> tuple[IntArray, FloatArray]:
+    """The histogram of the values at one budget (`numpy.histogram`).
+
+    Args:
+        values: (runs,), finite.
+        bins: Their number, a rule of `numpy.histogram_bin_edges`, or the edges themselves.
+        log: Bins are of equal width in log10(value).
+
+    Returns:
+        Counts (bins,) and edges (bins + 1,).
+
+    Raises:
+        ValueError: If values are not finite, or not positive on a logarithmic scale.
+    """
+    sample = _sample(values)
+    edges = bins if isinstance(bins, int | str) else np.asarray(bins, dtype=np.float64)
+    if log and isinstance(edges, int | str):
+        edges = 10.0 ** np.histogram_bin_edges(_scale(sample, log), edges)
+        edges[0], edges[-1] = min(edges[0], sample.min()), max(edges[-1], sample.max())
+    counts, edges = np.histogram(sample, edges)
+    return counts.astype(np.int64), edges.astype(np.float64)
+
+
+def _by_budget(
+    statistic: Callable[[FloatArray], Any], values: FloatArray, omit_unknown: bool, shape: tuple[int, ...]
+) -> FloatArray:
+    """A statistic of the known values of each column, (*shape, budgets)."""
+    result = np.full((*shape, values.shape[1]), np.nan)
+    for budget, column in enumerate(values.T):
+        known = column[~np.isnan(column)]
+        if known.size == column.size or (known.size and omit_unknown):
+            result[..., budget] = statistic(known)
+    return result
+
+
+def _standard_deviation(sample: FloatArray) -> float:
+    return float(np.std(sample, ddof=1)) if sample.size > 1 and np.isfinite(sample).all() else float("nan")
+
+
+def _geometric_mean(sample: FloatArray) -> float:
+    if sample.min() <= 0:
+        return 0.0 if sample.min() == 0 else float("nan")
+    return float(np.exp(np.mean(np.log(sample))))
+
+
+def _sample(values: ArrayLike, *, finite: bool = True) -> FloatArray:
+    sample = np.asarray(values, dtype=np.float64)
+    if sample.ndim != 1 or not sample.size:
+        raise ValueError(f"values have shape {sample.shape}; give those of the runs at one budget, (runs,)")
+    bad = ~np.isfinite(sample) if finite else np.isnan(sample)
+    if bad.any():
+        raise ValueError(
+            f"the value of run {int(np.argmax(bad))} is {sample[bad][0]}; leave such runs out, or ask earlier"
+        )
+    return sample
+
+
+def _scale(sample: FloatArray, log: bool) -> FloatArray:
+    if not log:
+        return sample
+    if (sample <= 0).any():
+        raise ValueError(f"{sample.min()} has no logarithm; take log=False, or precisions above zero")
+    return np.log10(sample)

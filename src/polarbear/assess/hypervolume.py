@@ -1,0 +1,165 @@
+"""The multiobjective quality indicator I_HV+ (Hansen et al. 2022, appendix), computed incrementally."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from importlib import import_module
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.records import FloatArray
+
+
+class HypervolumeIndicator:
+    """I_HV+ of a growing archive: minus the normalized hypervolume, or the distance to the region of interest.
+
+    Objectives are normalized so that the ideal point becomes 0 and the nadir point 1 in each. As soon as a solution
+    lies at or below the nadir point in all objectives, the indicator is minus the hypervolume the archive dominates up
+    to the nadir point; before, the Euclidean distance of the nearest solution to the region between both points.
+    """
+
+    def __init__(self, ideal: ArrayLike, nadir: ArrayLike):
+        """Start with an empty archive.
+
+        Args:
+            ideal: (objectives,) the smallest value of each objective by itself.
+            nadir: (objectives,) the largest value of each objective among Pareto-optimal solutions.
+
+        Raises:
+            ValueError: If there are fewer than 2 objectives, or the ideal point is not below the nadir point.
+        """
+        self._ideal, self._nadir = np.asarray(ideal, dtype=np.float64), np.asarray(nadir, dtype=np.float64)
+        if self._ideal.ndim != 1 or self._ideal.size < 2 or self._ideal.shape != self._nadir.shape:
+            raise ValueError(
+                f"ideal is {ideal!r} and nadir {nadir!r}; give one number for each of 2 or more objectives"
+            )
+        if not (self._ideal < self._nadir).all() or not np.isfinite([self._ideal, self._nadir]).all():
+            raise ValueError(f"ideal {ideal!r} has to lie below nadir {nadir!r} in every objective")
+        self._archive: _Archive = _Staircase() if self._ideal.size == 2 else _Front(self._ideal.size)
+        self._distance = np.inf
+
+    @property
+    def value(self) -> float:
+        """I_HV+ of the solutions so far, to be minimized; inf while there are none."""
+        return self._distance if self._distance > 0 else -self._archive.volume
+
+    @property
+    def archive(self) -> FloatArray:
+        """(solutions, objectives) the objective values that no other solution dominates, in lexicographic order."""
+        points = self._archive.points()
+        return self._ideal + points * (self._nadir - self._ideal)
+
+    def add(self, objectives: ArrayLike) -> float:
+        """Add one solution and return the indicator.
+
+        Args:
+            objectives: (objectives,) its objective values.
+
+        Raises:
+            ValueError: If there is not one number per objective, or one is NaN.
+        """
+        found = np.asarray(objectives, dtype=np.float64)
+        if found.shape != self._ideal.shape or np.isnan(found).any():
+            raise ValueError(f"objectives are {objectives!r}; give {self._ideal.size} numbers, none of them NaN")
+        point = (found - self._ideal) / (self._nadir - self._ideal)
+        if self._distance > 0:
+            outside = point - np.clip(point, 0.0, 1.0)
+            nearest = 0.0 if (point <= 1).all() else float(np.linalg.norm(outside))
+            self._distance = min(self._distance, nearest)
+        self._archive.add(point)
+        return self.value
+
+
+def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayLike) -> FloatArray:
+    """I_HV+ after each solution of a sequence; see `HypervolumeIndicator`.
+
+    Args:
+        objectives: (t, objectives) objective values of the solutions in the order in which they were found.
+        ideal: (objectives,) the smallest value of each objective by itself.
+        nadir: (objectives,) the largest value of each objective among Pareto-optimal solutions.
+
+    Returns:
+        (t,) never increasing.
+
+    Raises:
+        ValueError: If shapes do not fit, a value is NaN, or the ideal point is not below the nadir point.
+    """
+    points = np.asarray(objectives, dtype=np.float64)
+    if points.ndim != 2:
+        raise ValueError(f"objectives have shape {points.shape}; give (t, objectives)")
+    indicator = HypervolumeIndicator(ideal, nadir)
+    return np.array([indicator.add(point) for point in points])
+
+
+class _Archive(Protocol):
+    """Nondominated points, normalized, and the volume they dominate within the unit box."""
+
+    volume: float
+
+    def add(self, point: FloatArray) -> None: ...
+
+    def points(self) -> FloatArray: ...
+
+
+class _Staircase:
+    """Two objectives: the archive sorted by the first, so that the second falls; a step costs O(log n)."""
+
+    def __init__(self) -> None:
+        self.volume = 0.0
+        self._x: list[float] = []
+        self._y: list[float] = []
+
+    def add(self, point: FloatArray) -> None:
+        x, y = map(float, point)
+        before = bisect_right(self._x, x)
+        if before and self._y[before - 1] <= y:
+            return
+        begin = end = bisect_left(self._x, x)
+        while end < len(self._y) and self._y[end] >= y:
+            end += 1
+        self.volume += self._gain(x, y, begin, end)
+        self._x[begin:end], self._y[begin:end] = [x], [y]
+
+    def points(self) -> FloatArray:
+        return np.column_stack([self._x, self._y])
+
+    def _gain(self, x: float, y: float, begin: int, end: int) -> float:
+        """The area the new point adds: left to right over the points it replaces, up to the next one or the edge."""
+        ceiling = min(self._y[begin - 1], 1.0) if begin else 1.0
+        gain, left = 0.0, x
+        for corner, floor in [*zip(self._x[begin:end], self._y[begin:end], strict=True), *self._next(end)]:
+            right = min(corner, 1.0)
+            gain += max(right - left, 0.0) * max(ceiling - y, 0.0)
+            ceiling, left = min(floor, 1.0), max(right, left)
+        return gain
+
+    def _next(self, end: int) -> list[tuple[float, float]]:
+        return [(self._x[end], self._y[end]) if end < len(self._x) else (1.0, 0.0)]
+
+
+class _Front:
+    """Any number of objectives: a point's own volume is its box minus what the archive covers of it."""
+
+    def __init__(self, objectives: int) -> None:
+        self.volume = 0.0
+        self._points = np.empty((0, objectives))
+
+    def add(self, point: FloatArray) -> None:
+        if (self._points <= point).all(axis=1).any():
+            return
+        if (point < 1).all():
+            self.volume += float(np.prod(1 - point)) - self._covered(point)
+        kept = self._points[~(point <= self._points).all(axis=1)]
+        self._points = np.concatenate([kept, point[None]])
+
+    def points(self) -> FloatArray:
+        return self._points[np.lexsort(self._points.T[::-1])]
+
+    def _covered(self, point: FloatArray) -> float:
+        moocore: Any = import_module("moocore")
+        inside = self._points[(self._points < 1).all(axis=1)]
+        if not inside.size:
+            return 0.0
+        return float(moocore.hypervolume(np.maximum(inside, point), ref=np.ones(point.size)))

@@ -1,0 +1,77 @@
+"""What optimizers logged about themselves, against evaluations and against targets.
+
+Both functions give an array (runs, points) with NaN where there is nothing to see. Means, medians, quantiles and counts
+of its columns come from `summarize_values(..., omit_unknown=True)` (IOHprofiler thesis, tables 3.1 and 3.2, "Algorithm
+Parameters").
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.runtimes import runtimes
+from polarbear.assess.step_functions import FloatArray
+from polarbear.records import Run
+
+
+def parameter_names(runs: Sequence[Run]) -> tuple[str, ...]:
+    """Names of the parameters that any of the runs logged, in the order they first occur."""
+    return tuple(dict.fromkeys(name for run in runs if run.parameters for name in run.parameters.values))
+
+
+def parameter_at_times(runs: Sequence[Run], name: str, times: ArrayLike) -> FloatArray:
+    """The last value that each run had logged by each time.
+
+    Args:
+        runs: Runs with parameters.
+        name: Of the parameter.
+        times: (times,) in evaluations.
+
+    Returns:
+        (runs, times); NaN before a run first logged the parameter and after the run ended, for whatever reason.
+
+    Raises:
+        ValueError: If there are no runs, or one of them never logged the parameter; it names the run.
+    """
+    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    return np.stack([_latest(run, name, at) for run in _some(runs)])
+
+
+def parameter_at_targets(runs: Sequence[Run], name: str, targets: ArrayLike, *, absolute: bool = False) -> FloatArray:
+    """The last value that each run had logged when it first reached each target.
+
+    Args:
+        runs: Runs with parameters.
+        name: Of the parameter.
+        targets: (targets,) precisions above each run's optimum; objective values if `absolute`.
+        absolute: Whether targets are objective values themselves.
+
+    Returns:
+        (runs, targets); NaN where the target was missed or reached before the parameter was first logged.
+
+    Raises:
+        ValueError: As `parameter_at_times`; or if an optimum is needed and unknown.
+    """
+    hits = runtimes(_some(runs), np.atleast_1d(np.asarray(targets, dtype=np.float64)), absolute=absolute)
+    return np.stack([_latest(run, name, at) for run, at in zip(runs, hits, strict=True)])
+
+
+def _some(runs: Sequence[Run]) -> Sequence[Run]:
+    if not len(runs):
+        raise ValueError("there are no runs; give at least one")
+    return runs
+
+
+def _latest(run: Run, name: str, at: FloatArray) -> FloatArray:
+    """The value logged last at or before each time; NaN before the first and past the end."""
+    if run.parameters is None or name not in run.parameters.values:
+        logged = ", ".join(run.parameters.values) if run.parameters else "nothing"
+        raise ValueError(f"{run.key} never logged {name!r}; it logged {logged}. Leave such runs out")
+    column = run.parameters.values[name]
+    there = ~np.isnan(column)
+    latest = np.searchsorted(run.parameters.evaluations[there], at, side="right")
+    values = np.concatenate(([np.nan], column[there]))[latest]
+    return np.where(at <= run.outcome.evaluations, values, np.nan)

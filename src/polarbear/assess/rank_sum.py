@@ -1,0 +1,155 @@
+"""Rank-sum test of two algorithms at targets (Hansen et al. 2022, footnote 28), as COCO carries it out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+from scipy.stats import rankdata
+
+from polarbear.assess.runtimes import average_effort, checked_runtimes, effort, ert
+from polarbear.assess.trials import Trials
+from polarbear.records import Axis, FloatArray
+
+BoolArray = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankSum:
+    """The outcome of the test at each target.
+
+    Attributes:
+        z: (targets,) the standardized rank sum, positive where the first algorithm ranks better.
+        p_ranks: (targets,) its two-sided p-value in the normal approximation.
+        confirmed: (targets,) whether the ERTs identify the same algorithm as better as the ranks do.
+        budgets: (targets,) evaluations to which the data were truncated, inf where all trials were successful.
+    """
+
+    z: FloatArray
+    p_ranks: FloatArray
+    confirmed: BoolArray
+    budgets: FloatArray
+
+    @property
+    def p(self) -> FloatArray:
+        """(targets,) the p-value, 1 where the ERTs do not confirm the ranks."""
+        return np.where(self.confirmed, self.p_ranks, 1.0)
+
+
+def rank_sum(
+    first: Trials, second: Trials, targets: ArrayLike, *, axis: Axis = "evaluations", absolute: bool = False
+) -> RankSum:
+    """Test at each target which of two algorithms is better (footnote 28).
+
+    The data are truncated to the smallest runlength of an unsuccessful trial of either algorithm. Trials successful
+    by then rank before all others, by their runtime; the others rank by the best value they had found by then.
+
+    Significance needs the ERTs to point the same way: the algorithm with the better ranks must not have the larger
+    ERT, and, as COCO demands too, has to have spent less on average per trial.
+
+    Args:
+        first: The trials of one algorithm.
+        second: The trials of the other, on the same function in the same dimension.
+        targets: (targets,) precisions, or objective values if `absolute`.
+        axis: What runtimes are counted in.
+        absolute: Whether targets are objective values.
+
+    Raises:
+        ValueError: If the trials are not of one function and dimension, or an optimum is needed and not known.
+    """
+    if (first.suite, first.function, first.dimension) != (second.suite, second.function, second.dimension):
+        raise ValueError(
+            f"the trials are on function {first.suite} {first.function} in {first.dimension}-D and on "
+            f"{second.suite} {second.function} in {second.dimension}-D; compare on one function and dimension"
+        )
+    hits = [one.runtimes(targets, axis=axis, absolute=absolute) for one in (first, second)]
+    spent = [one.spent(axis) for one in (first, second)]
+    budgets = common_budgets(hits[0], spent[0], hits[1], spent[1])
+    values = [one.best_at(budgets, axis=axis, absolute=absolute) for one in (first, second)]
+    z = rank_sum_statistic(hits[0], values[0], hits[1], values[1], budgets)
+    confirmed = _confirmed(z > 0, hits[0], spent[0], hits[1], spent[1])
+    return RankSum(z, 2 * ndtr(-np.abs(z)), confirmed, budgets)
+
+
+def common_budgets(
+    first_runtimes: ArrayLike, first_evaluations: ArrayLike, second_runtimes: ArrayLike, second_evaluations: ArrayLike
+) -> FloatArray:
+    """The largest budget for which all unsuccessful trials of both algorithms have data, (targets,).
+
+    Arguments are runtimes (runs, targets), inf where missed, and evaluations (runs,) spent, of either algorithm.
+
+    Returns:
+        The smallest number of evaluations an unsuccessful trial spent; inf where all trials were successful.
+    """
+    return np.minimum(
+        _shortest_failure(checked_runtimes(first_runtimes), first_evaluations),
+        _shortest_failure(checked_runtimes(second_runtimes), second_evaluations),
+    )
+
+
+def rank_sum_statistic(
+    first_runtimes: ArrayLike,
+    first_values: ArrayLike,
+    second_runtimes: ArrayLike,
+    second_values: ArrayLike,
+    budgets: ArrayLike,
+) -> FloatArray:
+    """Standardized rank sum of the first algorithm's trials, positive where they rank better, (targets,).
+
+    Args:
+        first_runtimes: (runs, targets), inf where missed.
+        first_values: (runs, targets) the best value each trial had found by the target's budget.
+        second_runtimes: As the first's.
+        second_values: As the first's.
+        budgets: (targets,) evaluations to which the data are truncated; see `common_budgets`.
+
+    Returns:
+        z without correction for ties; equal results take the mean of their ranks.
+    """
+    times = np.concatenate([checked_runtimes(first_runtimes), checked_runtimes(second_runtimes)])
+    values = np.concatenate([np.asarray(first_values, dtype=np.float64), np.asarray(second_values, dtype=np.float64)])
+    solved = np.isfinite(times) & (times <= np.asarray(budgets, dtype=np.float64))
+    by_time = rankdata(np.where(solved, times, np.inf), axis=0)
+    by_value = rankdata(np.where(solved, -np.inf, values), axis=0)
+    ranks = np.where(solved, by_time, by_value)
+    n = len(np.asarray(first_runtimes))
+    m = len(times) - n
+    deviation = np.sqrt(n * m * (n + m + 1) / 12)
+    return (n * (n + m + 1) / 2 - ranks[:n].sum(axis=0)) / deviation
+
+
+def stars(p: ArrayLike, *, tests: int = 1, level: float = 0.05) -> NDArray[np.int64]:
+    """How many powers of ten a p-value lies below 1 after Bonferroni's correction, as Table I prints behind a star.
+
+    Args:
+        p: p-values.
+        tests: How many tests were made; p-values are multiplied by it.
+        level: Significance level.
+
+    Returns:
+        0 where p times tests is not below the level; else the largest k with p * tests <= 10^-k, from 1 to 9.
+
+    Raises:
+        ValueError: If tests is below 1.
+    """
+    if tests < 1:
+        raise ValueError(f"tests is {tests!r}; at least 1 test was made")
+    corrected = np.asarray(p, dtype=np.float64) * tests
+    orders = np.floor(-np.log10(np.clip(corrected, 1e-300, 1.0)))
+    return np.where(corrected < level, np.clip(orders, 1, 9), 0).astype(np.int64)
+
+
+def _shortest_failure(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
+    return np.where(np.isfinite(runtimes), np.inf, effort(runtimes, evaluations)).min(axis=0)
+
+
+def _confirmed(
+    first_better: BoolArray, times: FloatArray, spent: FloatArray, other_times: FloatArray, other_spent: FloatArray
+) -> BoolArray:
+    expected, other_expected = ert(times, spent), ert(other_times, other_spent)
+    average, other_average = average_effort(times, spent), average_effort(other_times, other_spent)
+    forward = (expected <= other_expected) & (average < other_average)
+    backward = (other_expected <= expected) & (other_average < average)
+    return np.where(first_better, forward, backward)

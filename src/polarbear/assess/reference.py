@@ -1,0 +1,192 @@
+"""Reference algorithms: the expected runtimes others are divided by (Hansen et al. 2022, section VI-B, Table I)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.distributions import RuntimeDistribution, pool, runtime_distribution
+from polarbear.assess.runtimes import ert
+from polarbear.assess.trials import Trials
+from polarbear.records import FloatArray, IntArray
+
+_SAME = 1e-9
+
+
+class ReferenceData(Protocol):
+    """What tables need of a reference, be it built here or read from an archive; see `Reference` for what they are."""
+
+    @property
+    def targets(self) -> FloatArray:
+        """(targets,) strictly decreasing."""
+        ...
+
+    @property
+    def ert(self) -> FloatArray:
+        """(targets,) expected runtimes."""
+        ...
+
+    @property
+    def successes(self) -> IntArray:
+        """(targets,) number of successful trials."""
+        ...
+
+    @property
+    def runs(self) -> IntArray:
+        """(targets,) number of trials; 0 where it is not known."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """The expected runtimes of a reference algorithm on one function in one dimension.
+
+    A portfolio such as best-2009 takes for each target the algorithm with the smallest ERT; it is artificial, since
+    the choice is made with the data at hand.
+
+    Attributes:
+        targets: (targets,) target precisions, strictly decreasing.
+        ert: (targets,) expected runtimes, inf where no algorithm reached the target.
+        algorithms: (targets,) whose data they are; empty where the target was not reached.
+        successes: (targets,) number of successful trials behind each ERT.
+        runs: (targets,) number of trials behind each ERT.
+
+    Raises:
+        ValueError: If the lengths differ, or targets do not decrease strictly.
+    """
+
+    targets: FloatArray
+    ert: FloatArray
+    algorithms: tuple[str, ...]
+    successes: IntArray
+    runs: IntArray
+
+    def __post_init__(self) -> None:
+        sizes = [len(column) for column in (self.targets, self.ert, self.algorithms, self.successes, self.runs)]
+        if len(set(sizes)) != 1:
+            raise ValueError(f"targets, ert, algorithms, successes and runs hold {sizes} entries; give one per target")
+        if not (np.diff(self.targets) < 0).all():
+            raise ValueError("the targets of a reference have to decrease strictly; sort them, easiest first")
+
+    def at(self, targets: ArrayLike) -> FloatArray:
+        """(targets,) the reference's ERT to each target, inf beyond the most difficult recorded one."""
+        return np.append(self.ert, np.inf)[recorded_rows(self.targets, targets)]
+
+
+def recorded_rows(recorded: FloatArray, targets: ArrayLike) -> IntArray:
+    """For each target the row of the easiest recorded one that is at least as difficult; -1 where there is none.
+
+    Targets that differ by less than 1e-9 of their size are the same: published tables print 16 digits of 10^(k/5).
+
+    Args:
+        recorded: (recorded,) strictly decreasing.
+        targets: (targets,).
+    """
+    wanted = np.asarray(targets, dtype=np.float64)
+    found = np.searchsorted(-recorded, -(wanted + _SAME * np.abs(wanted)))
+    return np.where(found < len(recorded), found, -1)
+
+
+def best_reference(trials: Sequence[Trials], targets: ArrayLike, *, whole: bool = False) -> Reference:
+    """Build a reference in the style of best-2009: for each target the algorithm with the smallest ERT.
+
+    Args:
+        trials: The trials of each algorithm on one function in one dimension.
+        targets: (targets,) precisions, strictly decreasing.
+        whole: Whether to round ERTs to whole evaluations, as the published references do.
+
+    Raises:
+        ValueError: If there are no trials, they are not of one function and dimension, or targets do not decrease.
+    """
+    levels = np.asarray(targets, dtype=np.float64)
+    hits, best, smallest = _choose(trials, levels)
+    successes = np.array([np.isfinite(times).sum(axis=0) for times in hits])
+    number = np.array([len(one.runs) for one in trials])
+    return Reference(
+        targets=levels,
+        ert=np.rint(smallest) if whole else smallest,
+        algorithms=tuple(trials[int(row)].algorithm if row >= 0 else "" for row in best),
+        successes=np.where(best >= 0, successes[best, np.arange(levels.size)], 0),
+        runs=number[best],
+    )
+
+
+def reference_distribution(
+    trials: Sequence[Trials], targets: ArrayLike, *, restarts: int = 100, rng: np.random.Generator | None = None
+) -> RuntimeDistribution:
+    """The runtime distribution of the best portfolio (the curve "best 2009" in figures 3 and 4).
+
+    For each target it takes the runs of the algorithm with the smallest ERT. It need not lie above all its members'
+    curves: single short runtimes of an algorithm with a larger ERT may precede it (footnote 27).
+
+    Args:
+        trials: The trials of each algorithm on one function in one dimension.
+        targets: (targets,) precisions.
+        restarts: How many runtimes to simulate for each target; see `runtime_distribution`.
+        rng: Where the simulation's randomness comes from; None derandomizes.
+
+    Raises:
+        ValueError: If there are no trials, or they are not of one function and dimension.
+    """
+    hits, best, _ = _choose(trials, np.asarray(targets, dtype=np.float64))
+    chosen = np.maximum(best, 0)
+    return pool(
+        [
+            runtime_distribution(
+                hits[row][:, chosen == row],
+                trials[row].evaluations,
+                restarts=restarts,
+                rng=rng,
+                weights=trials[row].weights,
+            )
+            for row in sorted(set(map(int, chosen)))
+        ]
+    )
+
+
+def best_ert(erts: ArrayLike) -> tuple[NDArray[np.intp], FloatArray]:
+    """For each target the algorithm with the smallest ERT, and that ERT.
+
+    Args:
+        erts: (algorithms, targets), inf where an algorithm missed the target.
+
+    Returns:
+        (targets,) rows, -1 where no algorithm reached the target, the first of equals; and (targets,) smallest ERTs.
+    """
+    table = np.asarray(erts, dtype=np.float64)
+    smallest = table.min(axis=0)
+    return np.where(np.isfinite(smallest), table.argmin(axis=0), -1), smallest
+
+
+def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
+    """ERTs divided by the reference's (Table I).
+
+    Published references round their ERTs to whole evaluations, and the tables made with them divide by those.
+
+    Args:
+        erts: (..., targets), inf where missed.
+        reference: (targets,) positive ERTs of the reference, inf where it missed the target.
+
+    Returns:
+        (..., targets), inf where only the algorithm missed the target, NaN where the reference did.
+
+    Raises:
+        ValueError: If a reference ERT is not positive.
+    """
+    needed, base = np.asarray(erts, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    if not (base > 0).all():
+        raise ValueError(f"reference ERTs are {base!r}; they have to be positive")
+    return np.where(np.isfinite(base), needed / np.where(np.isfinite(base), base, 1.0), np.nan)
+
+
+def _choose(trials: Sequence[Trials], targets: FloatArray) -> tuple[list[FloatArray], NDArray[np.intp], FloatArray]:
+    """Each algorithm's runtimes, the row of the best for each target, and its ERT."""
+    if len({(one.suite, one.function, one.dimension) for one in trials}) != 1:
+        raise ValueError("a reference is built from trials on one function in one dimension; group them by both")
+    hits = [one.runtimes(targets) for one in trials]
+    erts = [ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, trials, strict=True)]
+    return hits, *best_ert(erts)

@@ -1,0 +1,234 @@
+"""Runs as step functions of time, and the bounds and scales between which they are averaged.
+
+Everything about attainment is computed from best-so-far curves V(t): constant between improvements, +inf before the
+first one. `step_functions` turns trajectories or plain points into them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.records import Axis, Run, Trajectory
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """An interval of values or of times, and the scale it is measured on.
+
+    Attributes:
+        low: Lower end.
+        high: Upper end.
+        log: Whether distances are measured on a logarithmic scale, such as COCO's 1e-8 to 100.
+
+    Raises:
+        ValueError: If not low < high, both finite, and low > 0 on a logarithmic scale.
+    """
+
+    low: float
+    high: float
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not -np.inf < self.low < self.high < np.inf:
+            raise ValueError(f"bounds need low < high, both finite; got low={self.low!r} and high={self.high!r}")
+        if self.log and self.low <= 0:
+            raise ValueError(f"a logarithmic scale needs low > 0, got low={self.low!r}; raise it or take log=False")
+
+    @classmethod
+    def of(cls, values: ArrayLike, *, log: bool = False) -> Bounds:
+        """The lowest and the highest finite value; of the positive ones alone on a logarithmic scale."""
+        flat = np.asarray(values, dtype=np.float64).ravel()
+        inside = flat[np.isfinite(flat) & ((flat > 0) | (not log))]
+        if not inside.size:
+            raise ValueError(f"no finite {'positive ' if log else ''}value to take bounds from; give low and high")
+        return cls(float(inside.min()), float(inside.max()), log)
+
+    def scaled(self, values: ArrayLike) -> FloatArray:
+        """Where values lie between the bounds, from 0 to 1; clipped outside. Same shape; NaN stays NaN."""
+        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        low, high = self.low, self.high
+        if self.log:
+            inside, low, high = np.log(inside), np.log(low), np.log(high)
+        return (inside - low) / (high - low)
+
+    def spaced(self, count: int) -> FloatArray:
+        """`count` values from `low` to `high` inclusive, evenly spaced on the scale."""
+        return (np.geomspace if self.log else np.linspace)(self.low, self.high, count)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StepFunction:
+    """A right-continuous step function: `y[j]` from `x[j]` up to, but not at, `x[j + 1]`.
+
+    Attributes:
+        x: (k,) float64, strictly increasing: where it steps.
+        y: (k,) float64: what it steps to.
+        before: Its value below `x[0]`.
+        until: From here on it is unknown.
+
+    Raises:
+        ValueError: If x and y are not two 1-D arrays of one length, x increasing strictly, neither with NaN.
+    """
+
+    x: FloatArray
+    y: FloatArray
+    before: float = np.inf
+    until: float = np.inf
+
+    def __post_init__(self) -> None:
+        x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
+        if x.ndim != 1 or x.shape != y.shape:
+            raise ValueError(f"x and y have shapes {x.shape} and {y.shape}; they need two 1-D arrays of one length")
+        if not (np.diff(x) > 0).all() or np.isnan(x).any():
+            raise ValueError("x does not increase strictly; sort the steps and merge those at equal x")
+        if np.isnan(y).any():
+            raise ValueError(f"y is not a number at entry {int(np.argmax(np.isnan(y)))}")
+        object.__setattr__(self, "x", x)
+        object.__setattr__(self, "y", y)
+
+    def __call__(self, at: ArrayLike) -> FloatArray:
+        """The function's values, in the shape of `at`; NaN where it is unknown."""
+        at = np.asarray(at, dtype=np.float64)
+        values = np.concatenate(([self.before], self.y))[np.searchsorted(self.x, at, side="right")]
+        return np.where(at < self.until, values, np.nan)
+
+    def mean(self, over: Bounds) -> float:
+        """Its mean between the bounds on their scale: the exact area below it over their width.
+
+        NaN if it is unknown anywhere between the bounds.
+        """
+        if self.until < over.high:
+            return float("nan")
+        widths = np.diff(np.concatenate(([0.0], over.scaled(self.x), [1.0])))
+        values = np.concatenate(([self.before], self.y))
+        inside = widths > 0
+        return float(widths[inside] @ values[inside])
+
+    def points(self) -> FloatArray:
+        """Its steps as points (x, y), shape (k, 2)."""
+        return np.column_stack((self.x, self.y))
+
+
+Curve = Run | Trajectory | StepFunction | ArrayLike
+"""One run: a `Run`, a `Trajectory`, a `StepFunction`, or (k, 2) points (time, value) in any order."""
+
+
+def step_functions(
+    runs: Sequence[Curve], *, axis: Axis = "evaluations", precision: bool = False, carry: bool = False
+) -> tuple[StepFunction, ...]:
+    """The runs' best-so-far values as step functions of time.
+
+    A run that was cut short is unknown after its end: from the evaluation after its last, or from the moment it ended.
+
+    Args:
+        runs: Runs, trajectories, step functions, or (k, 2) arrays of points (time, value). Points need no order and
+            need not improve; step functions are kept as they are.
+        axis: What the times of runs and trajectories are counted in.
+        precision: Subtract each run's optimum from its values. Takes objects of type `Run` alone.
+        carry: Carry the last value of runs that were cut short on for ever, as if they had never improved again.
+
+    Raises:
+        ValueError: If there are no runs, points are not (k, 2) or hold NaN, or an optimum is asked for and unknown.
+    """
+    if not len(runs):
+        raise ValueError("there are no runs; give at least one")
+    return tuple(_step_function(run, number, axis, precision, carry) for number, run in enumerate(runs))
+
+
+def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
+    """Best-so-far values at the times, (runs, times): +inf before a run's first value, NaN where it is unknown."""
+    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    return np.stack([function(at) for function in step_functions(runs)])
+
+
+def breakpoints(runs: Sequence[Curve]) -> FloatArray:
+    """All times at which any of the runs improves, increasing. Between them nothing changes."""
+    return np.unique(np.concatenate([function.x for function in step_functions(runs)]))
+
+
+def pointwise_mean(functions: Sequence[StepFunction]) -> StepFunction:
+    """The pointwise mean of step functions with finite values: exact, with a step wherever one of them steps.
+
+    It is unknown from where the first of them is.
+
+    Raises:
+        ValueError: If a function takes an infinite value.
+    """
+    levels = [np.concatenate(([function.before], function.y)) for function in functions]
+    if not all(np.isfinite(level).all() for level in levels):
+        raise ValueError("a step function with infinite values has no mean; scale it between bounds first")
+    x, where = np.unique(np.concatenate([function.x for function in functions]), return_inverse=True)
+    jumps = np.bincount(where, weights=np.concatenate([np.diff(level) for level in levels]), minlength=x.size)
+    before = float(np.mean([function.before for function in functions]))
+    until = reduce(min, (function.until for function in functions))
+    lowest, highest = min(level.min() for level in levels), max(level.max() for level in levels)
+    mean = np.clip(before + np.cumsum(jumps) / len(functions), lowest, highest)  # rounding may lead a little beyond
+    return StepFunction(x, mean, before, until)
+
+
+def runs_making(shares: ArrayLike, runs: int) -> IntArray:
+    """How many of the runs make at least each share of them, but no fewer than one.
+
+    Raises:
+        ValueError: If a share is outside [0, 1].
+    """
+    shares = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    if not ((shares >= 0) & (shares <= 1)).all():
+        raise ValueError(f"{shares.tolist()} are shares of the runs; each lies between 0 and 1")
+    return np.maximum(np.ceil(shares * runs - 1e-9), 1).astype(np.int64)  # 0.07 * 100 is a little above 7
+
+
+def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
+    """The best value up to each time among points (time, value), shape (k, 2), in any order.
+
+    Raises:
+        ValueError: If the shape is not (k, 2) or a point holds NaN.
+    """
+    points = np.asarray(points, dtype=np.float64)
+    if points.ndim != 2 or points.shape[1] != 2:
+        raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
+    if np.isnan(points).any():
+        raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
+    points = points[np.lexsort((points[:, 1], points[:, 0]))]
+    best = np.minimum.accumulate(points[:, 1])
+    improves = best < np.concatenate(([np.inf], best[:-1]))
+    return StepFunction(points[improves, 0], best[improves], until=until)
+
+
+def _step_function(run: Curve, number: int, axis: Axis, precision: bool, carry: bool) -> StepFunction:
+    optimum = _optimum(run, number) if precision else 0.0
+    if isinstance(run, Run):
+        run = run.trajectory
+    if isinstance(run, Trajectory):
+        points = np.column_stack((run.along(axis), run.values - optimum))
+        return staircase(points, until=np.inf if carry else _end(run, axis))
+    if isinstance(run, StepFunction):
+        return StepFunction(run.x, run.y, run.before) if carry else run
+    try:
+        return staircase(run)
+    except ValueError as error:
+        raise ValueError(f"run {number}: {error}") from error
+
+
+def _end(trajectory: Trajectory, axis: Axis) -> float:
+    """From when on a trajectory is unknown."""
+    outcome = trajectory.outcome
+    if not outcome.cut_short:
+        return np.inf
+    return outcome.evaluations + 1.0 if axis == "evaluations" else float(np.nextafter(outcome.seconds, np.inf))
+
+
+def _optimum(run: Curve, number: int) -> float:
+    optimum = run.optimum if isinstance(run, Run) else None
+    if optimum is None:
+        name = run.key if isinstance(run, Run) else f"run {number}"
+        raise ValueError(f"the optimum of {name} is unknown; give a Run with its optimum, or take precision=False")
+    return optimum

@@ -1,0 +1,129 @@
+"""Descriptive statistics of runtimes per target (Wang's thesis, section 2.4; the columns of its table 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.runtimes import checked_runtimes, checked_weights, ert, par, success_rate
+from polarbear.records import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuntimeSummary:
+    """What the runs say about each target.
+
+    Attributes:
+        runs: Number of runs.
+        successes: (targets,) number of runs that reached the target.
+        success_rate: (targets,) their proportion.
+        mean: (targets,) mean runtime of the runs that reached the target, NaN if none did.
+        standard_deviation: (targets,) its sample standard deviation, NaN below two successes.
+        median: (targets,) median of all runs, a missed target counting as inf.
+        levels: (levels,) of the quantiles.
+        quantiles: (levels, targets) quantiles of all runs, a missed target counting as inf.
+        par: (targets,) penalized average runtime with `penalty`.
+        penalty: The factor c of PAR-c.
+        ert: (targets,) expected runtime, inf where no run reached the target.
+    """
+
+    runs: int
+    successes: IntArray
+    success_rate: FloatArray
+    mean: FloatArray
+    standard_deviation: FloatArray
+    median: FloatArray
+    levels: FloatArray
+    quantiles: FloatArray
+    par: FloatArray
+    penalty: float
+    ert: FloatArray
+
+
+def summarize(
+    runtimes: ArrayLike,
+    evaluations: ArrayLike,
+    *,
+    levels: Sequence[float] = (0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98),
+    penalty: float = 10.0,
+    weights: ArrayLike | None = None,
+) -> RuntimeSummary:
+    """Success rates, means, deviations, quantiles, PAR-c and ERT of each target.
+
+    Args:
+        runtimes: (runs, targets), inf where a target was missed.
+        evaluations: (runs,) evaluations each run spent in all; for PAR-c they are its budget.
+        levels: Levels of the quantiles, each between 0 and 1.
+        penalty: The factor c of PAR-c.
+        weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
+
+    Raises:
+        ValueError: If there are no runs, a number is NaN, a level is not in [0, 1], or shapes do not fit.
+    """
+    times = checked_runtimes(runtimes)
+    mean, deviation = _moments(times, checked_weights(weights, len(times)))
+    return RuntimeSummary(
+        runs=len(times),
+        successes=np.isfinite(times).sum(axis=0),
+        success_rate=success_rate(times, weights=weights),
+        mean=mean,
+        standard_deviation=deviation,
+        median=runtime_quantiles(times, [0.5], weights=weights)[0],
+        levels=np.asarray(levels, dtype=np.float64),
+        quantiles=runtime_quantiles(times, levels, weights=weights),
+        par=par(times, evaluations, penalty, weights=weights),
+        penalty=penalty,
+        ert=ert(times, evaluations, weights=weights),
+    )
+
+
+def runtime_quantiles(runtimes: ArrayLike, levels: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:
+    """Quantiles of the runtimes to each target, a missed target counting as inf.
+
+    Between two runtimes the quantile is interpolated linearly, the i-th of n sorted runtimes standing at level
+    (i - 1/2)/n (Hazen's rule); between a runtime and a missed target it is inf.
+
+    Args:
+        runtimes: (runs, targets), inf where a target was missed.
+        levels: (levels,) between 0 and 1.
+        weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
+
+    Returns:
+        (levels, targets).
+
+    Raises:
+        ValueError: If a level is not in [0, 1], there are no runs, a runtime is NaN, or shapes do not fit.
+    """
+    times = checked_runtimes(runtimes)
+    wanted = np.asarray(levels, dtype=np.float64)
+    if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
+        raise ValueError(f"levels are {wanted!r}; give a list of numbers between 0 and 1")
+    counts = checked_weights(weights, len(times))
+    order = np.argsort(times, axis=0, kind="stable")
+    share = counts[order]
+    centres = (np.cumsum(share, axis=0) - share / 2) / counts.sum()
+    ranked = np.take_along_axis(times, order, axis=0)
+    above = np.minimum((centres[np.newaxis] < wanted[:, np.newaxis, np.newaxis]).sum(axis=1), len(times) - 1)
+    below = np.maximum(above - 1, 0)
+    low, high = (np.take_along_axis(centres, at, axis=0) for at in (below, above))
+    start, end = (np.take_along_axis(ranked, at, axis=0) for at in (below, above))
+    part = np.clip((wanted[:, np.newaxis] - low) / np.where(above > below, high - low, 1.0), 0.0, 1.0)
+    with np.errstate(invalid="ignore"):
+        between = start + part * (end - start)
+    return np.where(part == 0, start, np.where(np.isfinite(end), between, np.inf))
+
+
+def _moments(times: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Mean and sample standard deviation of each target's finite runtimes; weights count how often instances repeat."""
+    hit = np.isfinite(times)
+    finite = np.where(hit, times, 0.0)
+    share = counts[:, None] * hit
+    total = share.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = (share * finite).sum(axis=0) / total
+        squares = (share * (finite - np.where(total > 0, mean, 0.0)) ** 2).sum(axis=0)
+        variance = squares / (total - (share**2).sum(axis=0) / total)
+    return mean, np.sqrt(np.where(hit.sum(axis=0) > 1, variance, np.nan))

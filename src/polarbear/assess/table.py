@@ -1,0 +1,186 @@
+"""Tables of expected runtimes as Table I of Hansen et al. 2022: the values; `table_formats` writes them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.rank_sum import rank_sum, stars
+from polarbear.assess.reference import ReferenceData, best_ert, ert_ratios, recorded_rows
+from polarbear.assess.restarts import simulated_restarts
+from polarbear.assess.runtimes import ert
+from polarbear.assess.summary import runtime_quantiles
+from polarbear.assess.trials import Trials
+from polarbear.records import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableRow:
+    """One algorithm on one function.
+
+    Attributes:
+        algorithm: Its name.
+        erts: (targets,) expected runtimes, inf where no run reached the target.
+        shown: (targets,) ERT divided by the reference's; the ERT itself where there is no finite reference.
+        dispersion: (targets,) half the difference between the 10 %- and 90 %-quantile of simulated runtimes, in the
+            unit of `shown`; NaN where no run reached the target.
+        stars: (targets,) 0, or the number behind the star of a significantly best entry; see `stars`.
+        best: (targets,) whether no other algorithm has a smaller ERT.
+        successes: Number of runs that reached the final target.
+        runs: Number of runs.
+        median_evaluations: Median of the evaluations the runs spent.
+    """
+
+    algorithm: str
+    erts: FloatArray
+    shown: FloatArray
+    dispersion: FloatArray
+    stars: NDArray[np.int64]
+    best: NDArray[np.bool_]
+    successes: int
+    runs: int
+    median_evaluations: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableBlock:
+    """The algorithms on one function.
+
+    Attributes:
+        function: The function's number or name.
+        reference: (targets,) ERTs of the reference algorithm, None if there is none.
+        reference_successes: Successful trials and all trials behind the reference's final target, None if unknown.
+        rows: One row per algorithm.
+    """
+
+    function: str
+    reference: FloatArray | None
+    reference_successes: tuple[int, int] | None
+    rows: tuple[TableRow, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RuntimeTable:
+    """Expected runtimes of algorithms on functions of one dimension.
+
+    Attributes:
+        dimension: Number of variables.
+        targets: (targets,) target precisions.
+        final_target: The precision whose successes are counted.
+        tests: By how many tests p-values were multiplied (Bonferroni).
+        blocks: One block per function.
+    """
+
+    dimension: int
+    targets: FloatArray
+    final_target: float
+    tests: int
+    blocks: tuple[TableBlock, ...]
+
+
+def runtime_table(
+    trials: Sequence[Trials],
+    targets: ArrayLike = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7),
+    *,
+    references: Mapping[str, ReferenceData] | None = None,
+    final_target: float = 1e-8,
+    tests: int | None = None,
+    bootstraps: int = 1000,
+    rng: np.random.Generator | None = None,
+) -> RuntimeTable:
+    """Compute a table of expected runtimes (Table I).
+
+    Instances that were repeated unequally often are balanced in the ERTs. A star needs an entry to be best and
+    significantly better than that of every other algorithm in the rank-sum test.
+
+    Args:
+        trials: Trials of the algorithms on the functions, all in one dimension; rows and blocks keep their order.
+        targets: (targets,) target precisions.
+        references: Reference algorithm of each function, by the function's name; built by `best_reference` or read
+            from an archive.
+        final_target: The precision whose successes are counted.
+        tests: By how many tests to correct; by default the number of functions.
+        bootstraps: How many runtimes to simulate for each dispersion.
+        rng: Where their randomness comes from; None derandomizes, see `simulated_restarts`.
+
+    Raises:
+        ValueError: If there are no trials, several dimensions or suites, or an algorithm twice on a function.
+    """
+    if len({(one.suite, one.dimension) for one in trials}) != 1:
+        raise ValueError("a table holds trials of one suite in one dimension; make one table for each")
+    levels = np.asarray(targets, dtype=np.float64)
+    functions = dict.fromkeys(one.function for one in trials)
+    tests = len(functions) if tests is None else tests
+    blocks: list[TableBlock] = []
+    for function in functions:
+        group = [one for one in trials if one.function == function]
+        if len({one.algorithm for one in group}) < len(group):
+            raise ValueError(
+                f"an algorithm occurs twice on function {function}; join its runs into one group of trials"
+            )
+        reference = references.get(function) if references else None
+        blocks.append(_block(group, levels, reference, final_target, tests, bootstraps, rng))
+    return RuntimeTable(trials[0].dimension, levels, final_target, tests, tuple(blocks))
+
+
+def _block(
+    group: Sequence[Trials],
+    targets: FloatArray,
+    reference: ReferenceData | None,
+    final_target: float,
+    tests: int,
+    bootstraps: int,
+    rng: np.random.Generator | None,
+) -> TableBlock:
+    hits = [one.runtimes(targets) for one in group]
+    erts = np.array([ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, group, strict=True)])
+    base = None if reference is None else np.append(reference.ert, np.inf)[recorded_rows(reference.targets, targets)]
+    unit = np.ones(targets.size) if base is None else np.where(np.isfinite(base), base, 1.0)
+    shown = ert_ratios(erts, unit)
+    marks = _significance(group, erts, targets, tests)
+    rows = tuple(
+        TableRow(
+            algorithm=one.algorithm,
+            erts=erts[row],
+            shown=shown[row],
+            dispersion=_dispersion(one, hits[row], bootstraps, rng) / unit,
+            stars=marks[row],
+            best=np.isfinite(erts[row]) & (erts[row] == erts.min(axis=0)),
+            successes=int(np.isfinite(one.runtimes([final_target])).sum()),
+            runs=len(one.runs),
+            median_evaluations=float(np.median(one.evaluations)),
+        )
+        for row, one in enumerate(group)
+    )
+    return TableBlock(group[0].function, base, None if reference is None else _successes(reference, final_target), rows)
+
+
+def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.random.Generator | None) -> FloatArray:
+    simulated = simulated_restarts(hits, trials.evaluations, bootstraps, rng=rng, weights=trials.weights)
+    low, high = runtime_quantiles(simulated, [0.1, 0.9])
+    return np.where(np.isfinite(high), (high - np.where(np.isfinite(low), low, 0.0)) / 2, np.nan)
+
+
+def _significance(group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int) -> NDArray[np.int64]:
+    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting."""
+    marks = np.zeros(erts.shape, dtype=np.int64)
+    best, _ = best_ert(erts)
+    if len(group) < 2:
+        return marks
+    for row in sorted(set(map(int, best[best >= 0]))):
+        columns = np.flatnonzero(best == row)
+        weakest = np.zeros(columns.size)
+        for other in (one for one in range(len(group)) if one != row):
+            outcome = rank_sum(group[row], group[other], targets[columns])
+            weakest = np.maximum(weakest, np.where(outcome.z > 0, outcome.p, 1.0))
+        marks[row, columns] = stars(weakest, tests=tests)
+    return marks
+
+
+def _successes(reference: ReferenceData, target: float) -> tuple[int, int] | None:
+    row = int(recorded_rows(reference.targets, [target])[0])
+    runs = int(reference.runs[row])
+    return (int(reference.successes[row]) if row >= 0 else 0, runs) if runs else None

@@ -1,0 +1,157 @@
+"""Tables of expected runtimes as plain text, LaTeX and HTML."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polarbear.assess.table import RuntimeTable, TableBlock, TableRow
+
+_LATEX = str.maketrans(
+    {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}"}
+)
+
+
+def caption(table: RuntimeTable) -> str:
+    """What the table shows, in words."""
+    base = any(block.reference is not None for block in table.blocks)
+    shown = "divided by the ERT of the reference algorithm in each first row" if base else "in evaluations"
+    return (
+        f"Expected runtimes (ERT) to reach the target precision ε in dimension {table.dimension}, {shown}. "
+        "In brackets half the difference between the 10 %- and 90 %-quantile of simulated runtimes. "
+        f"#succ: runs that reached {label(table.final_target)}. Behind ∞ in the last column the median number of "
+        "evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test with "
+        f"p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {table.tests} tests. "
+    )
+
+
+def as_text(table: RuntimeTable) -> str:
+    """The table in aligned columns of plain text; best entries stand in square brackets."""
+    lines = [["ε", *map(label, table.targets), "#succ"]]
+    for block in table.blocks:
+        lines.append(_heading(block, table))
+        lines.extend([row.algorithm, *_cells(row, _text_cell), f"{row.successes}/{row.runs}"] for row in block.rows)
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    return "\n".join([*body, "", caption(table) + "[Best].", ""])
+
+
+def as_latex(table: RuntimeTable) -> str:
+    """The table as a LaTeX tabular; best entries are bold, evaluations in italics."""
+    lines = [_latex_line([r"$\varepsilon$", *map(label, table.targets), r"\#succ"]) + r" \hline"]
+    for block in table.blocks:
+        heading = [cell.translate(_LATEX).replace("∞", r"$\infty$") for cell in _heading(block, table)]
+        lines.append(_latex_line([rf"\textbf{{{heading[0]}}}", *heading[1:]]))
+        for row in block.rows:
+            name = row.algorithm.translate(_LATEX)
+            lines.append(_latex_line([name, *_cells(row, _latex_cell), f"{row.successes}/{row.runs}"]))
+        lines[-1] += r" \hline"
+    columns = "l" * (len(table.targets) + 1) + "r"
+    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\hline", *lines, r"\end{tabular}", ""])
+
+
+def as_html(table: RuntimeTable) -> str:
+    """The table as an HTML table element; best entries are bold, evaluations in italics."""
+    head = "".join(f"<th>{cell}</th>" for cell in ["ε", *map(label, table.targets), "#succ"])
+    lines = [f"<caption>{html.escape(caption(table))}Bold: best.</caption>", f"<thead><tr>{head}</tr></thead>"]
+    for block in table.blocks:
+        name, *cells = _heading(block, table)
+        lines += ["<tbody>", _html_line(f"<b>{html.escape(name)}</b>", cells)]
+        lines += [
+            _html_line(html.escape(row.algorithm), [*_cells(row, _html_cell), f"{row.successes}/{row.runs}"])
+            for row in block.rows
+        ]
+        lines.append("</tbody>")
+    return "\n".join(["<table>", *lines, "</table>", ""])
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A runtime or ratio as the field prints it: at least `digits` significant digits, no exponent below 1e5.
+
+    Args:
+        value: The number; inf is printed as ∞.
+        digits: Significant digits, if the number has not more before the decimal point.
+    """
+    if np.isinf(value):
+        return "∞"
+    if value >= 1e5:
+        return _short_exponent(f"{value:.{digits - 1}e}")
+    decimals = max(digits - len(f"{value:.0f}") + (value < 1), 0)
+    return f"{value:.{decimals}f}" if value not in (0, 1) else f"{value:.0f}"
+
+
+def label(target: float) -> str:
+    """A target precision such as 1e-8, or 6.3e-2, to two digits."""
+    return _short_exponent(f"{target:.1e}".replace(".0e", "e")) if target else "0"
+
+
+def _short_exponent(printed: str) -> str:
+    mantissa, exponent = printed.split("e")
+    return f"{mantissa}e{int(exponent)}"
+
+
+def _heading(block: TableBlock, table: RuntimeTable) -> list[str]:
+    name = f"f{block.function}" if block.function.isdecimal() else block.function
+    if block.reference is None:
+        return [name, *[""] * len(table.targets), ""]
+    successes = "" if block.reference_successes is None else "{}/{}".format(*block.reference_successes)
+    return [name, *(number(value) for value in block.reference), successes]
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """What stands in one cell, as pieces of text."""
+
+    value: str
+    dispersion: str
+    star: str
+    evaluations: str
+    best: bool
+
+
+def _cells(row: TableRow, write: Callable[[_Cell], str]) -> list[str]:
+    last = len(row.shown) - 1
+    return [write(_cell(row, column, last=column == last)) for column in range(last + 1)]
+
+
+def _cell(row: TableRow, column: int, *, last: bool) -> _Cell:
+    missed = bool(np.isinf(row.erts[column]))
+    mark = int(row.stars[column])
+    return _Cell(
+        value=number(row.shown[column]),
+        dispersion="" if np.isnan(row.dispersion[column]) else f"({number(row.dispersion[column], 1)})",
+        star=("*" if mark == 1 else f"*{mark}") if mark else "",
+        evaluations=_short_exponent(f"{row.median_evaluations:.0e}") if missed and last else "",
+        best=bool(row.best[column]),
+    )
+
+
+def _text_cell(cell: _Cell) -> str:
+    value = f"[{cell.value}]" if cell.best else cell.value
+    return f"{value}{cell.dispersion}{cell.star} {cell.evaluations}".rstrip()
+
+
+def _latex_cell(cell: _Cell) -> str:
+    value = r"$\infty$" if cell.value == "∞" else cell.value
+    value = rf"\textbf{{{value}}}" if cell.best else value
+    star = rf"$^{{\star {cell.star[1:]}}}$" if cell.star else ""
+    evaluations = rf" \textit{{{cell.evaluations}}}" if cell.evaluations else ""
+    return f"{value}{cell.dispersion}{star}{evaluations}"
+
+
+def _html_cell(cell: _Cell) -> str:
+    value = f"<b>{cell.value}</b>" if cell.best else cell.value
+    star = f"<sup>★{cell.star[1:]}</sup>" if cell.star else ""
+    evaluations = f" <i>{cell.evaluations}</i>" if cell.evaluations else ""
+    return f"{value}{cell.dispersion}{star}{evaluations}"
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(cells) + r" \\"
+
+
+def _html_line(name: str, cells: Sequence[str]) -> str:
+    return f"<tr><th>{name}</th>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"

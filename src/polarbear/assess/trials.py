@@ -1,0 +1,113 @@
+"""Trials: all runs of one algorithm on one function in one dimension, as arrays (Hansen et al. 2022, section IV-A)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.runtimes import instance_weights, optimum_of, runtimes
+from polarbear.records import Axis, FloatArray, Instance, Reason, Run, check_axis
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trials:
+    """Repetitions of one problem by one algorithm; instances of a function count as repetitions.
+
+    Attributes:
+        algorithm: The algorithm's name.
+        suite: The suite's name, empty if none.
+        function: The function's number or name.
+        dimension: Number of variables; 0 if not known.
+        runs: The runs, at least one.
+    """
+
+    algorithm: str
+    suite: str
+    function: str
+    dimension: int
+    runs: tuple[Run, ...]
+
+    def __post_init__(self) -> None:
+        if not self.runs:
+            raise ValueError(
+                f"no runs of {self.algorithm!r} on {self.function!r} in {self.dimension}-D; give at least one"
+            )
+
+    @property
+    def instances(self) -> tuple[str, ...]:
+        """The instance each run solved, (runs,)."""
+        return tuple(Instance.parse(run.key.instance).instance for run in self.runs)
+
+    @property
+    def weights(self) -> FloatArray:
+        """(runs,) weights under which all instances count alike; see `instance_weights`."""
+        return instance_weights(self.instances)
+
+    @property
+    def evaluations(self) -> FloatArray:
+        """(runs,) evaluations each run spent in all."""
+        return self.spent()
+
+    def spent(self, axis: Axis = "evaluations") -> FloatArray:
+        """(runs,) evaluations or seconds each run spent in all."""
+        name = check_axis(axis)
+        return np.array([getattr(run.outcome, name) for run in self.runs], dtype=np.float64)
+
+    def runtimes(self, targets: ArrayLike, *, axis: Axis = "evaluations", absolute: bool = False) -> FloatArray:
+        """(runs, targets) runtimes, inf where a target was missed; see `polarbear.assess.runtimes`."""
+        return runtimes(self.runs, targets, axis=axis, absolute=absolute)
+
+    def best_at(self, times: ArrayLike, *, axis: Axis = "evaluations", absolute: bool = False) -> FloatArray:
+        """The best precision each run had recorded by each time, (runs, times); +inf before its first value.
+
+        Args:
+            times: (times,) evaluations or seconds. Past its end a run keeps the best it found.
+            axis: What `times` are counted in.
+            absolute: Whether to return objective values rather than precisions.
+
+        Raises:
+            ValueError: If a run's optimum is not known and `absolute` is False.
+        """
+        at = np.asarray(times, dtype=np.float64)
+        best = np.empty((len(self.runs), at.size))
+        for row, run in enumerate(self.runs):
+            found = np.searchsorted(run.trajectory.along(axis), at, side="right")
+            best[row] = np.append(np.inf, run.trajectory.values)[found] - (0.0 if absolute else optimum_of(run))
+        return best
+
+
+def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
+    """Group runs by suite, function, dimension and algorithm.
+
+    Runs that were lost (killed or timed out with nothing recorded) are left out: nothing is known of them.
+
+    Args:
+        runs: Runs in any order; within a group they keep it.
+
+    Returns:
+        One `Trials` per group, by suite, function (numbers in numeric order), dimension, algorithm.
+    """
+    groups: dict[tuple[str, str, int, str], list[Run]] = {}
+    for run in runs:
+        if _lost(run):
+            continue
+        instance = Instance.parse(run.key.instance)
+        key = (instance.suite, instance.function, instance.dimension, run.key.algorithm)
+        groups.setdefault(key, []).append(run)
+    return tuple(
+        Trials(algorithm, suite, function, dimension, tuple(groups[suite, function, dimension, algorithm]))
+        for suite, function, dimension, algorithm in sorted(groups, key=_in_order)
+    )
+
+
+def _lost(run: Run) -> bool:
+    unknown = run.outcome.reason in {Reason.KILLED, Reason.TIMED_OUT}
+    return unknown and run.outcome.evaluations == 0
+
+
+def _in_order(key: tuple[str, str, int, str]) -> tuple[str, float, str, int, str]:
+    suite, function, dimension, algorithm = key
+    return suite, float(function) if function.isdecimal() else np.inf, function, dimension, algorithm

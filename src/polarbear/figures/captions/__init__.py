@@ -1,0 +1,51 @@
+"""What every mark of every figure means, in plain words, for the report and for papers."""
+
+from polarbear.figures.captions.assessment import (
+    attainment,
+    attainment_difference,
+    attainment_ecdf,
+    convergence,
+    data_profiles,
+    ert_over_dimension,
+    ert_over_targets,
+    heat_map,
+    parameter_over_targets,
+    parameter_over_time,
+    partial_order,
+    performance_profiles,
+    runtime_distributions,
+    value_densities,
+    value_distributions,
+)
+from polarbear.figures.captions.race import (
+    allocation,
+    dominance_over_rounds,
+    preference_values,
+    rating_over_time,
+    recovery,
+    relations_over_time,
+)
+
+__all__ = [
+    "allocation",
+    "attainment",
+    "attainment_difference",
+    "attainment_ecdf",
+    "convergence",
+    "data_profiles",
+    "dominance_over_rounds",
+    "ert_over_dimension",
+    "ert_over_targets",
+    "heat_map",
+    "parameter_over_targets",
+    "parameter_over_time",
+    "partial_order",
+    "performance_profiles",
+    "preference_values",
+    "rating_over_time",
+    "recovery",
+    "relations_over_time",
+    "runtime_distributions",
+    "value_densities",
+    "value_distributions",
+]

@@ -1,0 +1,227 @@
+"""COCO's archives and folders, from 2009 on: one objective, two, noisy, constrained.
+
+Values are precisions, f − f_opt, as COCO logs them, and for two objectives its indicator; so the optimum is 0. A run's
+``.dat`` rows, logged when a target is hit, and its ``.tdat`` rows, logged at chosen evaluations, make one trajectory.
+First hitting times of COCO's targets are those of ``cocopp``, which reads them from the ``.dat`` rows, and so are the
+evaluations spent: those of the last row.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import posixpath
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polarbear.records import FloatArray, IntArray, Parameters
+from polarbear.store.formats.blocks import Block, Layout, Rows, blocks, layout, rows
+from polarbear.store.formats.found import Found, instance_name, trajectory
+from polarbear.store.formats.info import DataFile, Entry, Listed, entries, first_format
+from polarbear.store.formats.matching import agreeing
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.trees import Tree, beside
+
+PRECISION = 1e-8
+"""COCO's final target precision, where the header does not tell it."""
+TARGETS_PER_DECADE = 5
+"""COCO logs, in whatever version, at least when a target 10**(i/5) is hit."""
+ABOVE = 2e-9
+"""How far, relatively, a value lies above a target that it does not hit: ``cocopp`` takes 1e-9 for equal."""
+_LOST = {
+    "dat": "when targets were hit is known only roughly, from the .tdat file",
+    "tdat": "values between the hits of targets are not known",
+}
+ARTIFICIAL = b"Artificial instance"
+"""Marks the data of reference algorithms: expected runtimes, no runs."""
+
+
+class Coco:
+    """Reads ``.info`` files. Data sets that appear a second time, as in merged folders, count once."""
+
+    name = "coco"
+
+    def __init__(self, tree: Tree, report: Report) -> None:
+        self._tree = tree
+        self._report = report
+        self._seen: dict[bytes, str] = {}
+        self._references: set[str] = set()
+
+    def claims(self, name: str, data: bytes) -> bool:
+        """Whether a file is an ``.info`` file of COCO."""
+        return name.endswith(".info") and not first_format(self._tree, name, data)
+
+    def read(self, name: str, data: bytes) -> Iterator[Found]:
+        """The runs that an ``.info`` file lists."""
+        for entry in entries(data, self._tree.label(name), self._report):
+            for file in entry.files:
+                yield from self._file(name, entry, file)
+
+    def _file(self, info: str, entry: Entry, file: DataFile) -> Iterator[Found]:
+        label = self._tree.label(info)
+        stem = beside(info, posixpath.join(entry.get("folder"), posixpath.splitext(file.path)[0]))
+        if stem is None:
+            self._report.skip(label, f"{file.path} lies outside of the data; it is not read", entry.line)
+            return
+        names = {ending: f"{stem}.{ending}" for ending in ("dat", "tdat", "rdat")}
+        contents = {ending: self._bytes(name) for ending, name in names.items() if name in self._tree}
+        if not contents.keys() & {"dat", "tdat"}:
+            self._report.skip(label, f"neither {names['dat']} nor {names['tdat']} is there", entry.line)
+        elif any(ARTIFICIAL in data[:200] for data in contents.values()):
+            if label not in self._references:
+                self._references.add(label)
+                self._report.skip(
+                    label, "expected runtimes of a reference algorithm, no runs; read_reference reads them"
+                )
+        elif not self._repeats(entry, file, contents, label):
+            logs = {
+                ending: _Log(self._tree.label(names[ending]), blocks(data), ending == "tdat")
+                for ending, data in contents.items()
+            }
+            for ending, lost in _LOST.items():
+                if ending not in logs:
+                    self._report.skip(label, f"{names[ending]} is not there; {lost}", entry.line)
+            yield from self._runs(label, entry, file, logs)
+
+    def _bytes(self, name: str) -> bytes:
+        try:
+            return self._tree.read(name)
+        except (OSError, ValueError) as error:
+            self._report.skip(self._tree.label(name), str(error))
+            return b""
+
+    def _repeats(self, entry: Entry, file: DataFile, contents: dict[str, bytes], label: str) -> bool:
+        told = repr((sorted(entry.fields.items()), file.runs)).encode()
+        print_ = hashlib.sha256(b"\0".join([told, *contents.values()])).digest()
+        first = self._seen.setdefault(print_, label)
+        if first != label:
+            self._report.skip(label, f"the same data as in {first}, which are read once", entry.line)
+        return first != label
+
+    def _runs(self, label: str, entry: Entry, file: DataFile, logs: dict[str, _Log]) -> Iterator[Found]:
+        chosen = {ending: self._matched(file.runs, log, entry) for ending, log in logs.items() if ending != "rdat"}
+        restarts = _by_order(file.runs, logs["rdat"].blocks) if "rdat" in logs else {}
+        for position, listed in enumerate(file.runs):
+            own = {ending: matched[position] for ending, matched in chosen.items() if position in matched}
+            if not own:
+                self._report.skip(
+                    label, f"the data files hold no run {position + 1} (instance {listed.instance})", entry.line
+                )
+                continue
+            log = {ending: self._rows(logs[ending], block, entry) for ending, block in own.items()}
+            yield self._found(label, entry, listed, log, self._restarts(restarts.get(position), entry, logs))
+
+    def _rows(self, log: _Log, block: Block, entry: Entry) -> Rows:
+        return rows(block, _layout(block, entry), log.label, self._report)
+
+    def _matched(self, runs: Sequence[Listed], log: _Log, entry: Entry) -> dict[int, Block]:
+        """Which block holds which run."""
+        if matched := _by_order(runs, log.blocks):
+            return matched
+        filled = [block for block in log.blocks if block.rows]
+        if matched := _by_order(runs, filled):
+            return matched
+        precision = float(entry.get("Precision") or 0.0)
+        logged = [rows(block, _layout(block, entry), log.label, Report()) for block in filled]
+        places = _by_instance(runs, filled) or agreeing(runs, logged, precision, ended=log.ended)
+        kept = {position: filled[place] for position, place in places.items()}
+        self._report.skip(
+            log.label, f"{len(filled)} runs where the .info file lists {len(runs)}; {len(kept)} of them can be told"
+        )
+        return kept
+
+    def _found(
+        self, label: str, entry: Entry, listed: Listed, log: dict[str, Rows], restarts: Parameters | None
+    ) -> Found:
+        target = float(entry.get("Precision") or PRECISION) if "indicator" not in entry.fields else None
+        evaluations, values = _merged(log, target)
+        spent = int(evaluations.max()) if evaluations.size else 0
+        if target is not None and "dat" in log and values.size:
+            self._check_hits(label, entry, listed, log["dat"], max(float(np.nanmin(values)), target))
+        if listed.evaluations is not None and listed.evaluations > spent:
+            if "tdat" in log and log["tdat"].whole:
+                self._report.skip(
+                    label,
+                    f"the run on instance {listed.instance} spent {listed.evaluations} evaluations, but its rows end "
+                    f"at {spent}; it is kept until there",
+                    entry.line,
+                )
+            else:
+                spent = listed.evaluations  # the .dat rows hold every target that was hit until the end
+        return Found(
+            instance_name(
+                entry.suite, entry.get("funcId", "function"), int(entry.get("DIM", "dim")), str(listed.instance)
+            ),
+            entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
+            trajectory(evaluations, values, spent=spent, target=target),
+            target=target,
+            optimum=0.0,
+            parameters=restarts,
+        )
+
+    def _check_hits(self, label: str, entry: Entry, listed: Listed, hits: Rows, best: float) -> None:
+        """Report a run whose last hits are missing: the best value lies more than a target below its .dat rows."""
+        last = min(hits.values, default=np.inf)
+        if last * 10 ** (-1 / TARGETS_PER_DECADE) > best * (1 + ABOVE):
+            self._report.skip(
+                label,
+                f"the .dat rows of the run on instance {listed.instance} end at {last:g}, though it reached {best:g}; "
+                "when it hit the targets between is known only roughly",
+                entry.line,
+            )
+
+    def _restarts(self, block: Block | None, entry: Entry, logs: dict[str, _Log]) -> Parameters | None:
+        if block is None or not block.rows:
+            return None
+        at = np.unique(self._rows(logs["rdat"], block, entry).evaluations)
+        return Parameters(at, {"restarts": np.arange(1.0, at.size + 1)}) if at.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    label: str
+    blocks: list[Block]
+    ended: bool  # whether the last row of each run is its end
+
+
+def _merged(log: Mapping[str, Rows], final: float | None) -> tuple[IntArray, FloatArray]:
+    """The rows of both files, in no particular order."""
+    at = {ending: np.array(one.evaluations, dtype=np.int64) for ending, one in log.items()}
+    value = {ending: np.array(one.values, dtype=np.float64) for ending, one in log.items()}
+    if final is not None and set(log) == {"dat", "tdat"}:
+        value["tdat"] = _unhit(at["dat"], value["dat"], at["tdat"], value["tdat"], final)
+    return np.concatenate(list(at.values())), np.concatenate(list(value.values()))
+
+
+def _unhit(hits: IntArray, hit: FloatArray, at: IntArray, values: FloatArray, final: float) -> FloatArray:
+    """The values of ``.tdat`` rows, where rounding has put one on a target, just above it.
+
+    Which targets are hit, and when, is what the ``.dat`` rows tell. A value that is logged with ten digits may round to
+    the next target although the logger, which knew it exactly, did not count that as hit. A value further below shows
+    that the ``.dat`` rows are not complete, and is kept.
+    """
+    order = np.argsort(hits, kind="stable")
+    best = np.concatenate(([np.inf], np.minimum.accumulate(hit[order])))[np.searchsorted(hits[order], at, side="right")]
+    known = (best > final) & np.isfinite(best)
+    level = np.ceil(np.log10(np.where(known, best, 1.0)) * TARGETS_PER_DECADE) - 1
+    following = 10.0 ** (level / TARGETS_PER_DECADE)
+    wrong = known & (following >= final) & (values <= following) & (values >= following * (1 - ABOVE))
+    return np.where(wrong, following * (1 + ABOVE), values)
+
+
+def _layout(block: Block, entry: Entry) -> Layout:
+    return layout(block, entry.get("data_format"), indicator="indicator" in entry.fields)
+
+
+def _by_order(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, Block]:
+    return dict(enumerate(found)) if len(found) == len(runs) else {}
+
+
+def _by_instance(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, int]:
+    """Which block is which run, where they name their instances and none is repeated."""
+    numbers = [listed.instance for listed in runs]
+    named = {block.instance: place for place, block in enumerate(found)}
+    if None in named or len(named) < len(found) or len(set(numbers)) < len(numbers):
+        return {}
+    return {position: named[number] for position, number in enumerate(numbers) if number in named}

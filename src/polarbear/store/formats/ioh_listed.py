@@ -1,0 +1,62 @@
+"""The runs that an IOHprofiler JSON file lists, checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+OWN = "polarbear"
+"""The key under which `export` keeps what the format has no place for."""
+UNUSABLE = (TypeError, KeyError, ValueError, AttributeError, OverflowError)
+"""What is raised where a field is missing or of another kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class ListedRun:
+    """A run as a JSON file lists it.
+
+    Attributes:
+        instance: The instance's number.
+        evaluations: Evaluations spent.
+        best_at: The evaluation that found the best value; 0 if it is not told.
+        best: The best value, exactly, as it was optimized; None if it is not told.
+        attributes: Numbers that were logged once.
+        own: What `export` adds.
+    """
+
+    instance: str
+    evaluations: int
+    best_at: int
+    best: float | None
+    attributes: Mapping[str, float]
+    own: Mapping[str, Any]
+
+
+def listed_run(run: Any, attributes: Sequence[str]) -> ListedRun:
+    """Check an entry of a list of runs.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError, OverflowError: If a field is missing or of another kind.
+    """
+    best, own = as_object(run.get("best")), as_object(run.get(OWN))
+    told = {name: run.get(name) for name in attributes}
+    return ListedRun(
+        instance=str(run["instance"]),
+        evaluations=int(run.get("evals") or 0),
+        best_at=int(best.get("evals") or 0),
+        best=None if best.get("y") is None else float(best["y"]),
+        attributes={name: float(value) for name, value in told.items() if isinstance(value, int | float)},
+        own={
+            **own,
+            **{name: kind(own[name]) for name, kind in _OWN.items() if own.get(name) is not None},
+        },
+    )
+
+
+def as_object(content: Any) -> Mapping[str, Any]:
+    """A JSON object; an empty one in place of anything else."""
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
+
+
+_OWN = {"instance": str, "seed": int, "target": float, "optimum": float}

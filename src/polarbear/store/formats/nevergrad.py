@@ -1,0 +1,76 @@
+"""Nevergrad's CSV files: one row per experiment, with the loss at the end of its budget and nothing of the way there.
+
+Each row is a run of its own whose one known value stands at its budget. The loss is that of the recommended point,
+without noise. Settings that make another problem of the same function are the instance, such as ``noise_level=0.2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from polarbear.store.formats.found import Found, instance_name, trajectory
+from polarbear.store.formats.frames import LINE, columns_of, frame_of
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.trees import Tree
+
+_REQUIRED = {"optimizer_name", "loss", "budget"}
+_FUNCTIONS = ("name", "function_name", "function_class")
+_SETTINGS = (
+    "noise_level", "noise_dissymmetry", "rotation", "translation_factor", "hashing", "aggregator", "split", "bounded",
+    "expo", "zero_pen", "transform", "rescale", "num_workers", "num_objectives", "useless_variables", "num_blocks",
+)  # fmt: skip
+_DEFAULTS = {"", "0", "0.0", "1", "1.0", "none", "None", "nan", "False", "max"}
+
+
+class Nevergrad:
+    """Reads CSV files with the columns ``optimizer_name``, ``loss`` and ``budget``."""
+
+    name = "nevergrad"
+
+    def __init__(self, tree: Tree, report: Report) -> None:
+        self._tree = tree
+        self._report = report
+
+    def claims(self, name: str, data: bytes) -> bool:
+        """Whether a CSV file has nevergrad's columns."""
+        return name.endswith((".csv", ".txt")) and set(columns_of(data)) >= _REQUIRED
+
+    def read(self, name: str, data: bytes) -> Iterator[Found]:
+        """The runs of a file."""
+        label = self._tree.label(name)
+        try:
+            frame = frame_of(data)
+        except ValueError as error:
+            self._report.skip(label, str(error))
+            return
+        for row in frame.iter_rows(named=True):
+            try:
+                yield _experiment({column: text or "" for column, text in row.items() if column != LINE})
+            except ValueError as error:
+                self._report.skip(label, f"no experiment: {error}", int(row[LINE]))
+
+
+def _experiment(row: Mapping[str, str]) -> Found:
+    budget, loss = float(row["budget"]), float(row["loss"])
+    if not (budget >= 1 and budget.is_integer()):
+        raise ValueError(f"the budget is {row['budget']!r}")
+    function = next((row[name] for name in _FUNCTIONS if row.get(name)), "")
+    if not function:
+        raise ValueError(f"no function is named in {' or '.join(_FUNCTIONS)}")
+    return Found(
+        instance_name("nevergrad", function, _dimension(row), _setting(row)),
+        row["optimizer_name"],
+        trajectory([int(budget)], [loss], spent=int(budget)),
+    )
+
+
+def _dimension(row: Mapping[str, str]) -> int:
+    if row.get("dimension"):
+        return int(float(row["dimension"]))
+    useful = row.get("useful_dimensions") or row.get("block_dimension") or "0"
+    return int(float(useful)) * int(float(row.get("num_blocks") or 1)) + int(float(row.get("useless_variables") or 0))
+
+
+def _setting(row: Mapping[str, str]) -> str:
+    told = ((name, row.get(name, "")) for name in _SETTINGS)
+    return ",".join(f"{name}={value}" for name, value in told if value not in _DEFAULTS) or "1"

@@ -1,0 +1,125 @@
+"""COCO's reference algorithms, such as the best algorithms of 2009: expected runtimes per target, no runs.
+
+Their archives have ``.info`` files as others, with the instance 0, but the rows of their data files are a target and
+the lowest expected runtime that any of the algorithms combined needed for it; newer ones add which one that was, and
+in how many of its runs it hit the target.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.records import FloatArray, IntArray
+from polarbear.store.formats.coco import ARTIFICIAL
+from polarbear.store.formats.info import Entry, entries
+from polarbear.store.formats.limits import Limits
+from polarbear.store.formats.opening import open_tree
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.trees import Tree, beside
+
+_WITH_ALGORITHM = 6
+"""Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""
+_TOLERANCE = 1e-9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reference:
+    """What a reference algorithm needs on a function in a dimension.
+
+    Attributes:
+        name: The reference algorithm, such as ``"best2009-bbob"``.
+        suite: The suite.
+        targets: (k,) strictly decreasing: precisions, or values of COCO's indicator for two objectives.
+        ert: (k,) the expected runtime until each target, in evaluations; never decreasing, rounded to whole numbers.
+        algorithms: (k,) the algorithm that is best for each target; empty where it is not told.
+        successes: (k,) in how many of its runs that one hit the target; 0 where it is not told.
+        runs: (k,) how many runs it had; 0 where it is not told.
+    """
+
+    name: str
+    suite: str
+    targets: FloatArray
+    ert: FloatArray
+    algorithms: tuple[str, ...]
+    successes: IntArray
+    runs: IntArray
+
+    def at(self, targets: ArrayLike) -> FloatArray:
+        """The expected runtime for any targets: that of the first listed one that is as small; inf if there is none.
+
+        Targets that differ relatively by 1e-9 count as equal, as in ``cocopp``: files have them with 16 digits.
+        """
+        wanted = np.asarray(targets, dtype=np.float64)
+        listed = np.searchsorted(-self.targets, -wanted - _TOLERANCE * np.abs(wanted), side="left")
+        return np.append(self.ert, np.inf)[listed]
+
+
+def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tuple[str, int], Reference]:
+    """Read an archive or folder of a reference algorithm.
+
+    Args:
+        path: Where it lies.
+        limits: What an archive may hold.
+
+    Returns:
+        For each function, as in `Instance.function`, and dimension its expected runtimes.
+
+    Raises:
+        FileNotFoundError: If there is nothing.
+        ArchiveRefused: If the archive asks for too much.
+        ValueError: If it holds no reference algorithm, or is damaged; the message names the file and line.
+    """
+    report = Report()
+    tree = open_tree(Path(path), limits or Limits(), report)
+    found: dict[tuple[str, int], Reference] = {}
+    try:
+        for name in tree.names:
+            if name.endswith(".info"):
+                for entry in entries(tree.read(name), tree.label(name), report):
+                    one = _reference(tree, name, entry)
+                    if one is not None:
+                        found[entry.get("funcId", "function"), int(entry.get("DIM", "dim"))] = one
+    finally:
+        tree.close()
+    if report.skipped:
+        raise ValueError(f"the reference algorithm is damaged: {report.skipped[0]}")
+    if not found:
+        raise ValueError(f"{path} holds no reference algorithm of COCO; runs are read with read")
+    return found
+
+
+def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
+    path = beside(info, posixpath.splitext(entry.files[0].path)[0] + ".dat")
+    if path is None or path not in tree:
+        raise ValueError(f"{tree.label(info)}, line {entry.line}: {entry.files[0].path} is not there")
+    data = tree.read(path)
+    if ARTIFICIAL not in data[:200]:
+        return None
+    rows: dict[float, tuple[float, str, int, int]] = {}
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        cells = line.split()
+        if not cells or line.startswith(b"%"):
+            continue
+        try:
+            ert, target = float(cells[0]), float(cells[2])
+            told = cells[-3:] if len(cells) == _WITH_ALGORITHM else (b"", b"0", b"0")
+            row = ert, told[0].decode("utf-8", "replace"), int(told[1]), int(told[2])
+        except (ValueError, IndexError) as error:
+            raise ValueError(f"{tree.label(path)}, line {number}: no runtime and target: {line[:60]!r}") from error
+        rows.setdefault(target, row)
+    targets = sorted(rows, reverse=True)
+    chosen = [rows[target] for target in targets]
+    return Reference(
+        name=entry.get("algId", "algorithm"),
+        suite=entry.suite,
+        targets=np.array(targets),
+        ert=np.array([row[0] for row in chosen]),
+        algorithms=tuple(row[1] for row in chosen),
+        successes=np.array([row[2] for row in chosen], dtype=np.int64),
+        runs=np.array([row[3] for row in chosen], dtype=np.int64),
+    )

@@ -1,0 +1,66 @@
+"""What was read, what was not and why, and how far reading has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polarbear.records import Run
+
+Progress = Callable[[str, int, int], None]
+"""Called before each file with its name, how many came before it, and how many there are in its folder or archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Something that could not be read, or was read only in part.
+
+    Attributes:
+        path: The file; within an archive the archive's path, a colon, and the file's path in it.
+        line: The line, from 1, or None where the whole file or archive is meant.
+        why: What is wrong, and what was kept of it.
+    """
+
+    path: str
+    line: int | None
+    why: str
+
+    def __str__(self) -> str:
+        place = self.path if self.line is None else f"{self.path}, line {self.line}"
+        return f"{place}: {self.why}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The outcome of reading a file, folder or archive.
+
+    Attributes:
+        runs: All that is sound, sorted by instance, algorithm and seed.
+        skipped: What is not.
+        formats: The formats the runs were found in.
+    """
+
+    runs: tuple[Run, ...]
+    skipped: tuple[Skipped, ...]
+    formats: tuple[str, ...]
+
+
+class IncompleteData(UserWarning):
+    """Not everything in a file, folder or archive could be read."""
+
+
+class Report:
+    """Collects what is skipped, and tells the caller how far reading has come."""
+
+    def __init__(self, progress: Progress | None = None) -> None:
+        self.skipped: list[Skipped] = []
+        self._progress = progress
+
+    def skip(self, path: str, why: str, line: int | None = None) -> None:
+        """Note that something was left out, wholly or in part."""
+        self.skipped.append(Skipped(path, line, why))
+
+    def begin(self, path: str, number: int, total: int) -> None:
+        """Tell that a file is about to be read."""
+        if self._progress is not None:
+            self._progress(path, number, total)

@@ -1,0 +1,81 @@
+"""Text files of the Stochastic Optimisation Software (SOS): one run a file.
+
+The first line holds pairs of names and values after a ``#``, such as ``# function 0 dim 30 max_evals 300000``. Every
+other line is a point that entered the population: its number, what it descends from, its value, the evaluation that
+found it, the number of the point it replaced, and its ``dim`` coordinates. The algorithm's name is the file's name up
+to its last ``D``, after which the dimension stands. Values are minimized.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterator
+
+from polarbear.store.formats.found import MOST, Found, instance_name, trajectory
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.trees import Tree
+
+SUITE = "SOS"
+_DIMENSION = 30
+"""What the platform's own analyses assume where the header tells no dimension."""
+_AFTER_VALUE = 3
+"""Columns from the value to the last one before the coordinates: the value, the evaluation, the replaced point."""
+
+
+class Sos:
+    """Reads the text files of SOS. Its files of corrections, which hold no runs, are passed over."""
+
+    name = "sos"
+
+    def __init__(self, tree: Tree, report: Report) -> None:
+        self._tree = tree
+        self._report = report
+
+    def claims(self, name: str, data: bytes) -> bool:
+        """Whether a text file begins like one of SOS."""
+        words = data[:4096].split(b"\n", 1)[0].split()
+        return name.endswith(".txt") and words[:1] == [b"#"] and b"function" in words
+
+    def read(self, name: str, data: bytes) -> Iterator[Found]:
+        """The run of a file."""
+        found = _run(name, data, self._tree.label(name), self._report)
+        if found is not None:
+            yield found
+
+
+def _run(name: str, data: bytes, label: str, report: Report) -> Found | None:
+    lines = data.split(b"\n")
+    words = [word.decode("utf-8", "replace") for word in lines[0].split()[1:]]
+    header = dict(zip(words[::2], words[1::2], strict=False))
+    try:
+        dimension = int(header.get("dim", _DIMENSION))
+    except ValueError:
+        report.skip(label, f"the dimension is {header['dim']!r}", 1)
+        return None
+    evaluations: list[int] = []
+    values: list[float] = []
+    for number, line in enumerate(lines[1:], start=2):
+        cells = line.split()
+        if not cells:
+            continue
+        at = len(cells) - dimension - _AFTER_VALUE
+        try:
+            if at < 0:
+                raise ValueError("too few columns")
+            value, evaluation = float(cells[at]), int(cells[at + 1])
+            if not 1 <= evaluation <= MOST:
+                raise ValueError(f"evaluation {evaluation}")
+        except ValueError as error:
+            report.skip(label, f"no point with {dimension} coordinates, a value and its evaluation: {error}", number)
+            continue
+        evaluations.append(evaluation)
+        values.append(value)
+    if not evaluations:
+        report.skip(label, "no points")
+        return None
+    stem = posixpath.basename(name).rpartition(".")[0] or name
+    return Found(
+        instance_name(SUITE, header.get("function", ""), dimension, header.get("instance", "1")),
+        stem.rpartition("D")[0] or stem,
+        trajectory(evaluations, values, spent=max(evaluations)),
+    )

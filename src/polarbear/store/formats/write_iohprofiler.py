@@ -1,0 +1,150 @@
+"""Runs as IOHprofiler's folders: for each algorithm and function a JSON file, for each dimension a data file.
+
+What the format has no place for, such as seeds and the reason why a run ended, stands in the JSON file under the key
+``polarbear`` of each run; other tools pass over it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polarbear.records import FloatArray, Instance, Run
+from polarbear.store.formats.columns import RESERVED
+from polarbear.store.formats.ioh_listed import OWN
+from polarbear.store.formats.iohprofiler import SECONDS
+
+VERSION = "0.3.22"
+"""The version of IOHexperimenter whose layout this is."""
+
+
+def write(runs: Sequence[Run], path: Path) -> None:
+    """Write one folder per algorithm into `path`."""
+    groups: defaultdict[tuple[str, str, str], list[tuple[Instance, Run]]] = defaultdict(list)
+    for run in runs:
+        instance = Instance.parse(run.key.instance)
+        groups[run.key.algorithm, instance.suite, instance.function].append((instance, run))
+    folders = distinct([algorithm for algorithm, _, _ in groups])
+    numbers = _numbers(groups)
+    for (algorithm, suite, function), members in groups.items():
+        folder = path / folders[algorithm]
+        _function(folder, algorithm, suite, function, numbers[suite, function], members)
+
+
+def distinct(names: Sequence[str]) -> dict[str, str]:
+    """A file name for each name: without characters that file systems refuse, and no two alike."""
+    chosen: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        plain = re.sub(r"[^\w+=,@-]+", "_", name).strip("_") or "unnamed"
+        candidates = (plain if n == 1 else f"{plain}_{n}" for n in range(1, len(names) + 2))
+        taken = {taken.lower() for taken in chosen.values()}
+        chosen[name] = next(candidate for candidate in candidates if candidate.lower() not in taken)
+    return chosen
+
+
+def _numbers(groups: defaultdict[tuple[str, str, str], list[tuple[Instance, Run]]]) -> dict[tuple[str, str], int]:
+    """A number for each function: its own, or one that is free."""
+    functions = list(dict.fromkeys((suite, function) for _, suite, function in groups))
+    own = {each: int(each[1]) for each in functions if each[1].isdecimal()}
+    free = iter(sorted(set(range(1, len(functions) + len(own) + 1)) - set(own.values())))
+    return {each: own[each] if each in own else next(free) for each in functions}
+
+
+def _function(
+    folder: Path, algorithm: str, suite: str, function: str, number: int, members: Sequence[tuple[Instance, Run]]
+) -> None:
+    title = distinct([function])[function]
+    stem = f"f{number}" if title == str(number) else f"f{number}_{title}"
+    if (folder / f"IOHprofiler_{stem}.json").exists():
+        stem += f"_{distinct([suite])[suite]}"
+    data = folder / f"data_{stem}"
+    data.mkdir(parents=True)
+    by_dimension: defaultdict[int, list[tuple[Instance, Run]]] = defaultdict(list)
+    for instance, run in members:
+        by_dimension[instance.dimension].append((instance, run))
+    names = list(dict.fromkeys(name for _, run in members if run.parameters for name in run.parameters.values))
+    timed = any(run.trajectory.seconds.any() for _, run in members)
+    columns = ["evaluations", "raw_y", *([SECONDS] if timed else []), *(_word(name) for name in names)]
+    scenarios: list[dict[str, Any]] = []
+    for dimension, group in sorted(by_dimension.items()):
+        file = f"IOHprofiler_f{number}_DIM{dimension}.dat"
+        with (data / file).open("w", encoding="utf-8", newline="\n") as out:
+            for _, run in group:
+                out.write(" ".join(columns) + "\n")
+                out.writelines(" ".join(row) + "\n" for row in _rows(run, names, timed))
+        instances = _instances(group)
+        listed = [_listed(run, instances[instance.instance]) for instance, run in group]
+        scenarios.append({"dimension": dimension, "path": f"{data.name}/{file}", "runs": listed})
+    content = {
+        "version": VERSION,
+        "suite": suite or "unknown_suite",
+        "function_id": number,
+        "function_name": function,
+        "maximization": False,
+        "algorithm": {"name": algorithm, "info": "exported by polarbear"},
+        "attributes": columns,
+        "scenarios": scenarios,
+    }
+    (folder / f"IOHprofiler_{stem}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _instances(group: Sequence[tuple[Instance, Run]]) -> dict[str, int]:
+    """A number for each instance: its own, or one that is free."""
+    names = list(dict.fromkeys(instance.instance for instance, _ in group))
+    own = {name: int(name) for name in names if name.isdecimal()}
+    free = iter(sorted(set(range(1, len(names) + len(own) + 1)) - set(own.values())))
+    return {name: own[name] if name in own else next(free) for name in names}
+
+
+def _listed(run: Run, instance: int) -> dict[str, Any]:
+    trajectory, outcome = run.trajectory, run.outcome
+    found = bool(trajectory.values.size)
+    best: dict[str, Any] = {
+        "evals": int(trajectory.evaluations[-1]) if found else 0,
+        "y": trajectory.best if found and math.isfinite(trajectory.best) else None,
+        "x": [],
+    }
+    own = {
+        "instance": run.key.instance,
+        "seed": run.key.seed,
+        "target": run.target,
+        "optimum": run.optimum,
+        "reason": outcome.reason.value,
+        "evaluations": outcome.evaluations,
+        "seconds": outcome.seconds,
+        "message": outcome.message,
+        "traceback": outcome.traceback,
+        "invalid_evaluations": outcome.invalid_evaluations,
+    }
+    return {"instance": instance, "evals": outcome.evaluations, "best": best, OWN: own}
+
+
+def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
+    """A run's improvements, logged parameters, and first evaluation, by which readers tell runs apart."""
+    trajectory, logged = run.trajectory, run.parameters
+    marks = [np.array([1]), trajectory.evaluations] + ([] if logged is None else [logged.evaluations])
+    at = np.unique(np.concatenate(marks))
+    found = np.searchsorted(trajectory.evaluations, at, side="right")
+    values = np.concatenate(([np.inf], trajectory.values))[found]
+    seconds = np.concatenate(([0.0], trajectory.seconds))[found]
+    columns: list[FloatArray] = [values, *([seconds] if timed else [])]
+    for name in names:
+        column = np.full(at.size, np.nan)
+        if logged is not None and name in logged.values:
+            column[np.searchsorted(at, logged.evaluations)] = logged.values[name]
+        columns.append(column)
+    for evaluation, *cells in zip(at.tolist(), *(column.tolist() for column in columns), strict=True):
+        yield [str(evaluation), *map(repr, cells)]
+
+
+def _word(name: str) -> str:
+    """A parameter's name as one word, which column names have to be, and none that means something else."""
+    word = re.sub(r"\s+", "_", name.strip()) or "parameter"
+    return f"parameter_{word}" if word in RESERVED | {SECONDS} or word[0] in '0123456789+-."' else word
