@@ -120,6 +120,12 @@ def test_histogram_with_given_edges():
     np.testing.assert_array_equal(edges, [1, 2, 4])
 
 
+def test_what_is_too_large_for_a_float_is_infinite():
+    found = summarize_values([[np.finfo(float).max], [np.finfo(float).max]])
+    assert found.mean == found.standard_deviation == np.inf
+    assert (found.quantiles == np.finfo(float).max).all()
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [

@@ -141,9 +141,19 @@ def test_without_a_reference_erts_are_shown_themselves():
 
 def test_names_are_escaped():
     table = runtime_table(two_algorithms(slow_hits=[{500: 1e-9}] * 5), [1.0])
-    assert r"fast\_1 \& <co>" in as_latex(table)
+    assert r"fast\_1 \& \textless{}co\textgreater{}" in as_latex(table)
     assert "fast_1 &amp; &lt;co&gt;" in as_html(table)
     assert "<co>" not in as_html(table)
+
+
+def test_a_name_in_brackets_is_no_argument_of_the_latex_line_before_it():
+    runs = [make_run(f"bbob-f7-i{i}-d2", {10: 1e-9}, 100, algorithm="[1+1]-ES") for i in range(5)]
+    assert "\n{[}1+1]-ES &" in as_latex(runtime_table(group_trials(runs), [1.0]))
+
+
+def test_an_unknown_dimension_is_left_out_of_the_caption():
+    runs = [make_run("sphere", {10: 1e-9}, 100)]
+    assert "precision ε, in evaluations" in as_text(runtime_table(group_trials(runs), [1.0]))
 
 
 def test_html_is_well_formed_and_latex_rows_have_equal_columns(table_1):

@@ -230,7 +230,8 @@ def test_a_locked_study_names_its_holder(study):
 
 def test_every_option_and_exit_code_is_documented():
     page = (ROOT / "docs/reference/cli.md").read_text()
-    for command in ("race", "resume", "show", "select", "check", "report", "suites", "optimizers"):
+    commands = ("race", "resume", "show", "select", "check", "report", "suites", "optimizers")
+    for command in (*commands, "import", "export", "assess", "compare", "table"):
         assert f"polarbear {command}" in page
         text = polarbear(command, "--help")[0]
         for option in set(re.findall(r"--[a-z-]+", text)) - {"--help"}:

@@ -41,6 +41,14 @@ def test_larger_is_darker_and_reversed_lighter(spacing):
     assert shades == sorted(shades)
 
 
+def test_limits_fix_the_shades_whatever_the_numbers():
+    all_equal = draw(np.array([[0.0, 0.0]]), limits=(0, 5))
+    ends = draw(np.array([[0.0, 5.0]]))
+    assert lightness(all_equal, 0, 0) == lightness(ends, 0, 0)
+    half = draw(np.array([[2.5, 0.0]]), limits=(0, 5))
+    assert lightness(ends, 0, 1) < lightness(half, 0, 0) < lightness(ends, 0, 0)
+
+
 def test_log_shades_are_equally_far_apart_for_equal_ratios():
     figure = draw(np.array([[1.0, 10.0, 100.0, 0.0]]), spacing="log")
     colors = [to_rgb(one(figure, f"cell-0-{c}").get_facecolor()) for c in range(4)]

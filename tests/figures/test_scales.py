@@ -57,3 +57,8 @@ def test_budget_limits():
     np.testing.assert_array_equal(budget_limits([[3.0, np.inf], [10.0, np.nan]], "log"), [3, 10])
     with pytest.raises(ValueError, match="budget 0 has no place on a log axis"):
         budget_limits([[0.0, 1.0]], "log")
+
+
+def test_a_penalty_as_large_as_floats_go_leaves_room_for_the_rest():
+    scale = Scale.of([[np.finfo(float).max, 5.0, -1.0]])
+    assert -2 < scale.low < scale.high < 6

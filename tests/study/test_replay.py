@@ -64,6 +64,11 @@ def test_no_common_instance_is_an_error():
         replay(fresh(), alone)
 
 
+def test_two_runs_of_one_key_are_an_error():
+    with pytest.raises(ValueError, match=r"two runs of A on f-000 \(seed 0\); give each repetition a seed"):
+        replay(fresh(), [*RECORDED, RECORDED[0]])
+
+
 @pytest.mark.parametrize("axis", ["evaluations", "seconds"])
 def test_a_run_is_cut_where_the_race_stops_it_and_unknown_beyond_its_own_end(axis):
     def run(name, reason, values):

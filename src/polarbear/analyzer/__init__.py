@@ -1,7 +1,33 @@
-"""What a race has found, in words and as a web page: one file with figures, tables and their data to download."""
+"""What a race has found, and what recorded runs show: in words, tables and web pages with their data to download."""
 
 from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
+from polarbear.analyzer.assessment import (
+    Assessment,
+    Comparison,
+    Subject,
+    assess,
+    compare,
+    runtime_tables,
+    subject_of,
+    write_assessment,
+)
 from polarbear.analyzer.examination import Examination, examine
 from polarbear.analyzer.page import report
 
-__all__ = ["Answer", "Examination", "Member", "Recommendation", "answer", "examine", "report"]
+__all__ = [
+    "Answer",
+    "Assessment",
+    "Comparison",
+    "Examination",
+    "Member",
+    "Recommendation",
+    "Subject",
+    "answer",
+    "assess",
+    "compare",
+    "examine",
+    "report",
+    "runtime_tables",
+    "subject_of",
+    "write_assessment",
+]

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer import datasets, exhibits
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
 from polarbear.analyzer.examination import checks
+from polarbear.analyzer.html import Picture, fill_in, picture, write_page
 from polarbear.analyzer.settings import as_toml
-from polarbear.analyzer.tables import Data, Table, data_uri
+from polarbear.analyzer.tables import Data, Table
 from polarbear.analyzer.words import amount, listed, plural
 from polarbear.race import RaceResult, Relations
 from polarbear.race.relations import relations
@@ -24,25 +23,6 @@ if TYPE_CHECKING:
 
 _TRACEBACKS = 5
 _REPLICATES = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Picture:
-    """A figure on the page.
-
-    Attributes:
-        title: What it shows.
-        alternative: What it is, for those who cannot see it.
-        caption: What every mark means.
-        source: The SVG as a data URI.
-        data: The values drawn.
-    """
-
-    title: str
-    alternative: str
-    caption: str
-    source: str
-    data: tuple[Data, ...]
 
 
 def report(study: StudyView | RaceResult, path: str | Path) -> Path:
@@ -58,26 +38,11 @@ def report(study: StudyView | RaceResult, path: str | Path) -> Path:
     Raises:
         OSError: If the file cannot be written.
     """
-    path = Path(path)
-    page = render(study)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-    return path
+    return write_page(path, render(study))
 
 
 def render(study: StudyView | RaceResult) -> str:
     """The report as HTML; the same text for the same study."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    from polarbear import __version__
     from polarbear.figures.style import looks
 
     result = study if isinstance(study, RaceResult) else study.result
@@ -85,16 +50,9 @@ def render(study: StudyView | RaceResult) -> str:
     found = answer(result)
     decided = relations(result.posterior, alpha=result.settings.alpha, epsilon=result.settings.epsilon, joint=False)
     order = color_order(result)
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template("report.html").render(
+    return fill_in(
+        "report.html",
         title="race" if isinstance(study, RaceResult) else study.path.name,
-        version=__version__,
         answer=found,
         result=result,
         looks=looks(order),
@@ -164,17 +122,11 @@ def _sections(
     }
 
 
-def _picture(figure: Any, title: str, alternative: str, caption: str, data: tuple[Data, ...]) -> Picture:
-    from polarbear.figures import svg
-
-    return Picture(title, alternative, caption, data_uri("image/svg+xml", svg(figure)), data)
-
-
 def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
     posterior = result.posterior
-    return _picture(
+    return picture(
         figures.rating_over_time(posterior, eliminated=result.eliminated, order=order, axis=result.settings.axis),
         "Ratings over the budget",
         f"Line chart of the ratings of {listed(posterior.names)} over the budget, with credible bands.",
@@ -187,7 +139,7 @@ def _values(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) ->
     from polarbear import figures
 
     members, sure = result.pareto_set, result.posterior.joint or result.posterior.times.size == 1
-    return _picture(
+    return picture(
         figures.preference_values(result.posterior, tuple(PREFERENCES), algorithms=members, order=order),
         "Values under preferences over budgets",
         f"Dots with intervals: the value of {listed(members)} under {len(PREFERENCES)} preferences over budgets.",
@@ -200,7 +152,7 @@ def _pairs(result: RaceResult, decided: Relations, order: Sequence[str], data: t
     from polarbear import figures
 
     settings, posterior = result.settings, result.posterior
-    return _picture(
+    return picture(
         figures.relations_over_time(
             decided,
             posterior.times,
@@ -222,7 +174,7 @@ def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
     from polarbear import figures
 
     settings = result.settings
-    return _picture(
+    return picture(
         figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.posterior.names, order=order),
         "Elimination, round by round",
         f"Line chart of each algorithm's probability of being dominated over {plural(len(result.rounds), 'round')}.",
@@ -234,7 +186,7 @@ def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
 def _allocation(result: RaceResult, order: Sequence[str]) -> Picture:
     from polarbear import figures
 
-    return _picture(
+    return picture(
         figures.allocation(result, order=order),
         "Where the effort went",
         "One bar per algorithm over the budget, shaded by the number of instances it was observed on.",

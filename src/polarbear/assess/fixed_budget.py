@@ -26,7 +26,8 @@ class ValueSummary:
         mean: (T,); inf where a run has no value yet.
         geometric_mean: (T,); 0 where a value is 0, NaN where one is negative.
         median: (T,); the mean of the two middle values if their number is even.
-        standard_deviation: (T,); the sample's, with divisor n - 1: NaN for one run or infinite values.
+        standard_deviation: (T,); the sample's, with divisor n - 1: NaN for one run or infinite values, inf where its
+            square is too large for a float.
         levels: (Q,) of the quantiles.
         quantiles: (Q, T): the lowest value that at least this share of the runs has reached, without
             interpolation. As a function of time it is a level curve of the attainment function.
@@ -153,7 +154,8 @@ def _by_budget(
     for budget, column in enumerate(values.T):
         known = column[~np.isnan(column)]
         if known.size == column.size or (known.size and omit_unknown):
-            result[..., budget] = statistic(known)
+            with np.errstate(over="ignore"):  # what is too large for a float is infinite
+                result[..., budget] = statistic(known)
     return result
 
 

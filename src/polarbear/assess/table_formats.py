@@ -11,7 +11,9 @@ import numpy as np
 from polarbear.assess.table import RuntimeTable, TableBlock, TableRow
 
 _LATEX = str.maketrans(
-    {sign: rf"\{sign}" for sign in "&%$#_{}"} | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}"}
+    {sign: rf"\{sign}" for sign in "&%$#_{}"}
+    | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "<": r"\textless{}", ">": r"\textgreater{}"}
+    | {"[": "{[}"}  # after the end of a line it would begin an argument
 )
 
 
@@ -19,12 +21,14 @@ def caption(table: RuntimeTable) -> str:
     """What the table shows, in words."""
     base = any(block.reference is not None for block in table.blocks)
     shown = "divided by the ERT of the reference algorithm in each first row" if base else "in evaluations"
+    tests = "1 test" if table.tests == 1 else f"{table.tests} tests"
+    place = f" in dimension {table.dimension}" if table.dimension else ""
     return (
-        f"Expected runtimes (ERT) to reach the target precision ε in dimension {table.dimension}, {shown}. "
+        f"Expected runtimes (ERT) to reach the target precision ε{place}, {shown}. "
         "In brackets half the difference between the 10 %- and 90 %-quantile of simulated runtimes. "
         f"#succ: runs that reached {label(table.final_target)}. Behind ∞ in the last column the median number of "
         "evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test with "
-        f"p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {table.tests} tests. "
+        f"p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {tests}. "
     )
 
 

@@ -9,13 +9,32 @@ import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from polarbear import __version__
+from polarbear.cli import recorded
+from polarbear.cli.options import (
+    BAD_INPUT,
+    EVERY_RUN_FAILED,
+    INTERRUPTED,
+    UNUSABLE_STUDY,
+    AcceptDamageOption,
+    AlgorithmsOption,
+    Choice,
+    CriterionOption,
+    DimensionsOption,
+    FromOption,
+    FunctionsOption,
+    JsonOption,
+    Preference,
+    SecondsOption,
+    StudyArgument,
+    WorkersOption,
+    to_json,
+)
 
 app = typer.Typer(
     name="polarbear",
@@ -26,36 +45,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-EVERY_RUN_FAILED = 1
-BAD_INPUT = 2
-UNUSABLE_STUDY = 3
-INTERRUPTED = 130
-
-
-class Preference(StrEnum):
-    """What budgets matter."""
-
-    UNIFORM = "uniform"
-    LOG_UNIFORM = "log-uniform"
-    FINAL = "final"
-
-
-class CriterionOption(StrEnum):
-    """How to decide under uncertainty."""
-
-    P2BB = "p2bb"
-    EXPECTED = "expected"
-    QUANTILE = "quantile"
-
-
-StudyArgument = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
-SecondsOption = Annotated[
-    float | None,
-    typer.Option("--seconds", min=1e-6, help="Wall-clock limit: begin no round expected to end later."),
-]
-AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
+recorded.add_to(app)
 
 
 def run() -> NoReturn:
@@ -92,19 +82,30 @@ def options(
 
 @app.command()
 def race(
-    study_file: Annotated[Path, typer.Argument(help="A study file (TOML).", show_default=False)],
+    study_file: Annotated[
+        Path | None, typer.Argument(help="A study file (TOML); with --from its [race] and [model].", show_default=False)
+    ] = None,
     into: Annotated[
         Path | None,
         typer.Option(help="The study's directory; default: the study file's name with .study.", show_default=False),
     ] = None,
+    archive: FromOption = None,
     workers: WorkersOption = 1,
     seconds: SecondsOption = None,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Race the optimizers of a study file; resume if the study exists."""
+    """Race the optimizers of a study file, resuming if the study exists; or race on recorded runs."""
     from polarbear.study import read_spec
 
+    if archive:
+        recorded.race(archive, study_file, Choice.of(algorithm, function, dimension), as_json=as_json)
+        return
+    if study_file is None:
+        raise typer.BadParameter("give a study file, or recorded runs by --from")
     sys.path.insert(0, str(study_file.parent.resolve()))
     spec = read_spec(study_file)
     limits = spec.limits
@@ -194,7 +195,7 @@ def select(
         candidates=result.pareto_set,
         gamma=gamma,
     )
-    typer.echo(_json(selection.as_dict()) if as_json else str(selection))
+    typer.echo(to_json(selection.as_dict()) if as_json else str(selection))
 
 
 @app.command()
@@ -228,7 +229,7 @@ def check(
     with Console(stderr=True).status("comparing models"):
         found = examine(result, model or ())
     if as_json:
-        typer.echo(_json({"study": str(study), **found.as_dict()}))
+        typer.echo(to_json({"study": str(study), **found.as_dict()}))
     else:
         show_examination(found, Console())
 
@@ -246,7 +247,7 @@ def report(
     from polarbear.study import load
 
     page = write_report(load(study), output or study / "report.html")
-    typer.echo(_json({"report": str(page)}) if as_json else f"report: {page}")
+    typer.echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
 
 
 @app.command()
@@ -314,7 +315,7 @@ def _print_result(result: Any, path: Path, reason: str, *, as_json: bool) -> Non
 
     found = answer(result)
     if as_json:
-        typer.echo(_json({"study": str(path), "stopped": reason, **found.as_dict()}))
+        typer.echo(to_json({"study": str(path), "stopped": reason, **found.as_dict()}))
         return
     typer.echo("\n" + found.text)
     if reason:
@@ -323,7 +324,7 @@ def _print_result(result: Any, path: Path, reason: str, *, as_json: bool) -> Non
 
 def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(_json(listed))
+        typer.echo(to_json(listed))
         return
     for name, fields in listed.items():
         typer.echo(name)
@@ -335,10 +336,6 @@ def _in_toml(default: Any) -> str:
     if default is None:
         return "(not set)"
     return "(required)" if default == "required" else json.dumps(default)
-
-
-def _json(value: Any) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str)
 
 
 def _fail(error: Exception, code: int) -> NoReturn:

@@ -48,6 +48,7 @@ def heat_map(
     best: Literal["lowest", "highest"] | None = None,
     center: float | None = None,
     spacing: Spacing = "linear",
+    limits: tuple[float, float] | None = None,
     row_label: str = "",
     column_label: str = "",
     width: float = WIDE,
@@ -71,6 +72,8 @@ def heat_map(
         best: Whether the "lowest" or the "highest" number of a column is good; default neither.
         center: Number where the colours turn, such as 0 for a difference or 1 for a ratio.
         spacing: "log" or "linear" shades.
+        limits: Numbers with the first and the last shade; default the extremes of the table. Without effect around a
+            centre.
         row_label: What the rows are.
         column_label: What the columns are.
         width: Inches.
@@ -91,7 +94,7 @@ def heat_map(
     _names(ax, rows, columns, row_label, column_label)
     if room.turned:
         ax.tick_params(axis="x", labelrotation=90, labelsize=room.size)
-    norm, colors = _shades(table, spacing, center, reverse=reverse)
+    norm, colors = _shades(table, spacing, center, limits, reverse=reverse)
     _shade_bar(ax, norm, colors, label)
     figure.draw_without_rendering()
     size = _type_size(ax, table, shown)
@@ -149,11 +152,15 @@ def _table(
     return table
 
 
-def _shades(table: FloatArray, spacing: Spacing, center: float | None, *, reverse: bool) -> tuple[Normalize, Colormap]:
+def _shades(
+    table: FloatArray, spacing: Spacing, center: float | None, limits: tuple[float, float] | None, *, reverse: bool
+) -> tuple[Normalize, Colormap]:
     finite = table[np.isfinite(table)]
     if center is not None:
         return _around(finite, spacing, center), DIVERGING
     colors = SHADES.reversed() if reverse else SHADES
+    if limits:
+        return (LogNorm if spacing == "log" else Normalize)(*limits, clip=True), colors
     scale = Scale.of([finite], spacing)
     positive = finite[finite > 0]
     if scale.log and positive.size and positive.max() > positive.min():

@@ -33,6 +33,7 @@ from polarbear.records import FloatArray
 CROWD = 8
 """With more algorithms than this, figures leave out what would only cover the lines."""
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_LARGEST = 1e300
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +56,8 @@ class Scale:
     def of(cls, values: Iterable[ArrayLike], spacing: Spacing | None = None) -> Scale:
         """The scale that shows all finite numbers in `values`, with a small margin.
 
+        Numbers beyond 1e300, such as the largest float that stands for a penalty, count as infinite.
+
         Args:
             values: Arrays of any shape.
             spacing: "log" or "linear"; default "log" if no number is negative and they span a factor of ten.
@@ -63,7 +66,7 @@ class Scale:
             ValueError: If a number is negative on a log scale.
         """
         finite = np.concatenate([np.empty(0), *(np.ravel(np.asarray(array, dtype=np.float64)) for array in values)])
-        finite = finite[np.isfinite(finite)]
+        finite = finite[np.abs(finite) <= _LARGEST]
         if not finite.size:
             return cls(1.0, 10.0, log=True) if spacing == "log" else cls(0.0, 1.0, log=False)
         positive, negative = finite[finite > 0], bool((finite < 0).any())

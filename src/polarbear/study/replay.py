@@ -83,7 +83,7 @@ def replay(race: Race, runs: Sequence[Run]) -> Replay:
         runs: The recorded runs; those of other algorithms are passed over.
 
     Raises:
-        ValueError: If there is no instance on which every algorithm has a run.
+        ValueError: If there is no instance on which every algorithm has a run, or there are two runs of one key.
     """
     blocks, passed_over = _blocks(runs, race.names)
     if not blocks:
@@ -140,7 +140,10 @@ def _blocks(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[dict[str, R
     found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
     for run in runs:
         if run.key.algorithm in names:
-            found[run.key.instance, run.key.seed][run.key.algorithm] = run
+            block = found[run.key.instance, run.key.seed]
+            if run.key.algorithm in block:
+                raise ValueError(f"there are two runs of {run.key}; give each repetition a seed of its own")
+            block[run.key.algorithm] = run
     whole = [found[place] for place in sorted(found) if len(found[place]) == len(names)]
     return whole, len(found) - len(whole)
 

@@ -1,0 +1,194 @@
+"""Algorithms compared on what their runs reached: tests, orders, ratings, rankings, contributions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polarbear.analyzer.assessment.statistics import Assessment
+from polarbear.analyzer.assessment.subject import Cell, Subject
+from polarbear.assess.comparisons import (
+    Contributions,
+    DeepComparison,
+    PairwiseTests,
+    PartialOrder,
+    Ratings,
+    RobustRanking,
+    SingleBest,
+    contributions,
+    deep_comparison,
+    glicko2,
+    kolmogorov_smirnov,
+    mann_whitney,
+    partial_order,
+    robust_ranking,
+    single_best,
+)
+from polarbear.assess.comparisons.contributions import EXACT_LIMIT
+from polarbear.assess.comparisons.pairwise import Correction
+from polarbear.records import FloatArray, log_times
+
+_TIMES = 20
+_PERMUTATIONS = 2000
+_RESAMPLES = 2000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """How algorithms compare, on the problems that all of them ran on.
+
+    Attributes:
+        measure: What of each run is compared, in words; lower is better.
+        algorithms: Their names.
+        cells: The problems.
+        samples: Per problem and algorithm, one number per run.
+        tests: Per problem, the tests of all pairs.
+        orders: Per problem, the partial order they induce.
+        wins: (n, n) on how many problems the row is significantly better than the column.
+        ratings: Glicko-2 ratings from games between runs.
+        deep: The deep statistical comparison; None with fewer than two problems.
+        ranking: The bootstrap ranking of the mean shares of the way to the best value, over time.
+        contributions: Of the algorithms to the area under the runtime ECDF of their portfolio, over all pairs of a
+            problem and a target; its members run side by side.
+        single_best: The algorithm that is best over all problems.
+    """
+
+    measure: str
+    algorithms: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    samples: Mapping[str, Mapping[str, FloatArray]]
+    tests: Mapping[str, PairwiseTests]
+    orders: Mapping[str, PartialOrder]
+    wins: FloatArray
+    ratings: Ratings
+    deep: DeepComparison | None
+    ranking: RobustRanking
+    contributions: Contributions
+    single_best: SingleBest
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {
+            "measure": self.measure,
+            "algorithms": list(self.algorithms),
+            "problems": [cell.name for cell in self.cells],
+            "tests": {name: test.as_dict() for name, test in self.tests.items()},
+            "orders": {name: order.as_dict() for name, order in self.orders.items()},
+            "wins": self.wins.tolist(),
+            "ratings": self.ratings.as_dict(),
+            "deep": self.deep.as_dict() if self.deep else None,
+            "ranking": self.ranking.as_dict(),
+            "contributions": self.contributions.as_dict(),
+            "single_best": self.single_best.as_dict(),
+        }
+
+
+def compare(
+    subject: Subject,
+    *,
+    target: float | None = None,
+    budget: float | None = None,
+    test: str = "kolmogorov-smirnov",
+    correction: Correction = "holm",
+    alpha: float = 0.05,
+    seed: int = 0,
+) -> Comparison:
+    """Compare the algorithms of a subject on the problems that all of them ran on.
+
+    Args:
+        subject: The runs.
+        target: Compare runtimes to this precision.
+        budget: Compare values after so many evaluations. Without either, areas under the convergence curves.
+        test: Of pairs: "kolmogorov-smirnov" or "mann-whitney".
+        correction: Of p-values within one problem: "holm", "bonferroni", "hochberg" or "none".
+        alpha: Probability allowed for any false rejection on one problem.
+        seed: Of games and bootstrap samples.
+
+    Raises:
+        ValueError: If there are fewer than two algorithms, no problem that all ran on, both a target and a budget,
+            either out of range, or a target for runs whose optimum is not known.
+    """
+    if len(subject.algorithms) < 2:
+        raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}")
+    cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
+    if not cells:
+        raise ValueError(f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some out")
+    measure, samples = _samples(subject, cells, target, budget)
+    rng = np.random.default_rng(seed)
+    pairs = {"kolmogorov-smirnov": kolmogorov_smirnov, "mann-whitney": mann_whitney}
+    if test not in pairs:
+        raise ValueError(f"test is {test!r}; it is one of {', '.join(pairs)}")
+    tests = {name: pairs[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
+    middle = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
+    times, attained = _attained(subject, cells)
+    many = len(subject.algorithms) > EXACT_LIMIT
+    return Comparison(
+        measure=measure,
+        algorithms=subject.algorithms,
+        cells=cells,
+        samples=samples,
+        tests=tests,
+        orders={name: partial_order(found.better, found.names) for name, found in tests.items()},
+        wins=np.sum([found.better for found in tests.values()], axis=0),
+        ratings=glicko2(samples, rng=rng),
+        deep=deep_comparison(samples, centre="mean rank", alpha=alpha) if len(cells) > 1 else None,
+        ranking=robust_ranking(
+            1.0 - attained.mean(axis=2),
+            times=times,
+            rng=rng,
+            names=subject.algorithms,
+            resamples=_RESAMPLES,
+            alpha=alpha,
+        ),
+        contributions=contributions(
+            attained.reshape(len(attained), -1, times.size),
+            times=times,
+            names=subject.algorithms,
+            permutations=_PERMUTATIONS if many else None,
+            rng=rng if many else None,
+        ),
+        single_best=single_best(middle, names=subject.algorithms),
+    )
+
+
+def _samples(
+    subject: Subject, cells: tuple[Cell, ...], target: float | None, budget: float | None
+) -> tuple[str, dict[str, dict[str, FloatArray]]]:
+    """What is compared, in words, and one number per run by problem and algorithm; lower is better."""
+    if target is not None and budget is not None:
+        raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget:g}), not both")
+    if target is not None:
+        if not np.isfinite(target):
+            raise ValueError(f"target is {target!r}; it is a finite precision")
+        if not subject.knows_optima:
+            raise ValueError(f"target {target:g} is a precision, and not all optima are known; compare at a budget")
+        found = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target])[:, 0])
+        return f"evaluations to precision {target:g}", found
+    if budget is not None:
+        if not 1 <= budget < np.inf:
+            raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
+        absolute = not subject.knows_optima
+        found = _by_cell(cells, lambda cell, name: cell.trials[name].best_at([budget], absolute=absolute)[:, 0])
+        return f"best {'value' if absolute else 'precision'} after {budget:,.0f} evaluations", found
+    areas = Assessment(subject).areas
+    found = _by_cell(cells, lambda cell, name: 1.0 - areas[cell, name])
+    return "area under the convergence curve (log evaluations)", found
+
+
+def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:
+    return {cell.name: {name: of(cell, name) for name in sorted(cell.trials)} for cell in cells}
+
+
+def _attained(subject: Subject, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:
+    """Times (T,) and, (algorithms, problems, targets, T), the share of runs that reached each target by then."""
+    times = log_times(1, max(2.0, *(cell.longest for cell in cells)), _TIMES)
+    attained = np.array(
+        [
+            [(cell.runtimes(name)[:, :, np.newaxis] <= times).mean(axis=0) for cell in cells]
+            for name in subject.algorithms
+        ]
+    )
+    return times, attained

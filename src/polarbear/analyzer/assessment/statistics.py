@@ -1,0 +1,222 @@
+"""The numbers of an assessment, as tables to show and to download."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from polarbear.analyzer.assessment.subject import Cell, Subject
+from polarbear.analyzer.tables import Data
+from polarbear.assess import (
+    Bounds,
+    RuntimeDistribution,
+    RuntimeSummary,
+    aocc,
+    pool,
+    runtime_distribution,
+    summarize,
+    summarize_values,
+    values_at,
+)
+from polarbear.records import FloatArray, log_times
+
+_BUDGETS = 25
+_RESTARTS = 100
+TIE = 1e-12
+"""Areas that differ by no more are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """How an algorithm fares in one dimension, over all functions.
+
+    Attributes:
+        dimension: Number of variables.
+        algorithm: Its name.
+        functions: On how many functions it ran.
+        runs: How many runs it made.
+        solved: Share of the function-target pairs that it solves, restarts simulated.
+        runtime: Geometric mean of the runtimes to the pairs solved, divided by the dimension.
+        aocc: Mean area over the convergence curve, from 0 to 1, larger is better.
+        first: On how many functions no algorithm has a larger mean area.
+    """
+
+    dimension: int
+    algorithm: str
+    functions: int
+    runs: int
+    solved: float
+    runtime: float
+    aocc: float
+    first: int
+
+
+class Assessment:
+    """Statistics of a subject, computed when they are asked for and kept.
+
+    Args:
+        subject: The runs.
+        restarts: How many restarts to simulate for each target that some runs missed; 0 for none.
+    """
+
+    def __init__(self, subject: Subject, restarts: int = _RESTARTS) -> None:
+        self.subject = subject
+        self._restarts = restarts
+
+    @cached_property
+    def runtimes(self) -> dict[tuple[Cell, str], RuntimeSummary]:
+        """Runtimes to every target, by cell and algorithm."""
+        return {
+            (cell, name): summarize(cell.runtimes(name), trials.evaluations, levels=(), weights=trials.weights)
+            for cell, name, trials in self._each()
+        }
+
+    @cached_property
+    def distributions(self) -> dict[tuple[Cell, str], RuntimeDistribution]:
+        """Runtime distributions over all targets, by cell and algorithm; without chance."""
+        return {
+            (cell, name): runtime_distribution(
+                cell.runtimes(name), trials.evaluations, restarts=self._restarts, weights=trials.weights
+            )
+            for cell, name, trials in self._each()
+        }
+
+    @cached_property
+    def areas(self) -> dict[tuple[Cell, str], FloatArray]:
+        """(runs,) areas over the convergence curves, by cell and algorithm.
+
+        On a log scale of evaluations, up to the longest run of the cell; a shorter run keeps its best value.
+        """
+        return {
+            (cell, name): aocc(cell.curves(name), times=self.time_bounds(cell), values=cell.value_bounds(name))
+            for cell, name, _ in self._each()
+        }
+
+    def time_bounds(self, cell: Cell) -> Bounds:
+        """From the first evaluation to the end of the longest run, on a log scale."""
+        return Bounds(1.0, max(2.0, cell.longest), log=True)
+
+    def over_functions(self, dimension: int) -> dict[str, RuntimeDistribution]:
+        """Runtime distributions over all functions of one dimension, by algorithm, for those that ran on every one."""
+        cells = self.subject.within(dimension)
+        return {
+            name: pool([self.distributions[cell, name] for cell in cells])
+            for name in self.subject.algorithms
+            if all(name in cell.trials for cell in cells)
+        }
+
+    @property
+    def stopped_early(self) -> int:
+        """How many runs were cut short, short of the hardest target, before half of the longest run of their cell."""
+        return sum(
+            run.outcome.cut_short and run.outcome.evaluations < cell.longest / 2 and bool(np.isinf(hits[-1]))
+            for cell, name, trials in self._each()
+            for run, hits in zip(trials.runs, cell.runtimes(name), strict=True)
+        )
+
+    @cached_property
+    def standings(self) -> tuple[Standing, ...]:
+        """Every algorithm in every dimension; of each first those that ran on most functions, and of these the best."""
+        found: list[Standing] = []
+        for dimension in self.subject.dimensions:
+            cells = self.subject.within(dimension)
+            wins = [name for cell in cells for name in self._ahead(cell)]
+            rows = [self._standing(dimension, name, cells, wins.count(name)) for name in self.subject.algorithms]
+            found += sorted((row for row in rows if row.functions), key=lambda row: (-row.functions, -row.aocc))
+        return tuple(found)
+
+    def _standing(self, dimension: int, name: str, cells: tuple[Cell, ...], first: int) -> Standing:
+        own = [cell for cell in cells if name in cell.trials]
+        pooled = pool([self.distributions[cell, name] for cell in own]) if own else None
+        return Standing(
+            dimension,
+            name,
+            functions=len(own),
+            runs=sum(len(cell.trials[name].runs) for cell in own),
+            solved=pooled.solved if pooled else 0.0,
+            runtime=pooled.geometric_mean() / max(1, dimension) if pooled else np.nan,
+            aocc=float(np.mean([self.areas[cell, name].mean() for cell in own])) if own else np.nan,
+            first=first,
+        )
+
+    def _ahead(self, cell: Cell) -> list[str]:
+        """The algorithms with the largest mean area."""
+        areas = {name: float(self.areas[cell, name].mean()) for name in cell.trials}
+        return [name for name, area in areas.items() if area >= max(areas.values()) - TIE]
+
+    def _each(self) -> Iterator[tuple[Cell, str, Any]]:
+        for cell in self.subject.cells:
+            for name, trials in cell.trials.items():
+                yield cell, name, trials
+
+    @property
+    def data(self) -> tuple[Data, ...]:
+        """All that can be downloaded."""
+        return self.standing_data, self.runtime_data, self.value_data, self.area_data
+
+    @property
+    def standing_data(self) -> Data:
+        """The standings."""
+        fields = tuple(Standing.__dataclass_fields__)
+        return Data.of("standings", fields, ([getattr(row, name) for name in fields] for row in self.standings))
+
+    @property
+    def runtime_data(self) -> Data:
+        """Per cell, algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10."""
+        columns = (
+            *("suite", "function", "dimension", "algorithm", "target", "runs", "successes"),
+            *("ert", "mean", "median", "standard_deviation", "par10"),
+        )
+        return Data.of("runtimes", columns, self._runtime_rows())
+
+    def _runtime_rows(self) -> Iterator[list[Any]]:
+        for (cell, name), found in self.runtimes.items():
+            targets = range(1, found.ert.size + 1) if cell.targets is None else cell.targets
+            columns = (found.successes, found.ert, found.mean, found.median, found.standard_deviation, found.par)
+            for target, *numbers in zip(targets, *columns, strict=True):
+                yield [cell.suite, cell.function, cell.dimension, name, target, found.runs, *numbers]
+
+    @property
+    def value_data(self) -> Data:
+        """Per cell, algorithm and budget: mean, median and quantiles of values; a run keeps the one it ended with."""
+        columns = ("suite", "function", "dimension", "algorithm", "budget", "runs", "mean", "median", "q25", "q75")
+        return Data.of("values", columns, self._value_rows())
+
+    def _value_rows(self) -> Iterator[list[Any]]:
+        for cell, name, _ in self._each():
+            budgets = log_times(1, max(2.0, cell.longest), _BUDGETS)
+            found = summarize_values(values_at(cell.curves(name), budgets), levels=(0.25, 0.75))
+            for t, budget in enumerate(budgets):
+                numbers = found.count[t], found.mean[t], found.median[t], *found.quantiles[:, t]
+                yield [cell.suite, cell.function, cell.dimension, name, budget, *numbers]
+
+    @property
+    def area_data(self) -> Data:
+        """Per run: the area over its convergence curve."""
+        columns = ("suite", "function", "dimension", "algorithm", "instance", "seed", "aocc")
+        return Data.of(
+            "aocc",
+            columns,
+            (
+                [cell.suite, cell.function, cell.dimension, name, run.key.instance, run.key.seed, area]
+                for cell, name, trials in self._each()
+                for run, area in zip(trials.runs, self.areas[cell, name], strict=True)
+            ),
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Everything as plain values for JSON."""
+        return {
+            "algorithms": list(self.subject.algorithms),
+            "runs": len(self.subject.runs),
+            **{data.name: [dict(zip(data.columns, row, strict=True)) for row in data.rows] for data in self.data},
+        }
+
+
+def assess(subject: Subject, *, restarts: int = _RESTARTS) -> Assessment:
+    """The statistics of a subject; see `Assessment`."""
+    return Assessment(subject, restarts)

@@ -1,0 +1,183 @@
+"""What is assessed: runs by problem and algorithm, with the targets and bounds they are held to."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polarbear.assess import Bounds, Trials, data_profile_targets, group_trials, log_targets, step_functions
+from polarbear.assess.step_functions import StepFunction
+from polarbear.records import FloatArray, Run
+
+_EXPONENTS = np.linspace(0.2, 5.0, 25)
+_BEST_PRECISION, _WORST_PRECISION = 1e-8, 1e2
+_NOTHING_FOUND = 0.0, 0.0
+"""Best and first value where no run has a finite one: whatever they are, no run attains them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """All runs on one function in one dimension.
+
+    Attributes:
+        suite: The suite, empty if not known.
+        function: The function's number or name.
+        dimension: Number of variables, 0 if not known.
+        trials: The runs of each algorithm.
+        targets: (targets,) precisions, easiest first; or, where optima are not known, None: then targets lie between
+            the first and the best value on each instance.
+    """
+
+    suite: str
+    function: str
+    dimension: int
+    trials: dict[str, Trials]
+    targets: FloatArray | None
+
+    @property
+    def label(self) -> str:
+        """The function, such as ``"f3"`` or ``"sphere"``."""
+        return f"f{self.function}" if self.function.isdecimal() else self.function
+
+    @property
+    def name(self) -> str:
+        """Such as ``"bbob f3 in 5-D"``."""
+        place = f" in {self.dimension}-D" if self.dimension else ""
+        return f"{self.suite} {self.label}{place}".strip()
+
+    @property
+    def unit(self) -> int:
+        """What runtimes are divided by: the dimension, or 1 if it is not known."""
+        return max(1, self.dimension)
+
+    def runtimes(self, algorithm: str) -> FloatArray:
+        """(runs, targets) runtimes of an algorithm, inf where a target was missed."""
+        trials = self.trials[algorithm]
+        if self.targets is not None:
+            return trials.runtimes(self.targets)
+        best, first = np.array(self._best_and_first(algorithm)).T
+        return trials.runtimes(data_profile_targets(first, best, _EXPONENTS.tolist()), absolute=True)
+
+    def curves(self, algorithm: str) -> tuple[StepFunction, ...]:
+        """The algorithm's best-so-far curves, of precisions where optima are known; a run keeps its best for ever."""
+        runs = self.trials[algorithm].runs
+        return step_functions(runs, precision=self.targets is not None, carry=True)
+
+    def value_bounds(self, algorithm: str) -> Bounds | list[Bounds]:
+        """Between which values attainment is measured: one for all runs of the algorithm, or one for each."""
+        if self.targets is not None:
+            return Bounds(_BEST_PRECISION, _WORST_PRECISION, log=True)
+        return [Bounds(best, max(first, np.nextafter(best, np.inf))) for best, first in self._best_and_first(algorithm)]
+
+    @property
+    def longest(self) -> float:
+        """Evaluations of the longest run of all."""
+        return max(float(trials.evaluations.max()) for trials in self.trials.values())
+
+    def _best_and_first(self, algorithm: str) -> list[tuple[float, float]]:
+        """For each run the best and the worst first finite value of all algorithms on its instance."""
+        found: dict[str, tuple[float, float]] = {}
+        for run in (run for trials in self.trials.values() for run in trials.runs):
+            finite = run.trajectory.values[np.isfinite(run.trajectory.values)]
+            if finite.size:
+                best, first = found.get(run.key.instance, (np.inf, -np.inf))
+                found[run.key.instance] = min(best, float(finite[-1])), max(first, float(finite[0]))
+        return [found.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subject:
+    """Runs to assess.
+
+    Attributes:
+        algorithms: Names, sorted.
+        cells: One per function and dimension.
+    """
+
+    algorithms: tuple[str, ...]
+    cells: tuple[Cell, ...]
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """All runs."""
+        return tuple(run for cell in self.cells for trials in cell.trials.values() for run in trials.runs)
+
+    @property
+    def dimensions(self) -> tuple[int, ...]:
+        """Those that occur."""
+        return tuple(sorted({cell.dimension for cell in self.cells}))
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Those that occur, in the order of the cells."""
+        return tuple(dict.fromkeys(cell.function for cell in self.cells))
+
+    @property
+    def knows_optima(self) -> bool:
+        """Whether the optimum of every run is known."""
+        return all(cell.targets is not None for cell in self.cells)
+
+    def within(self, dimension: int) -> tuple[Cell, ...]:
+        """The cells of one dimension."""
+        return tuple(cell for cell in self.cells if cell.dimension == dimension)
+
+
+def subject_of(
+    runs: Iterable[Run],
+    *,
+    algorithms: Collection[str] = (),
+    functions: Collection[str] = (),
+    dimensions: Collection[int] = (),
+    targets: Sequence[float] = (),
+) -> Subject:
+    """Choose runs, and group them by function, dimension and algorithm.
+
+    Args:
+        runs: The runs.
+        algorithms: Those wanted; all if empty.
+        functions: As `algorithms`, numbers or names.
+        dimensions: As `algorithms`.
+        targets: Target precisions; default 51 from 100 to 1e-8. They need known optima.
+
+    Raises:
+        ValueError: If nothing is left, a wanted algorithm, function or dimension does not occur, or targets are given
+            for runs whose optimum is not known.
+    """
+    groups = group_trials(runs)
+    for what, wanted, there in (
+        ("algorithm", algorithms, sorted({one.algorithm for one in groups})),
+        ("function", functions, list(dict.fromkeys(one.function for one in groups))),
+        ("dimension", dimensions, sorted({one.dimension for one in groups})),
+    ):
+        if missing := [name for name in wanted if name not in there]:
+            raise ValueError(f"there are no runs of {what} {missing[0]!r}; there are {', '.join(map(str, there))}")
+    cells: defaultdict[tuple[str, str, int], dict[str, Trials]] = defaultdict(dict)
+    for one in groups:
+        if (
+            (not algorithms or one.algorithm in algorithms)
+            and (not functions or one.function in functions)
+            and (not dimensions or one.dimension in dimensions)
+        ):
+            cells[one.suite, one.function, one.dimension][one.algorithm] = one
+    if not cells:
+        raise ValueError("there are no runs to assess" + ("; choose less narrowly" if groups else ""))
+    levels = _targets([run for trials in cells.values() for one in trials.values() for run in one.runs], targets)
+    return Subject(
+        tuple(sorted({name for trials in cells.values() for name in trials})),
+        tuple(Cell(*place, trials, levels) for place, trials in cells.items()),
+    )
+
+
+def _targets(runs: Sequence[Run], wanted: Sequence[float]) -> FloatArray | None:
+    """The same for all runs, so that functions can be joined; None if some optimum is not known."""
+    if not np.isfinite(wanted).all():
+        raise ValueError(f"targets are {', '.join(f'{one:g}' for one in wanted)}; each is a finite precision")
+    unknown = next((run.key for run in runs if run.optimum is None), None)
+    if unknown is None:
+        return np.unique(wanted)[::-1] if wanted else log_targets()
+    if wanted:
+        raise ValueError(f"target precisions need optima, and that of {unknown} is not known; leave the targets out")
+    return None

@@ -1,0 +1,81 @@
+"""Pages: one self-contained HTML file each, made from a template, with figures and data in it."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from polarbear.analyzer.tables import Data, data_uri
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """A figure on a page.
+
+    Attributes:
+        title: What it shows.
+        alternative: What it is, for those who cannot see it.
+        caption: What every mark means.
+        svg: The figure.
+        data: The values drawn.
+    """
+
+    title: str
+    alternative: str
+    caption: str
+    svg: str
+    data: tuple[Data, ...]
+
+    @property
+    def source(self) -> str:
+        """The figure as a data URI."""
+        return data_uri("image/svg+xml", self.svg)
+
+
+def picture(figure: Figure, title: str, alternative: str, caption: str, data: tuple[Data, ...]) -> Picture:
+    """A figure as it stands on a page."""
+    from polarbear.figures import svg
+
+    return Picture(title, alternative, caption, svg(figure), data)
+
+
+def fill_in(template: str, **values: Any) -> str:
+    """A page from a template of this room; the same text for the same values."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    from polarbear import __version__
+
+    environment = Environment(
+        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template(template).render(version=__version__, **values)
+
+
+def write_page(path: str | Path, page: str) -> Path:
+    """Write a page as a whole or not at all; replaces the file if it exists.
+
+    Raises:
+        OSError: If the file cannot be written.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(page)
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    return path

@@ -1,0 +1,351 @@
+"""The commands on recorded runs: import, export, assess, compare, table, and races on them."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.options import (
+    BAD_INPUT,
+    AlgorithmsOption,
+    Choice,
+    DataArgument,
+    DimensionsOption,
+    FunctionsOption,
+    JsonOption,
+    to_json,
+)
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from polarbear.analyzer.tables import Table
+    from polarbear.records import Run, RunKey
+
+_SHOWN_SKIPS = 20
+
+
+class ExportFormat(StrEnum):
+    """Formats to write."""
+
+    IOHPROFILER = "iohprofiler"
+    COCO = "coco"
+    CSV = "csv"
+    PARQUET = "parquet"
+
+
+class TableFormat(StrEnum):
+    """How to write a table of expected runtimes."""
+
+    TEXT = "text"
+    LATEX = "latex"
+    HTML = "html"
+
+
+class Test(StrEnum):
+    """Two-sample tests."""
+
+    KOLMOGOROV_SMIRNOV = "kolmogorov-smirnov"
+    MANN_WHITNEY = "mann-whitney"
+
+
+class Correction(StrEnum):
+    """Corrections of p-values for the number of pairs."""
+
+    HOLM = "holm"
+    BONFERRONI = "bonferroni"
+    HOCHBERG = "hochberg"
+    NONE = "none"
+
+
+TargetsOption = Annotated[
+    list[float] | None,
+    typer.Option("--target", help="A target precision; repeatable. Default: 51 from 100 to 1e-8.", show_default=False),
+]
+TableTargetsOption = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--target",
+        help="A target precision; repeatable. Default: 10, 1, 0.1, 0.01, 1e-3, 1e-5 and 1e-7.",
+        show_default=False,
+    ),
+]
+
+
+def add_to(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.command("import")(import_)
+    for command in (export, assess, compare, table):
+        app.command()(command)
+
+
+def import_(
+    paths: DataArgument,
+    into: Annotated[Path, typer.Option(help="The study to bring them into; made if need be.", show_default=False)],
+    rename: Annotated[
+        list[str] | None, typer.Option(help="OLD=NEW: an algorithm's new name; repeatable.", show_default=False)
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Import data of COCO, IOHprofiler, nevergrad, SOS, CSV or Parquet into a study."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from polarbear.store import import_runs
+
+    names = dict(_renaming(one) for one in rename or ())
+    with (
+        _mendable(),
+        Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            console=Console(stderr=True),
+            transient=True,
+        ) as bar,
+    ):
+        task = bar.add_task("reading", total=None)
+
+        def advance(path: str, done: int, total: int) -> None:
+            bar.update(task, description=Path(path).name, completed=done, total=total)
+
+        found = import_runs(paths, into, rename=names, progress=advance)
+    if as_json:
+        typer.echo(
+            to_json(
+                {
+                    "study": str(into),
+                    "added": found.added,
+                    "known": found.known,
+                    "algorithms": list(found.algorithms),
+                    "instances": found.instances,
+                    "skipped": [str(one) for one in found.skipped],
+                }
+            )
+        )
+        return
+    _say_skipped([str(one) for one in found.skipped])
+    for old, new in names.items():
+        if new not in found.algorithms:
+            typer.echo(f"not renamed: there is no algorithm {old!r}", err=True)
+    known = f", {found.known:,} were there before" if found.known else ""
+    typer.echo(
+        f"{found.added:,} runs imported{known}: {', '.join(found.algorithms)} on {found.instances:,} instances\n"
+        f"study: {into}"
+    )
+
+
+def export(
+    study: DataArgument,
+    to: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
+    form: Annotated[ExportFormat, typer.Option("--format", help="What to write.")] = ExportFormat.IOHPROFILER,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Write recorded runs for IOHanalyzer, cocopp or any other tool."""
+    from polarbear.store import export as write
+
+    with _mendable():
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(study))
+        path = write(subject.runs, to, form.value)
+    runs = len(subject.runs)
+    typer.echo(to_json({"path": str(path), "runs": runs}) if as_json else f"{runs:,} runs: {path}")
+
+
+def assess(
+    data: DataArgument,
+    into: Annotated[Path, typer.Option(help="The folder of the page and the tables.")] = Path("assessment"),
+    every_figure: Annotated[bool, typer.Option("--figures", help="Also draw every function by itself.")] = False,
+    target: TargetsOption = None,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from polarbear.analyzer.assessment import assess as assess_subject
+    from polarbear.analyzer.assessment import compare as compare_subject
+    from polarbear.analyzer.assessment import write_assessment
+    from polarbear.analyzer.assessment.page import cautions, headline, standings_table
+
+    console = Console(stderr=True)
+    with _mendable(), console.status("reading") as status:
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(data), target)
+        status.update("computing")
+        found = assess_subject(subject)
+        together = [cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms)]
+        comparison = compare_subject(subject) if len(subject.algorithms) > 1 and together else None
+        page = write_assessment(
+            found,
+            into,
+            comparison=comparison,
+            every_figure=every_figure,
+            progress=lambda title: status.update(Text(title)),
+        )
+    if as_json:
+        typer.echo(to_json({"page": str(page), **found.as_dict()}))
+        return
+    _print_table(standings_table(found), Console())
+    typer.echo("\n".join([f"{headline(found)}.", *cautions(found), f"page: {page}"]))
+
+
+def compare(
+    data: DataArgument,
+    target: Annotated[
+        float | None, typer.Option(help="Compare evaluations to this precision.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=1, help="Compare values after so many evaluations.", show_default=False)
+    ] = None,
+    test: Annotated[Test, typer.Option(help="The test of each pair on each problem.")] = Test.KOLMOGOROV_SMIRNOV,
+    correction: Annotated[
+        Correction, typer.Option(help="Of the p-values of a problem for the number of pairs.")
+    ] = Correction.HOLM,
+    alpha: Annotated[
+        float, typer.Option(min=1e-9, max=0.5, help="Probability allowed for a false rejection on a problem.")
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Of games and bootstrap samples.")] = 0,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
+    from rich.console import Console
+
+    from polarbear.analyzer.assessment import compare as compare_subject
+    from polarbear.analyzer.assessment.page import comparison_tables, verdict
+
+    with _mendable(), Console(stderr=True).status("comparing"):
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(data))
+        found = compare_subject(
+            subject,
+            target=target,
+            budget=budget,
+            test=test.value,
+            correction=correction.value,
+            alpha=alpha,
+            seed=seed,
+        )
+    if as_json:
+        typer.echo(to_json(found.as_dict()))
+        return
+    for one in comparison_tables(found):
+        _print_table(one, Console())
+    for sentence in verdict(found):
+        typer.echo(sentence)
+
+
+def table(
+    data: DataArgument,
+    form: Annotated[TableFormat, typer.Option("--format", help="How to write it.")] = TableFormat.TEXT,
+    reference: Annotated[
+        Path | None,
+        typer.Option(help="A COCO archive of a reference algorithm, such as best 2009.", show_default=False),
+    ] = None,
+    target: TableTargetsOption = None,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print tables of expected runtimes as in COCO's papers, one for each suite and dimension."""
+    from polarbear.analyzer.assessment import runtime_tables, table_rows
+    from polarbear.assess import as_html, as_latex, as_text
+    from polarbear.store import read_reference
+
+    with _mendable():
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(data))
+        references = read_reference(reference) if reference else None
+        tables = runtime_tables(subject, target, references)
+    if as_json:
+        typer.echo(to_json(table_rows(tables)))
+        return
+    write = {TableFormat.TEXT: as_text, TableFormat.LATEX: as_latex, TableFormat.HTML: as_html}[form]
+    typer.echo("\n\n".join(write(one) for one in tables))
+
+
+def race(archive: Path, study_file: Path | None, choice: Choice, *, as_json: bool) -> None:
+    """Race on recorded runs, and say what it would have saved."""
+    from rich.console import Console
+
+    from polarbear.analyzer import answer
+    from polarbear.study import read_recorded_spec, recorded_race, replay
+
+    with _mendable(), Console(stderr=True).status("racing"):
+        subject = choice.subject(_runs([archive]))
+        spec = read_recorded_spec(study_file) if study_file else None
+        found = replay(spec.race_of(subject.algorithms) if spec else recorded_race(subject.runs), subject.runs)
+    if as_json:
+        typer.echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
+        return
+    typer.echo(f"{answer(found.result).text}\n\n{found}")
+
+
+def _runs(paths: Iterable[Path]) -> list[Run]:
+    """The runs at all paths, each once; what is skipped is said."""
+    from polarbear.store import read_checked
+
+    found: dict[RunKey, Run] = {}
+    for path in paths:
+        reading = read_checked(path)
+        _say_skipped([str(one) for one in reading.skipped])
+        for run in reading.runs:
+            if found.setdefault(run.key, run).trajectory != run.trajectory:
+                raise ValueError(
+                    f"{path} and a path before it hold different runs of {run.key}; import both into one study, and "
+                    "--rename the algorithm of one"
+                )
+    return list(found.values())
+
+
+def _say_skipped(skipped: list[str]) -> None:
+    for one in skipped[:_SHOWN_SKIPS]:
+        typer.echo(f"skipped: {one}", err=True)
+    if len(skipped) > _SHOWN_SKIPS:
+        typer.echo(f"skipped: {len(skipped) - _SHOWN_SKIPS:,} more (--json of import lists all)", err=True)
+
+
+def _renaming(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise typer.BadParameter(f"--rename is {text!r}; write it as OLD=NEW")
+    return old, new
+
+
+@contextmanager
+def _mendable() -> Generator[None]:
+    """What is wrong with data or choices is told in one line."""
+    from polarbear.study import StudyFileError
+
+    try:
+        yield
+    except StudyFileError:
+        raise
+    except ValueError as error:
+        typer.echo(f"polarbear: {error}", err=True)
+        raise typer.Exit(BAD_INPUT) from error
+
+
+def _print_table(table: Table, console: Console) -> None:
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    shown: Any = RichTable(box=None, pad_edge=False)
+    for place, column in enumerate(table.columns):
+        justify = "left" if place == 0 or place in table.text_columns else "right"
+        shown.add_column(Text(column), justify=justify, overflow="fold")
+    for row in table.rows:
+        shown.add_row(*map(Text, row))
+    console.print(shown)
+    console.print(Text(table.caption), style="dim")

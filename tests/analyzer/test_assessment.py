@@ -1,0 +1,263 @@
+"""Recorded runs, assessed: numbers that follow from how the runs were made."""
+
+import csv
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from polarbear.analyzer.assessment import assess, compare, runtime_tables, subject_of, table_rows, write_assessment
+from polarbear.analyzer.assessment.page import cautions, headline, verdict
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from tests.analyzer.recorded import runs
+
+
+def test_runs_are_grouped_and_chosen():
+    subject = subject_of(runs())
+    assert subject.algorithms == ("fast", "slow")
+    assert subject.dimensions == (2, 5)
+    assert subject.functions == ("1", "2")
+    assert len(subject.cells) == 4
+    assert len(subject.runs) == 48
+    chosen = subject_of(runs(), algorithms=["slow"], functions=["2"], dimensions=[5])
+    assert {one.key.algorithm for one in chosen.runs} == {"slow"}
+    assert [cell.name for cell in chosen.cells] == ["bbob f2 in 5-D"]
+
+
+@pytest.mark.parametrize(
+    ("wanted", "complaint"),
+    [
+        ({"algorithms": ["medium"]}, "no runs of algorithm 'medium'; there are fast, slow"),
+        ({"functions": ["3"]}, "no runs of function '3'; there are 1, 2"),
+        ({"dimensions": [3]}, "no runs of dimension 3; there are 2, 5"),
+    ],
+)
+def test_what_is_not_there_is_said(wanted, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        subject_of(runs(), **wanted)
+
+
+def test_nothing_to_assess_is_said():
+    with pytest.raises(ValueError, match="no runs to assess"):
+        subject_of([])
+
+
+def test_expected_runtimes_are_those_the_runs_were_made_with():
+    found = assess(subject_of(runs(), targets=[10, 1, 1e-3, 1e-4, 1e-8]))
+    rows = [dict(zip(found.runtime_data.columns, row, strict=True)) for row in found.runtime_data.rows]
+    ert = {(row["algorithm"], row["function"], row["dimension"], row["target"]): row["ert"] for row in rows}
+    assert ert["fast", "1", 5, 1.0] == 2 * 5 + 2.5
+    assert ert["fast", "2", 2, 1e-8] == 10 * 2 + 2.5
+    assert ert["slow", "1", 5, 1e-3] == 5 * 50 + 2.5
+    assert ert["slow", "1", 5, 1e-4] == "inf"
+    assert next(row for row in rows if row["algorithm"] == "slow" and row["target"] == 1e-4)["successes"] == 0
+
+
+def test_standings_put_the_better_one_first():
+    standings = assess(subject_of(runs())).standings
+    assert [(one.dimension, one.algorithm) for one in standings] == [(2, "fast"), (2, "slow"), (5, "fast"), (5, "slow")]
+    fast, slow = standings[:2]
+    assert fast.first == 2
+    assert slow.first == 0
+    assert fast.solved == pytest.approx(1.0)
+    assert slow.solved == pytest.approx(26 / 51)  # the targets 100 to 1e-3
+    assert fast.aocc > slow.aocc
+
+
+@pytest.mark.parametrize("optimum", [0.0, None])
+def test_an_assessment_is_a_page_with_tables(tmp_path, optimum):
+    subject = subject_of(runs(optimum))
+    found = assess(subject)
+    page = write_assessment(found, tmp_path / "out", comparison=compare(subject))
+    text = page.read_text(encoding="utf-8")
+    assert "fast attains most over the budget" in text
+    assert ("Not all optima are known" in text) == (optimum is None)
+    assert "Significant wins" in text
+    with (tmp_path / "out/tables/standings.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["algorithm"] for row in rows] == ["fast", "slow", "fast", "slow"]
+    assert json.loads(json.dumps(found.as_dict()))["runs"] == 48
+    assert not (tmp_path / "out/figures").exists()
+
+
+@pytest.mark.parametrize("optimum", [0.0, None])
+def test_every_function_can_be_drawn(tmp_path, optimum):
+    logged = Parameters([1, 5, 20], {"sigma": [1.0, 0.5, 0.1]})
+    made = [replace(one, parameters=logged) for one in runs(optimum)]
+    titles = []
+    write_assessment(assess(subject_of(made, functions=["1"])), tmp_path, every_figure=True, progress=titles.append)
+    drawn = {path.stem for path in (tmp_path / "figures").iterdir()}
+    assert len(drawn) == len(titles)
+    expected = {"runtime-distributions", "convergence", "attainment-ecdf", "attainment-fast", "difference-fast-slow"}
+    assert {f"bbob-f1-d5-{kind}" for kind in (*expected, "sigma-slow")} <= drawn
+    assert "bbob-f1-scaling" in drawn
+    assert ("bbob-f1-d5-ert" in drawn) == (optimum is not None)
+
+
+def test_the_same_runs_give_the_same_page(tmp_path):
+    pages = [write_assessment(assess(subject_of(runs())), tmp_path / name).read_bytes() for name in "ab"]
+    assert pages[0] == pages[1]
+
+
+@pytest.mark.parametrize("measure", [{}, {"target": 1e-3}, {"budget": 50}])
+def test_a_comparison_finds_the_better_one(measure):
+    found = compare(subject_of(runs()), **measure)
+    assert found.wins.tolist() == [[0, 4], [0, 0]]
+    assert found.single_best.solver == "fast"
+    assert found.ratings.rows()[0]["algorithm"] == "fast"
+    assert found.deep.ranking.mean_ranks.tolist() == [1, 2]
+    assert found.orders["bbob f1 in 2-D"].unbeaten == ("fast",)
+    assert found.contributions.shapley.sum() == pytest.approx(found.contributions.whole)
+    assert json.loads(json.dumps(found.as_dict()))["algorithms"] == ["fast", "slow"]
+
+
+def test_a_comparison_without_optima_is_one_of_values():
+    found = compare(subject_of(runs(None)), budget=50)
+    assert found.measure == "best value after 50 evaluations"
+    with pytest.raises(ValueError, match="not all optima are known; compare at a budget"):
+        compare(subject_of(runs(None)), target=1.0)
+
+
+def test_what_cannot_be_compared_is_said():
+    with pytest.raises(ValueError, match="at least 2 algorithms; there is fast"):
+        compare(subject_of(runs(), algorithms=["fast"]))
+    with pytest.raises(ValueError, match="not both"):
+        compare(subject_of(runs()), target=1.0, budget=10)
+    with pytest.raises(ValueError, match="test is 'anova'"):
+        compare(subject_of(runs()), test="anova")
+    apart = [one for one in runs() if (one.key.algorithm == "fast") == ("-f1-" in one.key.instance)]
+    with pytest.raises(ValueError, match="no problem that all of fast, slow ran on"):
+        compare(subject_of(apart))
+
+
+def test_tables_of_expected_runtimes():
+    tables = runtime_tables(subject_of(runs()))
+    assert [one.dimension for one in tables] == [2, 5]
+    rows = table_rows(tables)
+    one = next(r for r in rows if (r["algorithm"], r["dimension"], r["function"], r["target"]) == ("fast", 5, "1", 0.1))
+    assert one["ert"] == 3 * 5 + 2.5
+    assert (one["successes"], one["runs"]) == (6, 6)
+    with pytest.raises(ValueError, match="not all optima are known"):
+        runtime_tables(subject_of(runs(None)))
+
+
+def test_unknown_optima_take_no_target_precisions():
+    with pytest.raises(ValueError, match="leave the targets out"):
+        subject_of(runs(None), targets=[1.0])
+
+
+def short(algorithm, instance, values, *, spent=10, reason=Reason.BUDGET, optimum=None):
+    """A run whose k-th evaluation finds the k-th value."""
+    steps = np.arange(1, len(values) + 1)
+    trajectory = Trajectory(steps, np.zeros(steps.size), values, Outcome(reason, spent, 0.0))
+    return Run(RunKey(instance, algorithm, 0), trajectory, optimum=optimum)
+
+
+ODD = {
+    "one value": lambda name, instance: short(name, instance, [5.0], spent=1),
+    "one large value": lambda name, instance: short(name, instance, [1e300], spent=1),
+    "a penalty at first": lambda name, instance: short(name, instance, [np.finfo(float).max, 5.0, -1.0]),
+    "no value": lambda name, instance: short(name, instance, [], reason=Reason.FAILED),
+    "no value on one instance": lambda name, instance: short(name, instance, [] if "i2" in instance else [2.0, 1.0]),
+    "infinite at first": lambda name, instance: short(name, instance, [np.inf, 5.0, 1.0]),
+    "infinite": lambda name, instance: short(name, instance, [np.inf]),
+    "negative": lambda name, instance: short(name, instance, [-3.0, -50.0]),
+    "solved at once": lambda name, instance: short(name, instance, [0.0], spent=1, optimum=0.0),
+    "an optimum that is beaten": lambda name, instance: short(name, instance, [1.0, -1e-4], optimum=0.0),
+    "some optima": lambda name, instance: short(name, instance, [2.0, 1.0], optimum=0.0 if "f1" in instance else None),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_odd_runs_are_assessed_compared_and_drawn(tmp_path, case):
+    instances = [f"x-f{function}-i{number}-d2" for function in (1, 2) for number in range(1, 11)]
+    subject = subject_of([ODD[case](name, instance) for instance in instances for name in ("A", "B")])
+    found = assess(subject)
+    assert all(0 <= row.aocc <= 1 and 0 <= row.solved <= 1 for row in found.standings)
+    assert headline(found) == "A and B attain most over the budget"
+    json.dumps(found.as_dict(), allow_nan=False)
+    compared = compare(subject)
+    json.dumps(compared.as_dict(), allow_nan=False)
+    assert verdict(compared)[0].endswith(": A and B.")
+    write_assessment(assess(subject_of(subject.runs, functions=["1"])), tmp_path, every_figure=True)
+
+
+def test_shares_between_first_and_best_value_do_not_count_what_is_infinite():
+    runs = [short("A", "x-f1-i1-d2", [np.inf, 9.0, 1.0]), short("B", "x-f1-i1-d2", [5.0])]
+    (cell,) = subject_of(runs).cells
+    assert [(bound.low, bound.high) for bound in cell.value_bounds("B")] == [(1.0, 9.0)]
+    assert cell.runtimes("A")[0, 0] == 3
+    assert np.isinf(cell.runtimes("B")[0, -1])
+
+
+def test_one_unknown_optimum_holds_all_runs_to_one_yardstick():
+    mixed = [replace(one, optimum=None) if "-f1-" in one.key.instance else one for one in runs()]
+    subject = subject_of(mixed)
+    assert not subject.knows_optima
+    assert {cell.targets is None for cell in subject.cells} == {True}
+
+
+def test_areas_are_those_under_a_curve_drawn_by_hand():
+    runs = [short("A", "x-f1-i1-d2", [10.0, 1e-3], spent=100, optimum=0.0)]
+    (area,) = assess(subject_of(runs)).areas.values()
+    first, then = np.log(2) / np.log(100), 1 - np.log(2) / np.log(100)
+    assert area[0] == pytest.approx(first * 0.1 + then * 0.5, rel=1e-12)  # 10 is a tenth of the way from 100 to 1e-8
+
+
+def test_the_headline_compares_those_that_ran_on_every_function():
+    everywhere = [one for one in runs() if one.key.algorithm == "slow"]
+    easy = [one for one in runs() if one.key.algorithm == "fast" and "-f1-" in one.key.instance]
+    found = assess(subject_of(everywhere + easy))
+    assert headline(found) == "2 algorithms that ran on different functions"
+    assert [one.algorithm for one in found.standings] == ["slow", "fast"] * 2
+    assert "fast in 2-D and fast in 5-D" in cautions(found)[0]
+    assert headline(assess(subject_of(easy))) == "fast on 1 function"
+
+
+def test_runs_cut_short_early_are_pointed_out():
+    runs = [short(name, "x-f1-i1-d2", [5.0], spent=spent, optimum=0.0) for name, spent in (("A", 10), ("B", 1000))]
+    assert "1 of 2 runs were cut short" in cautions(assess(subject_of(runs)))[0]
+    assert not cautions(assess(subject_of([replace(one, key=replace(one.key, algorithm="A")) for one in runs[1:]])))
+
+
+def test_a_twin_adds_nothing_to_a_portfolio():
+    twins = [replace(one, key=replace(one.key, algorithm=name)) for one in runs() for name in ("A", "B")]
+    twins = [one for one in twins if "-i1-" in one.key.instance]
+    alike = compare(subject_of([one for one in twins if one.trajectory.best < 1e-5]))
+    np.testing.assert_allclose(alike.contributions.marginal, 0, atol=1e-12)
+    np.testing.assert_allclose(alike.contributions.shapley, alike.contributions.whole / 2)
+
+
+def test_every_figure_has_a_file_that_links_find(tmp_path):
+    names = ["A/B", "a_b", "50% #1?&<b>$\\frac [x]", "ü" * 200]
+    made = [short(name, f"Ellip/soid-d{d}", [9.0, 1.0], optimum=0.0) for name in names for d in (2, 3)]
+    titles = []
+    page = write_assessment(assess(subject_of(made)), tmp_path, every_figure=True, progress=titles.append)
+    linked = re.findall(r'<a href="(figures/[^"]+)">', page.read_text(encoding="utf-8"))
+    assert len({link.lower() for link in linked}) == len(titles)
+    assert {tmp_path / link for link in linked} == set((tmp_path / "figures").iterdir())
+    assert not any(sign in link for link in linked for sign in "%#?&; ")
+
+
+def test_heat_maps_show_a_target_that_was_reached(tmp_path):
+    hard = [one for one in runs() if one.key.algorithm == "slow"]
+    assert "Expected runtimes to precision 0.001" in write_assessment(assess(subject_of(hard)), tmp_path).read_text(
+        "utf-8"
+    )
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+def test_targets_and_budgets_are_numbers(number):
+    for wrong in ({"target": number}, {"budget": number}, {"budget": 0}):
+        with pytest.raises(ValueError, match=r"(target|budget) is (nan|inf|0); it is a"):
+            compare(subject_of(runs()), **wrong)
+    with pytest.raises(ValueError, match="each is a finite precision"):
+        subject_of(runs(), targets=[1.0, number])
+    with pytest.raises(ValueError, match="each is a finite precision"):
+        runtime_tables(subject_of(runs()), [number])
+
+
+def test_equal_targets_count_once():
+    assert subject_of(runs(), targets=[1, 10, 1]).cells[0].targets.tolist() == [10, 1]

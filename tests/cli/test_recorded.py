@@ -1,0 +1,136 @@
+"""Commands on recorded runs, run as a user runs them."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from polarbear import store
+from polarbear.records import Outcome, Reason, Trajectory
+from tests.analyzer.recorded import runs
+from tests.cli.test_cli import polarbear
+
+CUT = Trajectory([1], [0.0], [500.0], Outcome(Reason.BUDGET, 1, 0.0))
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory):
+    """The runs in COCO's format."""
+    return store.export(runs(), tmp_path_factory.mktemp("recorded") / "coco", "coco")
+
+
+@pytest.fixture(scope="module")
+def study(archive):
+    path = archive.parent / "imported.study"
+    out, _ = polarbear("import", archive, "--into", path, "--rename", "slow=sluggish")
+    assert "48 runs imported: fast, sluggish on 24 instances" in out
+    return path
+
+
+def test_importing_again_adds_nothing(archive, study):
+    found = json.loads(polarbear("import", archive, "--into", study, "--rename", "slow=sluggish", "--json")[0])
+    assert (found["added"], found["known"]) == (0, 48)
+
+
+def test_what_cannot_be_read_is_listed_and_the_rest_is_kept(archive, tmp_path):
+    folder = tmp_path / "damaged"
+    store.export(runs(), folder, "coco")
+    data = next(path for path in sorted(folder.rglob("*.dat")) if path.stat().st_size)
+    data.write_bytes(data.read_bytes()[:-40] + b"garbage\n")
+    out, err = polarbear("import", folder, "--into", tmp_path / "some.study")
+    assert data.name in err
+    assert "runs imported" in out
+
+
+def test_assess_prints_standings_and_writes_a_page(study, tmp_path):
+    out, _ = polarbear("assess", study, "--into", tmp_path / "out", "--dimension", "5")
+    assert "fast attains most over the budget." in out
+    assert (tmp_path / "out" / "index.html").is_file()
+    found = json.loads(polarbear("assess", study, "--into", tmp_path / "out", "--target", "1", "--json")[0])
+    assert {row["target"] for row in found["runtimes"]} == {1.0}
+    assert found["standings"][0]["algorithm"] == "fast"
+
+
+def test_the_same_runs_at_two_paths_count_once(archive, tmp_path):
+    found = json.loads(polarbear("assess", archive, archive, "--into", tmp_path / "out", "--json")[0])
+    assert found["runs"] == 48
+    other = store.export([replace(one, trajectory=CUT) for one in runs()], tmp_path / "other.csv", "csv")
+    _, err = polarbear("compare", archive, other, code=2)
+    assert "hold different runs of fast on bbob-f1-i1-d2 (seed 0); import both into one study" in err
+
+
+def test_long_names_and_names_in_brackets_are_printed_whole(tmp_path):
+    long = "Ord-N-DTS-CMA-ES-with-a-long-name-of-its-own"
+    renamed = {"fast": "[bold]", "slow": long}
+    made = [replace(one, key=replace(one.key, algorithm=renamed[one.key.algorithm])) for one in runs()]
+    data = store.export(made, tmp_path / "runs.csv", "csv")
+    out, _ = polarbear("compare", data)
+    assert "[bold]" in out
+    assert long in out
+
+
+def test_a_rename_that_fits_no_algorithm_is_said(archive, tmp_path):
+    _, err = polarbear("import", archive, "--into", tmp_path / "x.study", "--rename", "quick=q")
+    assert "not renamed: there is no algorithm 'quick'" in err
+
+
+def test_compare_names_the_better_one(archive):
+    out, _ = polarbear("compare", archive, "--target", "1e-3")
+    assert "Single best solver by evaluations to precision 0.001: fast." in out
+    assert json.loads(polarbear("compare", archive, "--json")[0])["wins"] == [[0, 4], [0, 0]]
+
+
+def test_tables_are_text_latex_or_html(archive):
+    assert "#succ" in polarbear("table", archive, "--function", "1", "--dimension", "5")[0]
+    assert "\\begin{tabular" in polarbear("table", archive, "--format", "latex")[0]
+    assert "<table" in polarbear("table", archive, "--format", "html")[0]
+    rows = json.loads(polarbear("table", archive, "--json")[0])
+    assert {row["dimension"] for row in rows} == {2, 5}
+
+
+def test_a_race_on_recorded_runs_says_what_it_saves(archive, tmp_path):
+    (tmp_path / "race.toml").write_text(
+        "[race]\ntimes = [5, 10, 20, 40]\nalpha = 0.9\nbatch = 8\n[anything]\nelse = 1\n"
+    )
+    found = json.loads(polarbear("race", tmp_path / "race.toml", "--from", archive, "--json")[0])
+    assert found["pareto_set"] == found["pareto_set_of_all_runs"] == ["fast"]
+    assert 0 <= found["saved"] < 1
+    out, _ = polarbear("race", tmp_path / "race.toml", "--from", archive)
+    assert f"({found['saved']:.0%} saved)" in out.splitlines()[-2]
+    assert found["saved"] == 1 - found["spent"] / found["recorded"]
+
+
+@pytest.mark.parametrize("form", ["iohprofiler", "csv", "parquet"])
+def test_an_export_can_be_read_again(archive, tmp_path, form):
+    out, _ = polarbear("export", archive, "--to", tmp_path / f"out.{form}", "--format", form, "--algorithm", "fast")
+    assert out.startswith("24 runs")
+    again = store.read(tmp_path / f"out.{form}")
+    assert [run.trajectory.values.tolist() for run in again] == [
+        run.trajectory.values.tolist()
+        for run in sorted(store.read(archive), key=lambda run: run.key)
+        if run.key.algorithm == "fast"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["assess", "{}", "--algorithm", "medium"], "there are no runs of algorithm 'medium'"),
+        (["compare", "{}", "--algorithm", "fast"], "needs at least 2 algorithms"),
+        (["compare", "{}", "--budget", "0"], "greater than or equal to 1"),
+        (["table", "{}", "--target", "inf"], "targets are inf; each is a finite precision"),
+        (["race", "--from", "{}", "--function", "7"], "no runs of function '7'"),
+        (["race"], "give a study file, or recorded runs by --from"),
+        (["import", "{}", "--into", "x", "--rename", "fast"], "write it as OLD=NEW"),
+        (["export", "{}", "--to", "{}"], "is not empty"),
+    ],
+)
+def test_what_is_wrong_is_one_line(archive, arguments, complaint, tmp_path):
+    code = 3 if "export" in arguments else 2
+    _, err = polarbear(*(argument.replace("{}", str(archive)) for argument in arguments), code=code, cwd=tmp_path)
+    assert complaint in err
+    assert "Traceback" not in err
+
+
+def test_nothing_there_is_said(tmp_path):
+    assert "no such directory, and no file or archive" in polarbear("assess", tmp_path / "nowhere", code=3)[1]
