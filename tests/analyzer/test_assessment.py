@@ -261,3 +261,14 @@ def test_targets_and_budgets_are_numbers(number):
 
 def test_equal_targets_count_once():
     assert subject_of(runs(), targets=[1, 10, 1]).cells[0].targets.tolist() == [10, 1]
+
+
+def test_two_objectives_have_targets_of_their_own():
+    both = [
+        replace(one, key=replace(one.key, instance=one.key.instance.replace("bbob", "bbob-biobj"))) for one in runs()
+    ]
+    cell = subject_of(both).cells[0]
+    assert cell.targets.size == 68
+    assert (cell.precisions.low, cell.precisions.high) == (1e-5, 10)
+    with pytest.raises(ValueError, match="one objective and with two"):
+        subject_of([*runs(), *both])

@@ -121,6 +121,8 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
         (["table", "{}", "--target", "inf"], "targets are inf; each is a finite precision"),
         (["race", "--from", "{}", "--function", "7"], "no runs of function '7'"),
         (["race"], "give a study file, or recorded runs by --from"),
+        (["race", "--from", "{}", "--into", "x"], "have no use with --from"),
+        (["race", "x.toml", "--algorithm", "fast"], "they need --from"),
         (["import", "{}", "--into", "x", "--rename", "fast"], "write it as OLD=NEW"),
         (["export", "{}", "--to", "{}"], "is not empty"),
     ],

@@ -101,11 +101,18 @@ def race(
     """Race the optimizers of a study file, resuming if the study exists; or race on recorded runs."""
     from polarbear.study import read_spec
 
+    choice = Choice.of(algorithm, function, dimension)
     if archive:
-        recorded.race(archive, study_file, Choice.of(algorithm, function, dimension), as_json=as_json)
+        if into or seconds or accept_damage:
+            raise typer.BadParameter(
+                "--into, --seconds and --accept-damage have no use with --from, which runs nothing"
+            )
+        recorded.race(archive, study_file, choice, as_json=as_json)
         return
     if study_file is None:
         raise typer.BadParameter("give a study file, or recorded runs by --from")
+    if choice != Choice.of(None, None, None):
+        raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     sys.path.insert(0, str(study_file.parent.resolve()))
     spec = read_spec(study_file)
     limits = spec.limits

@@ -234,3 +234,13 @@ def test_algorithms_whose_names_differ_little_get_folders_of_their_own(tmp_path,
     assert {one.key.algorithm for one in back(runs, tmp_path / "out", "iohprofiler")} == set(names)
     assert all(path.parent == tmp_path / "out" for path in (tmp_path / "out").iterdir())
     assert len(list((tmp_path / "out").iterdir())) == len(names)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_file_is_never_replaced(tmp_path, form):
+    path = tmp_path / "precious"
+    path.write_text("mine")
+    run = Run(RunKey("f", "a", 0), Trajectory.empty(Outcome(Reason.STOPPED, 1, 0.0)))
+    with pytest.raises(FileExistsError, match="precious exists; choose a new file"):
+        store.export([run], path, form)
+    assert path.read_text() == "mine"

@@ -339,7 +339,7 @@ def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
     """Budgets and values of a surface."""
     budgets = log_times(1, max(2.0, cell.longest), _GRID)
     if cell.targets is not None:
-        return budgets, np.geomspace(1e-8, 1e2, _GRID)
+        return budgets, cell.precisions.spaced(_GRID)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
     reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
     low, high = float(reached.min()), float(reached.max())

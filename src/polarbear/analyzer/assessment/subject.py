@@ -8,12 +8,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polarbear.assess import Bounds, Trials, data_profile_targets, group_trials, log_targets, step_functions
+from polarbear.assess import (
+    Bounds,
+    Trials,
+    biobjective_targets,
+    data_profile_targets,
+    group_trials,
+    log_targets,
+    step_functions,
+)
 from polarbear.assess.step_functions import StepFunction
 from polarbear.records import FloatArray, Run
 
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
-_BEST_PRECISION, _WORST_PRECISION = 1e-8, 1e2
+_PRECISIONS = Bounds(1e-8, 1e2, log=True)
+_INDICATOR_PRECISIONS = Bounds(1e-5, 1e1, log=True)
+"""Of the indicator of two objectives; below the lower end runs beat what was known."""
 _NOTHING_FOUND = 0.0, 0.0
 """Best and first value where no run has a finite one: whatever they are, no run attains them."""
 
@@ -49,6 +59,11 @@ class Cell:
         return f"{self.suite} {self.label}{place}".strip()
 
     @property
+    def precisions(self) -> Bounds:
+        """Between which precisions attainment is measured."""
+        return _INDICATOR_PRECISIONS if "biobj" in self.suite else _PRECISIONS
+
+    @property
     def unit(self) -> int:
         """What runtimes are divided by: the dimension, or 1 if it is not known."""
         return max(1, self.dimension)
@@ -69,7 +84,7 @@ class Cell:
     def value_bounds(self, algorithm: str) -> Bounds | list[Bounds]:
         """Between which values attainment is measured: one for all runs of the algorithm, or one for each."""
         if self.targets is not None:
-            return Bounds(_BEST_PRECISION, _WORST_PRECISION, log=True)
+            return self.precisions
         return [Bounds(best, max(first, np.nextafter(best, np.inf))) for best, first in self._best_and_first(algorithm)]
 
     @property
@@ -140,7 +155,8 @@ def subject_of(
         algorithms: Those wanted; all if empty.
         functions: As `algorithms`, numbers or names.
         dimensions: As `algorithms`.
-        targets: Target precisions; default 51 from 100 to 1e-8. They need known optima.
+        targets: Target precisions; default 51 from 100 to 1e-8, for two objectives the 68 of COCO. They need known
+            optima.
 
     Raises:
         ValueError: If nothing is left, a wanted algorithm, function or dimension does not occur, or targets are given
@@ -164,20 +180,24 @@ def subject_of(
             cells[one.suite, one.function, one.dimension][one.algorithm] = one
     if not cells:
         raise ValueError("there are no runs to assess" + ("; choose less narrowly" if groups else ""))
-    levels = _targets([run for trials in cells.values() for one in trials.values() for run in one.runs], targets)
+    biobjective = [("biobj" in suite) for suite, _, _ in cells]
+    if any(biobjective) and not all(biobjective):
+        raise ValueError("runs with one objective and with two cannot be assessed together; choose some of them")
+    usual = biobjective_targets() if all(biobjective) else log_targets()
+    levels = _targets([run for trials in cells.values() for one in trials.values() for run in one.runs], targets, usual)
     return Subject(
         tuple(sorted({name for trials in cells.values() for name in trials})),
         tuple(Cell(*place, trials, levels) for place, trials in cells.items()),
     )
 
 
-def _targets(runs: Sequence[Run], wanted: Sequence[float]) -> FloatArray | None:
+def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) -> FloatArray | None:
     """The same for all runs, so that functions can be joined; None if some optimum is not known."""
     if not np.isfinite(wanted).all():
         raise ValueError(f"targets are {', '.join(f'{one:g}' for one in wanted)}; each is a finite precision")
     unknown = next((run.key for run in runs if run.optimum is None), None)
     if unknown is None:
-        return np.unique(wanted)[::-1] if wanted else log_targets()
+        return np.unique(wanted)[::-1] if wanted else usual
     if wanted:
         raise ValueError(f"target precisions need optima, and that of {unknown} is not known; leave the targets out")
     return None

@@ -19,8 +19,8 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
 
     Args:
         runs: The runs. `docs/reference/formats.md` tells what each format can hold of them.
-        path: For ``"csv"`` and ``"parquet"`` a file, replaced if it exists; for ``"iohprofiler"`` and ``"coco"`` a new
-            or empty folder, in which each algorithm gets a folder of its own.
+        path: For ``"csv"`` and ``"parquet"`` a new file; for ``"iohprofiler"`` and ``"coco"`` a new or empty folder, in
+            which each algorithm gets a folder of its own.
         format: ``"iohprofiler"`` (JSON with data files), ``"coco"`` (the layout of data since 2019), ``"csv"`` (one row
             per improvement) or ``"parquet"`` (one row per run, all of it).
 
@@ -29,22 +29,28 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
 
     Raises:
         ValueError: If the format is unknown, or cannot hold a run; the message names the run and what it lacks.
-        FileExistsError: If the folder holds something.
+        FileExistsError: If the file exists, or the folder holds something.
         OSError: If it cannot be written.
     """
     path, chosen = Path(path), sorted(runs, key=by_key)
     if not chosen:
         raise ValueError("there are no runs to export")
     if format == "csv":
-        write_table.write_csv(chosen, path)
+        write_table.write_csv(chosen, _new(path))
     elif format == "parquet":
-        write_table.write_parquet(chosen, path)
+        write_table.write_parquet(chosen, _new(path))
     elif format == "iohprofiler":
         write_iohprofiler.write(chosen, _empty(path))
     elif format == "coco":
         write_coco.write(chosen, _empty(path))
     else:
         raise ValueError(f"format is {format!r}; runs are exported as one of {', '.join(EXPORT_FORMATS)}")
+    return path
+
+
+def _new(path: Path) -> Path:
+    if path.exists():
+        raise FileExistsError(f"{path} exists; choose a new file to export to")
     return path
 
 
