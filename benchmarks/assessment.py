@@ -26,7 +26,7 @@ os.environ["MPLBACKEND"] = "Agg"
 import numpy as np
 
 from polarbear import store
-from polarbear.analyzer.assessment import assess, subject_of, write_assessment
+from polarbear.analyzer.assessment import Assessment, subject_of, write_assessment
 from polarbear.assess import RuntimeDistribution, ert, pool, runtime_distribution
 
 ARCHIVES = ("bbob__2015-GECCO__LHD-2xDefault", "bbob__2015-GECCO__RAND-2xDefault")
@@ -56,7 +56,7 @@ def ours(archives: list[Path], folder: Path) -> dict[str, float]:
 
     read, runs = timed(lambda: [run for archive in archives for run in store.read(archive)])
     compute, _ = timed(computed)
-    draw, _ = timed(lambda: write_assessment(assess(subject_of(runs)), folder / "ours"))
+    draw, _ = timed(lambda: write_assessment(Assessment(subject_of(runs)), folder / "ours"))
     return {"read": read, "compute": compute, "numbers": read + compute, "page": read + draw}
 
 

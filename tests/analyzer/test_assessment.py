@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polarbear.analyzer.assessment import assess, compare, runtime_tables, subject_of, table_rows, write_assessment
+from polarbear.analyzer.assessment import Assessment, compare, runtime_tables, subject_of, table_rows, write_assessment
 from polarbear.analyzer.assessment.page import cautions, headline, verdict
 from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
 from tests.analyzer.recorded import runs
@@ -45,7 +45,7 @@ def test_nothing_to_assess_is_said():
 
 
 def test_expected_runtimes_are_those_the_runs_were_made_with():
-    found = assess(subject_of(runs(), targets=[10, 1, 1e-3, 1e-4, 1e-8]))
+    found = Assessment(subject_of(runs(), targets=[10, 1, 1e-3, 1e-4, 1e-8]))
     rows = [dict(zip(found.runtime_data.columns, row, strict=True)) for row in found.runtime_data.rows]
     ert = {(row["algorithm"], row["function"], row["dimension"], row["target"]): row["ert"] for row in rows}
     assert ert["fast", "1", 5, 1.0] == 2 * 5 + 2.5
@@ -56,7 +56,7 @@ def test_expected_runtimes_are_those_the_runs_were_made_with():
 
 
 def test_standings_put_the_better_one_first():
-    standings = assess(subject_of(runs())).standings
+    standings = Assessment(subject_of(runs())).standings
     assert [(one.dimension, one.algorithm) for one in standings] == [(2, "fast"), (2, "slow"), (5, "fast"), (5, "slow")]
     fast, slow = standings[:2]
     assert fast.first == 2
@@ -69,8 +69,8 @@ def test_standings_put_the_better_one_first():
 @pytest.mark.parametrize("optimum", [0.0, None])
 def test_an_assessment_is_a_page_with_tables(tmp_path, optimum):
     subject = subject_of(runs(optimum))
-    found = assess(subject)
-    page = write_assessment(found, tmp_path / "out", comparison=compare(subject))
+    found = Assessment(subject)
+    page = write_assessment(found, tmp_path / "out", comparison=compare(Assessment(subject)))
     text = page.read_text(encoding="utf-8")
     assert "fast attains most over the budget" in text
     assert ("Not all optima are known" in text) == (optimum is None)
@@ -87,7 +87,7 @@ def test_every_function_can_be_drawn(tmp_path, optimum):
     logged = Parameters([1, 5, 20], {"sigma": [1.0, 0.5, 0.1]})
     made = [replace(one, parameters=logged) for one in runs(optimum)]
     titles = []
-    write_assessment(assess(subject_of(made, functions=["1"])), tmp_path, every_figure=True, progress=titles.append)
+    write_assessment(Assessment(subject_of(made, functions=["1"])), tmp_path, every_figure=True, progress=titles.append)
     drawn = {path.stem for path in (tmp_path / "figures").iterdir()}
     assert len(drawn) == len(titles)
     expected = {"runtime-distributions", "convergence", "attainment-ecdf", "attainment-fast", "difference-fast-slow"}
@@ -97,13 +97,13 @@ def test_every_function_can_be_drawn(tmp_path, optimum):
 
 
 def test_the_same_runs_give_the_same_page(tmp_path):
-    pages = [write_assessment(assess(subject_of(runs())), tmp_path / name).read_bytes() for name in "ab"]
+    pages = [write_assessment(Assessment(subject_of(runs())), tmp_path / name).read_bytes() for name in "ab"]
     assert pages[0] == pages[1]
 
 
 @pytest.mark.parametrize("measure", [{}, {"target": 1e-3}, {"budget": 50}])
 def test_a_comparison_finds_the_better_one(measure):
-    found = compare(subject_of(runs()), **measure)
+    found = compare(Assessment(subject_of(runs())), **measure)
     assert found.wins.tolist() == [[0, 4], [0, 0]]
     assert found.single_best.solver == "fast"
     assert found.ratings.rows()[0]["algorithm"] == "fast"
@@ -114,22 +114,22 @@ def test_a_comparison_finds_the_better_one(measure):
 
 
 def test_a_comparison_without_optima_is_one_of_values():
-    found = compare(subject_of(runs(None)), budget=50)
+    found = compare(Assessment(subject_of(runs(None))), budget=50)
     assert found.measure == "best value after 50 evaluations"
     with pytest.raises(ValueError, match="not all optima are known; compare at a budget"):
-        compare(subject_of(runs(None)), target=1.0)
+        compare(Assessment(subject_of(runs(None))), target=1.0)
 
 
 def test_what_cannot_be_compared_is_said():
     with pytest.raises(ValueError, match="at least 2 algorithms; there is fast"):
-        compare(subject_of(runs(), algorithms=["fast"]))
+        compare(Assessment(subject_of(runs(), algorithms=["fast"])))
     with pytest.raises(ValueError, match="not both"):
-        compare(subject_of(runs()), target=1.0, budget=10)
+        compare(Assessment(subject_of(runs())), target=1.0, budget=10)
     with pytest.raises(ValueError, match="test is 'anova'"):
-        compare(subject_of(runs()), test="anova")
+        compare(Assessment(subject_of(runs())), test="anova")
     apart = [one for one in runs() if (one.key.algorithm == "fast") == ("-f1-" in one.key.instance)]
     with pytest.raises(ValueError, match="no problem that all of fast, slow ran on"):
-        compare(subject_of(apart))
+        compare(Assessment(subject_of(apart)))
 
 
 def test_tables_of_expected_runtimes():
@@ -174,14 +174,14 @@ ODD = {
 def test_odd_runs_are_assessed_compared_and_drawn(tmp_path, case):
     instances = [f"x-f{function}-i{number}-d2" for function in (1, 2) for number in range(1, 11)]
     subject = subject_of([ODD[case](name, instance) for instance in instances for name in ("A", "B")])
-    found = assess(subject)
+    found = Assessment(subject)
     assert all(0 <= row.aocc <= 1 and 0 <= row.solved <= 1 for row in found.standings)
     assert headline(found) == "A and B attain most over the budget"
     json.dumps(found.as_dict(), allow_nan=False)
-    compared = compare(subject)
+    compared = compare(Assessment(subject))
     json.dumps(compared.as_dict(), allow_nan=False)
     assert verdict(compared)[0].endswith(": A and B.")
-    write_assessment(assess(subject_of(subject.runs, functions=["1"])), tmp_path, every_figure=True)
+    write_assessment(Assessment(subject_of(subject.runs, functions=["1"])), tmp_path, every_figure=True)
 
 
 def test_shares_between_first_and_best_value_do_not_count_what_is_infinite():
@@ -201,7 +201,7 @@ def test_one_unknown_optimum_holds_all_runs_to_one_yardstick():
 
 def test_areas_are_those_under_a_curve_drawn_by_hand():
     runs = [short("A", "x-f1-i1-d2", [10.0, 1e-3], spent=100, optimum=0.0)]
-    (area,) = assess(subject_of(runs)).areas.values()
+    (area,) = Assessment(subject_of(runs)).areas.values()
     first, then = np.log(2) / np.log(100), 1 - np.log(2) / np.log(100)
     assert area[0] == pytest.approx(first * 0.1 + then * 0.5, rel=1e-12)  # 10 is a tenth of the way from 100 to 1e-8
 
@@ -209,23 +209,23 @@ def test_areas_are_those_under_a_curve_drawn_by_hand():
 def test_the_headline_compares_those_that_ran_on_every_function():
     everywhere = [one for one in runs() if one.key.algorithm == "slow"]
     easy = [one for one in runs() if one.key.algorithm == "fast" and "-f1-" in one.key.instance]
-    found = assess(subject_of(everywhere + easy))
+    found = Assessment(subject_of(everywhere + easy))
     assert headline(found) == "2 algorithms that ran on different functions"
     assert [one.algorithm for one in found.standings] == ["slow", "fast"] * 2
     assert "fast in 2-D and fast in 5-D" in cautions(found)[0]
-    assert headline(assess(subject_of(easy))) == "fast on 1 function"
+    assert headline(Assessment(subject_of(easy))) == "fast on 1 function"
 
 
 def test_runs_cut_short_early_are_pointed_out():
     runs = [short(name, "x-f1-i1-d2", [5.0], spent=spent, optimum=0.0) for name, spent in (("A", 10), ("B", 1000))]
-    assert "1 of 2 runs were cut short" in cautions(assess(subject_of(runs)))[0]
-    assert not cautions(assess(subject_of([replace(one, key=replace(one.key, algorithm="A")) for one in runs[1:]])))
+    assert "1 of 2 runs were cut short" in cautions(Assessment(subject_of(runs)))[0]
+    assert not cautions(Assessment(subject_of([replace(one, key=replace(one.key, algorithm="A")) for one in runs[1:]])))
 
 
 def test_a_twin_adds_nothing_to_a_portfolio():
     twins = [replace(one, key=replace(one.key, algorithm=name)) for one in runs() for name in ("A", "B")]
     twins = [one for one in twins if "-i1-" in one.key.instance]
-    alike = compare(subject_of([one for one in twins if one.trajectory.best < 1e-5]))
+    alike = compare(Assessment(subject_of([one for one in twins if one.trajectory.best < 1e-5])))
     np.testing.assert_allclose(alike.contributions.marginal, 0, atol=1e-12)
     np.testing.assert_allclose(alike.contributions.shapley, alike.contributions.whole / 2)
 
@@ -234,7 +234,7 @@ def test_every_figure_has_a_file_that_links_find(tmp_path):
     names = ["A/B", "a_b", "50% #1?&<b>$\\frac [x]", "ü" * 200]
     made = [short(name, f"Ellip/soid-d{d}", [9.0, 1.0], optimum=0.0) for name in names for d in (2, 3)]
     titles = []
-    page = write_assessment(assess(subject_of(made)), tmp_path, every_figure=True, progress=titles.append)
+    page = write_assessment(Assessment(subject_of(made)), tmp_path, every_figure=True, progress=titles.append)
     linked = re.findall(r'<a href="(figures/[^"]+)">', page.read_text(encoding="utf-8"))
     assert len({link.lower() for link in linked}) == len(titles)
     assert {tmp_path / link for link in linked} == set((tmp_path / "figures").iterdir())
@@ -243,7 +243,7 @@ def test_every_figure_has_a_file_that_links_find(tmp_path):
 
 def test_heat_maps_show_a_target_that_was_reached(tmp_path):
     hard = [one for one in runs() if one.key.algorithm == "slow"]
-    assert "Expected runtimes to precision 0.001" in write_assessment(assess(subject_of(hard)), tmp_path).read_text(
+    assert "Expected runtimes to precision 0.001" in write_assessment(Assessment(subject_of(hard)), tmp_path).read_text(
         "utf-8"
     )
 
@@ -252,7 +252,7 @@ def test_heat_maps_show_a_target_that_was_reached(tmp_path):
 def test_targets_and_budgets_are_numbers(number):
     for wrong in ({"target": number}, {"budget": number}, {"budget": 0}):
         with pytest.raises(ValueError, match=r"(target|budget) is (nan|inf|0); it is a"):
-            compare(subject_of(runs()), **wrong)
+            compare(Assessment(subject_of(runs())), **wrong)
     with pytest.raises(ValueError, match="each is a finite precision"):
         subject_of(runs(), targets=[1.0, number])
     with pytest.raises(ValueError, match="each is a finite precision"):

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polarbear.assess.reference import Reference
 from polarbear.assess.trials import group_trials
-from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Reason, Reference, Run, RunKey, Trajectory
 
 SHARED = Path(os.environ.get("POLARBEAR_SHARED", "../shared")).resolve() / "data"
 

@@ -4,16 +4,15 @@ import pytest
 
 from polarbear.assess.distributions import pool, runtime_distribution
 from polarbear.assess.reference import (
-    Reference,
     best_ert,
     best_reference,
     ert_ratios,
-    recorded_rows,
     reference_distribution,
 )
 from polarbear.assess.runtimes import ert
 from polarbear.assess.targets import log_targets
 from polarbear.assess.trials import group_trials
+from polarbear.records import Reference
 from tests.assess.coco_data import make_run, published_reference, published_runs, shared
 
 
@@ -66,7 +65,7 @@ def test_best_2009_at_1e_8_follows_from_the_runs_of_its_members():
         (best,), (smallest,) = best_ert(np.array(erts))
         published = reference.at([1e-8])[0]
         if best >= 0 and np.rint(smallest) != published:
-            assert "IPOP-SEP-CMA-ES" in reference.algorithms[recorded_rows(reference.targets, [1e-8])[0]]
+            assert "IPOP-SEP-CMA-ES" in reference.algorithms[reference.rows([1e-8])[0]]
             assert published < smallest
             by_the_missing_member += 1
         else:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer.tables import Data, data_uri
+from polarbear.store.atomic import write_atomically
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -61,21 +60,13 @@ def fill_in(template: str, **values: Any) -> str:
     return environment.get_template(template).render(version=__version__, **values)
 
 
-def write_page(path: str | Path, page: str) -> Path:
-    """Write a page as a whole or not at all; replaces the file if it exists.
+def write_text(path: str | Path, content: str) -> Path:
+    """Write a page or a table as a whole or not at all; replaces the file if it exists.
 
     Raises:
         OSError: If the file cannot be written.
     """
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        Path(temporary).chmod(0o644)
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    write_atomically(path, content.encode())
     return path

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from polarbear.analyzer import datasets, exhibits
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
 from polarbear.analyzer.examination import checks
-from polarbear.analyzer.html import Picture, fill_in, picture, write_page
+from polarbear.analyzer.html import Picture, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.tables import Data, Table
 from polarbear.analyzer.words import amount, listed, plural
@@ -38,7 +38,7 @@ def report(study: StudyView | RaceResult, path: str | Path) -> Path:
     Raises:
         OSError: If the file cannot be written.
     """
-    return write_page(path, render(study))
+    return write_text(path, render(study))
 
 
 def render(study: StudyView | RaceResult) -> str:

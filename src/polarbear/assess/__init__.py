@@ -54,8 +54,6 @@ from polarbear.assess.parameter_tracking import parameter_at_targets, parameter_
 from polarbear.assess.profiles import data_profile, performance_profile
 from polarbear.assess.rank_sum import RankSum, common_budgets, rank_sum, rank_sum_statistic, stars
 from polarbear.assess.reference import (
-    Reference,
-    ReferenceData,
     best_ert,
     best_reference,
     ert_ratios,
@@ -88,8 +86,6 @@ __all__ = [
     "PostHoc",
     "RankSum",
     "Ratings",
-    "Reference",
-    "ReferenceData",
     "RobustRanking",
     "RuntimeDistribution",
     "RuntimeSummary",

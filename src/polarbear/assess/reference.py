@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,83 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.assess.distributions import RuntimeDistribution, pool, runtime_distribution
 from polarbear.assess.runtimes import ert
 from polarbear.assess.trials import Trials
-from polarbear.records import FloatArray, IntArray
-
-_SAME = 1e-9
-
-
-class ReferenceData(Protocol):
-    """What tables need of a reference, be it built here or read from an archive; see `Reference` for what they are."""
-
-    @property
-    def targets(self) -> FloatArray:
-        """(targets,) strictly decreasing."""
-        ...
-
-    @property
-    def ert(self) -> FloatArray:
-        """(targets,) expected runtimes."""
-        ...
-
-    @property
-    def successes(self) -> IntArray:
-        """(targets,) number of successful trials."""
-        ...
-
-    @property
-    def runs(self) -> IntArray:
-        """(targets,) number of trials; 0 where it is not known."""
-        ...
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reference:
-    """The expected runtimes of a reference algorithm on one function in one dimension.
-
-    A portfolio such as best-2009 takes for each target the algorithm with the smallest ERT; it is artificial, since
-    the choice is made with the data at hand.
-
-    Attributes:
-        targets: (targets,) target precisions, strictly decreasing.
-        ert: (targets,) expected runtimes, inf where no algorithm reached the target.
-        algorithms: (targets,) whose data they are; empty where the target was not reached.
-        successes: (targets,) number of successful trials behind each ERT.
-        runs: (targets,) number of trials behind each ERT.
-
-    Raises:
-        ValueError: If the lengths differ, or targets do not decrease strictly.
-    """
-
-    targets: FloatArray
-    ert: FloatArray
-    algorithms: tuple[str, ...]
-    successes: IntArray
-    runs: IntArray
-
-    def __post_init__(self) -> None:
-        sizes = [len(column) for column in (self.targets, self.ert, self.algorithms, self.successes, self.runs)]
-        if len(set(sizes)) != 1:
-            raise ValueError(f"targets, ert, algorithms, successes and runs hold {sizes} entries; give one per target")
-        if not (np.diff(self.targets) < 0).all():
-            raise ValueError("the targets of a reference have to decrease strictly; sort them, easiest first")
-
-    def at(self, targets: ArrayLike) -> FloatArray:
-        """(targets,) the reference's ERT to each target, inf beyond the most difficult recorded one."""
-        return np.append(self.ert, np.inf)[recorded_rows(self.targets, targets)]
-
-
-def recorded_rows(recorded: FloatArray, targets: ArrayLike) -> IntArray:
-    """For each target the row of the easiest recorded one that is at least as difficult; -1 where there is none.
-
-    Targets that differ by less than 1e-9 of their size are the same: published tables print 16 digits of 10^(k/5).
-
-    Args:
-        recorded: (recorded,) strictly decreasing.
-        targets: (targets,).
-    """
-    wanted = np.asarray(targets, dtype=np.float64)
-    found = np.searchsorted(-recorded, -(wanted + _SAME * np.abs(wanted)))
-    return np.where(found < len(recorded), found, -1)
+from polarbear.records import FloatArray, Reference
 
 
 def best_reference(trials: Sequence[Trials], targets: ArrayLike, *, whole: bool = False) -> Reference:

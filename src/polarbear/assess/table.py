@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.rank_sum import rank_sum, stars
-from polarbear.assess.reference import ReferenceData, best_ert, ert_ratios, recorded_rows
+from polarbear.assess.reference import best_ert, ert_ratios
 from polarbear.assess.restarts import simulated_restarts
 from polarbear.assess.runtimes import ert
 from polarbear.assess.summary import runtime_quantiles
 from polarbear.assess.trials import Trials
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, Reference
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -85,7 +85,7 @@ def runtime_table(
     trials: Sequence[Trials],
     targets: ArrayLike = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7),
     *,
-    references: Mapping[str, ReferenceData] | None = None,
+    references: Mapping[str, Reference] | None = None,
     final_target: float = 1e-8,
     tests: int | None = None,
     bootstraps: int = 1000,
@@ -129,7 +129,7 @@ def runtime_table(
 def _block(
     group: Sequence[Trials],
     targets: FloatArray,
-    reference: ReferenceData | None,
+    reference: Reference | None,
     final_target: float,
     tests: int,
     bootstraps: int,
@@ -137,7 +137,7 @@ def _block(
 ) -> TableBlock:
     hits = [one.runtimes(targets) for one in group]
     erts = np.array([ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, group, strict=True)])
-    base = None if reference is None else np.append(reference.ert, np.inf)[recorded_rows(reference.targets, targets)]
+    base = None if reference is None else reference.at(targets)
     unit = np.ones(targets.size) if base is None else np.where(np.isfinite(base), base, 1.0)
     shown = ert_ratios(erts, unit)
     marks = _significance(group, erts, targets, tests)
@@ -180,7 +180,7 @@ def _significance(group: Sequence[Trials], erts: FloatArray, targets: FloatArray
     return marks
 
 
-def _successes(reference: ReferenceData, target: float) -> tuple[int, int] | None:
-    row = int(recorded_rows(reference.targets, [target])[0])
+def _successes(reference: Reference, target: float) -> tuple[int, int] | None:
+    row = int(reference.rows([target])[0])
     runs = int(reference.runs[row])
     return (int(reference.successes[row]) if row >= 0 else 0, runs) if runs else None

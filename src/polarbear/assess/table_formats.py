@@ -15,6 +15,7 @@ _LATEX = str.maketrans(
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\^{}", "<": r"\textless{}", ">": r"\textgreater{}"}
     | {"[": "{[}"}  # after the end of a line it would begin an argument
 )
+_LATEX_SYMBOLS = str.maketrans({"ε": r"$\varepsilon$", "∞": r"$\infty$"})
 
 
 def caption(table: RuntimeTable) -> str:
@@ -44,17 +45,19 @@ def as_text(table: RuntimeTable) -> str:
 
 
 def as_latex(table: RuntimeTable) -> str:
-    """The table as a LaTeX tabular; best entries are bold, evaluations in italics."""
+    """The table as a LaTeX table with its caption; best entries are bold, evaluations in italics."""
     lines = [_latex_line([r"$\varepsilon$", *map(label, table.targets), r"\#succ"]) + r" \hline"]
     for block in table.blocks:
-        heading = [cell.translate(_LATEX).replace("∞", r"$\infty$") for cell in _heading(block, table)]
+        heading = [cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in _heading(block, table)]
         lines.append(_latex_line([rf"\textbf{{{heading[0]}}}", *heading[1:]]))
         for row in block.rows:
             name = row.algorithm.translate(_LATEX)
             lines.append(_latex_line([name, *_cells(row, _latex_cell), f"{row.successes}/{row.runs}"]))
         lines[-1] += r" \hline"
     columns = "l" * (len(table.targets) + 1) + "r"
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\hline", *lines, r"\end{tabular}", ""])
+    text = caption(table).translate(_LATEX).translate(_LATEX_SYMBOLS) + "Bold: best."
+    tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", *lines, r"\end{tabular}"]
+    return "\n".join([r"\begin{table}", rf"\caption{{{text}}}", *tabular, r"\end{table}", ""])
 
 
 def as_html(table: RuntimeTable) -> str:

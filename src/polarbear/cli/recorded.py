@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from polarbear.analyzer.tables import Table
     from polarbear.records import Run, RunKey
+    from polarbear.store import Skipped
 
 _SHOWN_SKIPS = 20
 
@@ -129,7 +130,7 @@ def import_(
             )
         )
         return
-    _say_skipped([str(one) for one in found.skipped])
+    _say_skipped(found.skipped, all_of_it=True)
     for old, new in names.items():
         if new not in found.algorithms:
             typer.echo(f"not renamed: there is no algorithm {old!r}", err=True)
@@ -173,18 +174,17 @@ def assess(
     from rich.console import Console
     from rich.text import Text
 
-    from polarbear.analyzer.assessment import assess as assess_subject
-    from polarbear.analyzer.assessment import compare as compare_subject
-    from polarbear.analyzer.assessment import write_assessment
+    from polarbear.analyzer.assessment import Assessment, write_assessment
+    from polarbear.analyzer.assessment import compare as compare_algorithms
     from polarbear.analyzer.assessment.page import cautions, headline, standings_table
 
     console = Console(stderr=True)
     with _mendable(), console.status("reading") as status:
         subject = Choice.of(algorithm, function, dimension).subject(_runs(data), target)
         status.update("computing")
-        found = assess_subject(subject)
+        found = Assessment(subject)
         together = [cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms)]
-        comparison = compare_subject(subject) if len(subject.algorithms) > 1 and together else None
+        comparison = compare_algorithms(found) if len(subject.algorithms) > 1 and together else None
         page = write_assessment(
             found,
             into,
@@ -223,13 +223,13 @@ def compare(
     """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
     from rich.console import Console
 
-    from polarbear.analyzer.assessment import compare as compare_subject
+    from polarbear.analyzer.assessment import Assessment
+    from polarbear.analyzer.assessment import compare as compare_algorithms
     from polarbear.analyzer.assessment.page import comparison_tables, verdict
 
     with _mendable(), Console(stderr=True).status("comparing"):
-        subject = Choice.of(algorithm, function, dimension).subject(_runs(data))
-        found = compare_subject(
-            subject,
+        found = compare_algorithms(
+            Assessment(Choice.of(algorithm, function, dimension).subject(_runs(data))),
             target=target,
             budget=budget,
             test=test.value,
@@ -299,7 +299,7 @@ def _runs(paths: Iterable[Path]) -> list[Run]:
     found: dict[RunKey, Run] = {}
     for path in paths:
         reading = read_checked(path)
-        _say_skipped([str(one) for one in reading.skipped])
+        _say_skipped(reading.skipped)
         for run in reading.runs:
             if found.setdefault(run.key, run).trajectory != run.trajectory:
                 raise ValueError(
@@ -309,11 +309,12 @@ def _runs(paths: Iterable[Path]) -> list[Run]:
     return list(found.values())
 
 
-def _say_skipped(skipped: list[str]) -> None:
-    for one in skipped[:_SHOWN_SKIPS]:
+def _say_skipped(skipped: Sequence[Skipped], *, all_of_it: bool = False) -> None:
+    shown = len(skipped) if all_of_it else _SHOWN_SKIPS
+    for one in skipped[:shown]:
         typer.echo(f"skipped: {one}", err=True)
-    if len(skipped) > _SHOWN_SKIPS:
-        typer.echo(f"skipped: {len(skipped) - _SHOWN_SKIPS:,} more (--json of import lists all)", err=True)
+    if len(skipped) > shown:
+        typer.echo(f"skipped: {len(skipped) - shown:,} more; polarbear import lists all", err=True)
 
 
 def _renaming(text: str) -> tuple[str, str]:

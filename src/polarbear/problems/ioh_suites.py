@@ -10,6 +10,7 @@ import numpy as np
 
 from polarbear.problems.arguments import Numbers, NumbersLike, numbers, whole_number
 from polarbear.problems.evaluation import BuiltProblem
+from polarbear.records import Instance
 
 if TYPE_CHECKING:
     from polarbear.problems.protocol import ProblemSpec
@@ -56,7 +57,7 @@ class BBOBProblem:
     @property
     def name(self) -> str:
         """Such as ``"bbob-f3-i7-d5"``."""
-        return f"{self.suite}-f{self.function}-i{self.instance}-d{self.dimension}"
+        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance)).name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; its evaluation is the `ioh` object itself."""

@@ -18,7 +18,7 @@ from polarbear.store.formats.exporting import export
 from polarbear.store.formats.importing import Imported, import_runs
 from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.reading import Options, read_data
-from polarbear.store.formats.reference import Reference, read_reference
+from polarbear.store.formats.reference import read_reference
 from polarbear.store.formats.reports import IncompleteData, Progress, Reading, Skipped
 from polarbear.store.index import Damage
 from polarbear.store.specification import exists
@@ -33,7 +33,6 @@ __all__ = [
     "Limits",
     "Progress",
     "Reading",
-    "Reference",
     "Skipped",
     "StudyError",
     "StudyLocked",

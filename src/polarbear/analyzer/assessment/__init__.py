@@ -2,7 +2,7 @@
 
 from polarbear.analyzer.assessment.comparison import Comparison, compare
 from polarbear.analyzer.assessment.page import write_assessment
-from polarbear.analyzer.assessment.statistics import Assessment, assess
+from polarbear.analyzer.assessment.statistics import Assessment
 from polarbear.analyzer.assessment.subject import Cell, Subject, subject_of
 from polarbear.analyzer.assessment.tables import runtime_tables, table_rows
 
@@ -11,7 +11,6 @@ __all__ = [
     "Cell",
     "Comparison",
     "Subject",
-    "assess",
     "compare",
     "runtime_tables",
     "subject_of",

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.analyzer.assessment.statistics import Assessment
-from polarbear.analyzer.assessment.subject import Cell, Subject
+from polarbear.analyzer.assessment.subject import Cell
 from polarbear.assess.comparisons import (
     Contributions,
     DeepComparison,
@@ -34,6 +34,8 @@ from polarbear.records import FloatArray, log_times
 _TIMES = 20
 _PERMUTATIONS = 2000
 _RESAMPLES = 2000
+TESTS = {"kolmogorov-smirnov": kolmogorov_smirnov, "mann-whitney": mann_whitney}
+"""Two-sample tests of pairs, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +89,7 @@ class Comparison:
 
 
 def compare(
-    subject: Subject,
+    assessment: Assessment,
     *,
     target: float | None = None,
     budget: float | None = None,
@@ -96,10 +98,10 @@ def compare(
     alpha: float = 0.05,
     seed: int = 0,
 ) -> Comparison:
-    """Compare the algorithms of a subject on the problems that all of them ran on.
+    """Compare the algorithms of an assessment on the problems that all of them ran on.
 
     Args:
-        subject: The runs.
+        assessment: The runs with their statistics.
         target: Compare runtimes to this precision.
         budget: Compare values after so many evaluations. Without either, areas under the convergence curves.
         test: Of pairs: "kolmogorov-smirnov" or "mann-whitney".
@@ -111,19 +113,20 @@ def compare(
         ValueError: If there are fewer than two algorithms, no problem that all ran on, both a target and a budget,
             either out of range, or a target for runs whose optimum is not known.
     """
+    subject = assessment.subject
     if len(subject.algorithms) < 2:
         raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}")
     cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
     if not cells:
         raise ValueError(f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some out")
-    measure, samples = _samples(subject, cells, target, budget)
+    measure, samples = _samples(assessment, cells, target, budget)
     rng = np.random.default_rng(seed)
-    pairs = {"kolmogorov-smirnov": kolmogorov_smirnov, "mann-whitney": mann_whitney}
-    if test not in pairs:
-        raise ValueError(f"test is {test!r}; it is one of {', '.join(pairs)}")
-    tests = {name: pairs[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
+    if test not in TESTS:
+        raise ValueError(f"test is {test!r}; it is one of {', '.join(TESTS)}")
+    tests = {name: TESTS[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
     middle = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
-    times, attained = _attained(subject, cells)
+    times, attained = _attained(assessment, cells)
+    by_time: dict[str, Any] = {"times": times, "names": subject.algorithms}
     many = len(subject.algorithms) > EXACT_LIMIT
     return Comparison(
         measure=measure,
@@ -145,8 +148,7 @@ def compare(
         ),
         contributions=contributions(
             attained.reshape(len(attained), -1, times.size),
-            times=times,
-            names=subject.algorithms,
+            **by_time,
             permutations=_PERMUTATIONS if many else None,
             rng=rng if many else None,
         ),
@@ -155,9 +157,10 @@ def compare(
 
 
 def _samples(
-    subject: Subject, cells: tuple[Cell, ...], target: float | None, budget: float | None
+    assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | None
 ) -> tuple[str, dict[str, dict[str, FloatArray]]]:
     """What is compared, in words, and one number per run by problem and algorithm; lower is better."""
+    subject = assessment.subject
     if target is not None and budget is not None:
         raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget:g}), not both")
     if target is not None:
@@ -173,8 +176,7 @@ def _samples(
         absolute = not subject.knows_optima
         found = _by_cell(cells, lambda cell, name: cell.trials[name].best_at([budget], absolute=absolute)[:, 0])
         return f"best {'value' if absolute else 'precision'} after {budget:,.0f} evaluations", found
-    areas = Assessment(subject).areas
-    found = _by_cell(cells, lambda cell, name: 1.0 - areas[cell, name])
+    found = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
     return "area under the convergence curve (log evaluations)", found
 
 
@@ -182,13 +184,13 @@ def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> 
     return {cell.name: {name: of(cell, name) for name in sorted(cell.trials)} for cell in cells}
 
 
-def _attained(subject: Subject, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:
+def _attained(assessment: Assessment, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:
     """Times (T,) and, (algorithms, problems, targets, T), the share of runs that reached each target by then."""
-    times = log_times(1, max(2.0, *(cell.longest for cell in cells)), _TIMES)
+    times = log_times(1, max(cell.longest for cell in cells), _TIMES)
     attained = np.array(
         [
-            [(cell.runtimes(name)[:, :, np.newaxis] <= times).mean(axis=0) for cell in cells]
-            for name in subject.algorithms
+            [(assessment.hits[cell, name][:, :, np.newaxis] <= times).mean(axis=0) for cell in cells]
+            for name in assessment.subject.algorithms
         ]
     )
     return times, attained

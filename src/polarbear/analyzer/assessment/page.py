@@ -9,7 +9,7 @@ from pathlib import Path
 from polarbear.analyzer.assessment.comparison import Comparison
 from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.statistics import TIE, Assessment, Standing
-from polarbear.analyzer.html import Picture, fill_in, write_page
+from polarbear.analyzer.html import Picture, fill_in, write_text
 from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount, listed, plural
 
@@ -43,7 +43,7 @@ def write_assessment(
     """
     folder = Path(folder)
     for data in assessment.data:
-        write_page(folder / TABLES / f"{data.name}.csv", data.csv())
+        write_text(folder / TABLES / f"{data.name}.csv", data.csv())
     drawn: list[tuple[str, Picture]] = []
     if every_figure:
         taken: set[str] = set()
@@ -51,9 +51,9 @@ def write_assessment(
             if progress is not None:
                 progress(one.title)
             file = f"{FIGURES}/{_file_name(name, taken)}.svg"
-            write_page(folder / file, one.svg)
+            write_text(folder / file, one.svg)
             drawn.append((file, one))
-    return write_page(folder / PAGE, render(assessment, comparison, drawn))
+    return write_text(folder / PAGE, render(assessment, comparison, drawn))
 
 
 def _file_name(name: str, taken: set[str]) -> str:

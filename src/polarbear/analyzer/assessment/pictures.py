@@ -26,7 +26,7 @@ from polarbear.assess import (
     values_at,
 )
 from polarbear.figures import Distribution, captions
-from polarbear.records import FloatArray, log_times
+from polarbear.records import FloatArray
 
 _GRID = 60
 _STEPS = 400
@@ -36,7 +36,7 @@ _SHOWN_TARGET = 1e-7
 
 
 def overview(assessment: Assessment) -> list[Picture]:
-    """Per dimension: the runtime distributions over all functions, the attainment ECDF, and expected runtimes."""
+    """Per dimension: the runtime distributions over all functions, and expected runtimes to one target."""
     found: list[Picture] = []
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
@@ -217,19 +217,11 @@ def _scaling(assessment: Assessment, suite: str, label: str) -> Picture | None:
         return None
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index = _index(assessment, cells)
-
-    def over(of: str) -> dict[str, FloatArray]:
-        return {
-            name: np.array(
-                [
-                    getattr(assessment.runtimes[cell, name], of)[index] if name in cell.trials else np.nan
-                    for cell in cells
-                ]
-            )
-            for name in names
-        }
-
-    dimensions, ert = [cell.dimension for cell in cells], over("ert")
+    dimensions = [cell.dimension for cell in cells]
+    ert = {
+        name: [assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan for cell in cells]
+        for name in names
+    }
     spent = {
         name: [float(cell.trials[name].evaluations.max()) if name in cell.trials else np.nan for cell in cells]
         for name in names
@@ -245,7 +237,7 @@ def _scaling(assessment: Assessment, suite: str, label: str) -> Picture | None:
 
 
 def _convergence(assessment: Assessment, cell: Cell) -> Picture:
-    budgets = log_times(1, max(2.0, cell.longest), _GRID)
+    budgets = cell.budgets(_GRID)
     quantiles = {
         name: summarize_values(_known(values_at(cell.curves(name), budgets)), levels=_QUARTILES).quantiles
         for name in cell.trials
@@ -265,10 +257,10 @@ def _convergence(assessment: Assessment, cell: Cell) -> Picture:
 
 
 def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
-    budgets = log_times(1, max(2.0, cell.longest), _GRID)
+    budgets = cell.budgets(_GRID)
     curves = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name)) for name in cell.trials}
     shares = {name: curve(budgets) for name, curve in curves.items()}
-    area = {name: float(assessment.areas[cell, name].mean()) for name in cell.trials}
+    area = {name: assessment.area(cell, name) for name in cell.trials}
     rows = ((name, *row) for name, share in shares.items() for row in zip(budgets, share, strict=True))
     return picture(
         figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms),
@@ -307,7 +299,7 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
 
 
 def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Picture:
-    budgets = log_times(1, max(2.0, cell.longest), _GRID)
+    budgets = cell.budgets(_GRID)
     found = parameter_at_times(cell.trials[name].runs, parameter, budgets)
     quantiles = summarize_values(found, levels=_QUARTILES, omit_unknown=True).quantiles
     return picture(
@@ -337,7 +329,7 @@ def _thinned(found: RuntimeDistribution) -> FloatArray:
 
 def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
     """Budgets and values of a surface."""
-    budgets = log_times(1, max(2.0, cell.longest), _GRID)
+    budgets = cell.budgets(_GRID)
     if cell.targets is not None:
         return budgets, cell.precisions.spaced(_GRID)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])

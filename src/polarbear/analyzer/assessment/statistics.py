@@ -15,6 +15,7 @@ from polarbear.assess import (
     Bounds,
     RuntimeDistribution,
     RuntimeSummary,
+    Trials,
     aocc,
     pool,
     runtime_distribution,
@@ -22,7 +23,7 @@ from polarbear.assess import (
     summarize_values,
     values_at,
 )
-from polarbear.records import FloatArray, log_times
+from polarbear.records import FloatArray
 
 _BUDGETS = 25
 _RESTARTS = 100
@@ -68,10 +69,15 @@ class Assessment:
         self._restarts = restarts
 
     @cached_property
+    def hits(self) -> dict[tuple[Cell, str], FloatArray]:
+        """(runs, targets) runtimes of each run to every target, inf where missed, by cell and algorithm."""
+        return {(cell, name): cell.runtimes(name) for cell, name, _ in self._each()}
+
+    @cached_property
     def runtimes(self) -> dict[tuple[Cell, str], RuntimeSummary]:
-        """Runtimes to every target, by cell and algorithm."""
+        """What all runs say of the runtime to every target, by cell and algorithm."""
         return {
-            (cell, name): summarize(cell.runtimes(name), trials.evaluations, levels=(), weights=trials.weights)
+            (cell, name): summarize(self.hits[cell, name], trials.evaluations, levels=(), weights=trials.weights)
             for cell, name, trials in self._each()
         }
 
@@ -80,7 +86,7 @@ class Assessment:
         """Runtime distributions over all targets, by cell and algorithm; without chance."""
         return {
             (cell, name): runtime_distribution(
-                cell.runtimes(name), trials.evaluations, restarts=self._restarts, weights=trials.weights
+                self.hits[cell, name], trials.evaluations, restarts=self._restarts, weights=trials.weights
             )
             for cell, name, trials in self._each()
         }
@@ -92,13 +98,15 @@ class Assessment:
         On a log scale of evaluations, up to the longest run of the cell; a shorter run keeps its best value.
         """
         return {
-            (cell, name): aocc(cell.curves(name), times=self.time_bounds(cell), values=cell.value_bounds(name))
+            (cell, name): aocc(
+                cell.curves(name), times=Bounds(1.0, cell.longest, log=True), values=cell.value_bounds(name)
+            )
             for cell, name, _ in self._each()
         }
 
-    def time_bounds(self, cell: Cell) -> Bounds:
-        """From the first evaluation to the end of the longest run, on a log scale."""
-        return Bounds(1.0, max(2.0, cell.longest), log=True)
+    def area(self, cell: Cell, name: str) -> float:
+        """Mean area of an algorithm over the instances of a cell, each counting alike however often it was run."""
+        return float(np.average(self.areas[cell, name], weights=cell.trials[name].weights))
 
     def over_functions(self, dimension: int) -> dict[str, RuntimeDistribution]:
         """Runtime distributions over all functions of one dimension, by algorithm, for those that ran on every one."""
@@ -115,7 +123,7 @@ class Assessment:
         return sum(
             run.outcome.cut_short and run.outcome.evaluations < cell.longest / 2 and bool(np.isinf(hits[-1]))
             for cell, name, trials in self._each()
-            for run, hits in zip(trials.runs, cell.runtimes(name), strict=True)
+            for run, hits in zip(trials.runs, self.hits[cell, name], strict=True)
         )
 
     @cached_property
@@ -139,16 +147,16 @@ class Assessment:
             runs=sum(len(cell.trials[name].runs) for cell in own),
             solved=pooled.solved if pooled else 0.0,
             runtime=pooled.geometric_mean() / max(1, dimension) if pooled else np.nan,
-            aocc=float(np.mean([self.areas[cell, name].mean() for cell in own])) if own else np.nan,
+            aocc=float(np.mean([self.area(cell, name) for cell in own])) if own else np.nan,
             first=first,
         )
 
     def _ahead(self, cell: Cell) -> list[str]:
         """The algorithms with the largest mean area."""
-        areas = {name: float(self.areas[cell, name].mean()) for name in cell.trials}
+        areas = {name: self.area(cell, name) for name in cell.trials}
         return [name for name, area in areas.items() if area >= max(areas.values()) - TIE]
 
-    def _each(self) -> Iterator[tuple[Cell, str, Any]]:
+    def _each(self) -> Iterator[tuple[Cell, str, Trials]]:
         for cell in self.subject.cells:
             for name, trials in cell.trials.items():
                 yield cell, name, trials
@@ -188,7 +196,7 @@ class Assessment:
 
     def _value_rows(self) -> Iterator[list[Any]]:
         for cell, name, _ in self._each():
-            budgets = log_times(1, max(2.0, cell.longest), _BUDGETS)
+            budgets = cell.budgets(_BUDGETS)
             found = summarize_values(values_at(cell.curves(name), budgets), levels=(0.25, 0.75))
             for t, budget in enumerate(budgets):
                 numbers = found.count[t], found.mean[t], found.median[t], *found.quantiles[:, t]
@@ -215,8 +223,3 @@ class Assessment:
             "runs": len(self.subject.runs),
             **{data.name: [dict(zip(data.columns, row, strict=True)) for row in data.rows] for data in self.data},
         }
-
-
-def assess(subject: Subject, *, restarts: int = _RESTARTS) -> Assessment:
-    """The statistics of a subject; see `Assessment`."""
-    return Assessment(subject, restarts)

@@ -18,7 +18,7 @@ from polarbear.assess import (
     step_functions,
 )
 from polarbear.assess.step_functions import StepFunction
-from polarbear.records import FloatArray, Run
+from polarbear.records import FloatArray, Run, log_times
 
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
 _PRECISIONS = Bounds(1e-8, 1e2, log=True)
@@ -89,8 +89,12 @@ class Cell:
 
     @property
     def longest(self) -> float:
-        """Evaluations of the longest run of all."""
-        return max(float(trials.evaluations.max()) for trials in self.trials.values())
+        """Evaluations of the longest run of all, at least 2."""
+        return max(2.0, *(float(trials.evaluations.max()) for trials in self.trials.values()))
+
+    def budgets(self, count: int) -> FloatArray:
+        """(at most count,) evaluations from the first to the end of the longest run, evenly spaced on a log scale."""
+        return log_times(1, self.longest, count)
 
     def _best_and_first(self, algorithm: str) -> list[tuple[float, float]]:
         """For each run the best and the worst first finite value of all algorithms on its instance."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from polarbear.analyzer.assessment.subject import Subject
-from polarbear.assess import ReferenceData, RuntimeTable, runtime_table
+from polarbear.assess import RuntimeTable, runtime_table
+from polarbear.records import Reference
 
 _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 
@@ -16,7 +17,7 @@ _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
 def runtime_tables(
     subject: Subject,
     targets: Sequence[float] | None = None,
-    references: Mapping[tuple[str, int], ReferenceData] | None = None,
+    references: Mapping[tuple[str, int], Reference] | None = None,
 ) -> list[RuntimeTable]:
     """The tables of Hansen et al. (2022, table I).
 

@@ -8,13 +8,11 @@ in how many of its runs it hit the target.
 from __future__ import annotations
 
 import posixpath
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from polarbear.records import FloatArray, IntArray
+from polarbear.records import Reference
 from polarbear.store.formats.coco import ARTIFICIAL
 from polarbear.store.formats.info import Entry, entries
 from polarbear.store.formats.limits import Limits
@@ -24,39 +22,6 @@ from polarbear.store.formats.trees import Tree, beside
 
 _WITH_ALGORITHM = 6
 """Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""
-_TOLERANCE = 1e-9
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Reference:
-    """What a reference algorithm needs on a function in a dimension.
-
-    Attributes:
-        name: The reference algorithm, such as ``"best2009-bbob"``.
-        suite: The suite.
-        targets: (k,) strictly decreasing: precisions, or values of COCO's indicator for two objectives.
-        ert: (k,) the expected runtime until each target, in evaluations; never decreasing, rounded to whole numbers.
-        algorithms: (k,) the algorithm that is best for each target; empty where it is not told.
-        successes: (k,) in how many of its runs that one hit the target; 0 where it is not told.
-        runs: (k,) how many runs it had; 0 where it is not told.
-    """
-
-    name: str
-    suite: str
-    targets: FloatArray
-    ert: FloatArray
-    algorithms: tuple[str, ...]
-    successes: IntArray
-    runs: IntArray
-
-    def at(self, targets: ArrayLike) -> FloatArray:
-        """The expected runtime for any targets: that of the first listed one that is as small; inf if there is none.
-
-        Targets that differ relatively by 1e-9 count as equal, as in ``cocopp``: files have them with 16 digits.
-        """
-        wanted = np.asarray(targets, dtype=np.float64)
-        listed = np.searchsorted(-self.targets, -wanted - _TOLERANCE * np.abs(wanted), side="left")
-        return np.append(self.ert, np.inf)[listed]
 
 
 def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tuple[str, int], Reference]:

@@ -186,11 +186,13 @@ class Zip:
         return name in self._files
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file; ValueError if they are damaged."""
+        """The bytes of a file; ValueError if they are damaged or compressed in an unknown way."""
         try:
             return self._archive.read(self._files[name])
-        except (zipfile.BadZipFile, EOFError, zlib.error, NotImplementedError) as error:
+        except (zipfile.BadZipFile, EOFError, zlib.error) as error:
             raise ValueError(f"it is damaged within the archive: {error}") from error
+        except NotImplementedError as error:  # zipfile's way to say it does not know how a file was compressed
+            raise ValueError(f"it is compressed in a way that cannot be read ({error}); unpack the archive") from error
 
     def label(self, name: str) -> str:
         """The archive's path and that within it."""
