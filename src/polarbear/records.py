@@ -83,9 +83,14 @@ class RunKey:
     def __str__(self) -> str:
         return f"{self.algorithm} on {self.instance} (seed {self.seed})"
 
-    def generator(self) -> np.random.Generator:
-        """The run's own random generator, the same wherever and whenever the run is executed."""
-        digest = hashlib.sha256(f"{self.seed}\0{self.instance}\0{self.algorithm}".encode()).digest()
+    def generator(self, stream: str = "") -> np.random.Generator:
+        """The run's own random generator, the same wherever and whenever the run is executed.
+
+        Args:
+            stream: Which of the run's generators: the optimizer's has no name; ``"noise"`` is the problem's.
+        """
+        named = f"\0{stream}" if stream else ""
+        digest = hashlib.sha256(f"{self.seed}\0{self.instance}\0{self.algorithm}{named}".encode()).digest()
         return np.random.default_rng(np.random.SeedSequence(int.from_bytes(digest[:16])))
 
 

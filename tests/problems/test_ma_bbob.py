@@ -64,6 +64,75 @@ def test_values_are_those_of_ioh_bit_for_bit(dimension):
             assert problem(x) == reference(x)
 
 
+@pytest.mark.parametrize("dimension", [2, 30])
+def test_a_batch_is_its_points_one_by_one_bit_for_bit(dimension):
+    rng = np.random.default_rng(dimension)
+    for spec in [problems.MABBOB(dimension=dimension, seed=5)[i] for i in range(8)]:
+        problem = spec.build()
+        points = np.vstack([spec.location, np.full(dimension, 5.0), rng.uniform(-7, 7, size=(30, dimension))])
+        np.testing.assert_array_equal(problem(points), [problem(point) for point in points])
+        np.testing.assert_array_equal(problem(np.asfortranarray(points)), problem(points))
+        assert problem(points[:0]).shape == (0,)
+
+
+def test_values_are_those_of_ioh_with_all_24_components():
+    import ioh
+
+    rng = np.random.default_rng(24)
+    for dimension in (2, 30):
+        spec = problems.MABBOB(dimension=dimension, threshold=0.0)[1]
+        assert sum(weight > 0 for weight in spec.weights) >= 23
+        reference = ioh.problem.ManyAffine(list(spec.location), list(spec.weights), list(spec.instances), dimension)
+        points = rng.uniform(-6, 6, size=(100, dimension))
+        np.testing.assert_array_equal(spec.build()(points), [reference(point) for point in points])
+
+
+def assert_values_are_those_of_ioh(spec, rng, points):
+    """To 1e-9, in and outside the box; one point is a little apart from the optimum, where precisions are small."""
+    import ioh
+
+    d = spec.dimension
+    reference = ioh.problem.ManyAffine(list(spec.location), list(spec.weights), list(spec.instances), d)
+    x = np.vstack([rng.uniform(-width, width, size=(points, d)) for width in (5, 10, 30)])
+    x[0] = np.array(spec.location) + rng.normal(size=d)
+    expected, problem = [reference(point) for point in x], spec.build()
+    np.testing.assert_allclose(problem(x), expected, rtol=1e-9)
+    np.testing.assert_allclose([problem(point) for point in x], expected, rtol=1e-9)
+    assert problem.optimum == pytest.approx(reference.optimum.y, rel=1e-9)
+    assert problem(x[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.85])
+def test_values_are_those_of_ioh_in_many_dimensions(threshold):
+    """Above 144 variables, where the components are not those of `ioh`; without a threshold all 24 take part."""
+    spec = problems.MABBOB(dimension=150, seed=3, threshold=threshold)[0]
+    assert sum(weight > 0 for weight in spec.weights) >= (23 if threshold == 0 else 2)
+    assert_values_are_those_of_ioh(spec, np.random.default_rng(150), 20)
+
+
+@pytest.mark.slow  # `ioh` takes 5 s to build each
+def test_values_are_those_of_ioh_in_240_dimensions():
+    rng = np.random.default_rng(240)
+    for i in range(4):
+        assert_values_are_those_of_ioh(problems.MABBOB(dimension=240, seed=9)[i], rng, 20)
+
+
+@pytest.mark.parametrize("dimension", [144, 145])
+def test_extreme_input_in_many_dimensions(dimension):
+    """As with fewer: precisions are capped, NaN among the numbers is refused, a wrong length is seen."""
+    problem = problems.MABBOBProblem([1.0] * 8 + [0.0] * 16, [1] * 24, [0.5] * dimension).build()
+    x = np.zeros(dimension)
+    capped = 10 ** (10 * np.mean(28 / np.array(TABLE_6_1.split()[:8], dtype=float)) - 8)
+    assert problem.optimum < problem(x) < problem(np.full(dimension, -1e40)) == pytest.approx(capped, rel=1e-9)
+    x[7] = np.inf
+    assert np.isnan(problem(x))
+    x[7] = np.nan
+    with pytest.raises(ValueError, match=r"x\[7\] is NaN"):
+        problem(x)
+    with pytest.raises(ValueError, match="shape"):
+        problem(np.zeros(dimension - 1))
+
+
 def test_the_optimum_is_the_best_value_and_where_it_is_said_to_be():
     rng = np.random.default_rng(5)
     for i in range(10):
@@ -169,6 +238,20 @@ def test_the_stream_refuses(keywords, error, complaint):
 def test_a_problem_refuses_bad_weights(weights, complaint):
     with pytest.raises(ValueError, match=complaint):
         problems.MABBOBProblem(weights, [1] * 24, [0.0, 0.0])
+
+
+@pytest.mark.parametrize(
+    ("location", "error", "complaint"),
+    [
+        ([0.0, "1"], TypeError, r"location\[1\] is '1'; it must be a number"),
+        ([np.nan, 0.0], ValueError, r"location\[0\] is nan; it must be finite"),
+        (0.0, TypeError, "location is 0.0; it must be a list of numbers"),
+        ("12", TypeError, "location is '12'; it must be a list of numbers"),
+    ],
+)
+def test_a_problem_refuses_a_location_that_is_none(location, error, complaint):
+    with pytest.raises(error, match=complaint):
+        problems.MABBOBProblem([1.0] * 24, [1] * 24, location)
 
 
 def test_a_problem_of_ones_own_is_named_by_its_contents():

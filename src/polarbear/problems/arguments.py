@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from numbers import Real
 from typing import Any
+
+import numpy as np
 
 NumbersLike = int | str | Iterable[int]
 """What users may write for a set of whole numbers."""
 
 Numbers = range | tuple[int, ...]
 """A set of whole numbers to draw from; ranges stay ranges, so that they are short to write down."""
+
+
+def set_fields(frozen: object, **values: Any) -> None:
+    """Give fields of a frozen dataclass their values, from its ``__post_init__``."""
+    for field, value in values.items():
+        object.__setattr__(frozen, field, value)
 
 
 def whole_number(value: Any, what: str, low: int, high: int | None = None) -> int:
@@ -25,6 +35,30 @@ def whole_number(value: Any, what: str, low: int, high: int | None = None) -> in
         valid = f"{low} to {high}" if high is not None else f"{low} or more"
         raise ValueError(f"{what} is {number}; valid is {valid}")
     return number
+
+
+def flag(value: Any, what: str) -> bool:
+    """Return `value`, which must be True or False."""
+    if type(value) not in (bool, np.bool_):
+        raise TypeError(f"{what} is {value!r}; it must be true or false")
+    return bool(value)
+
+
+def real_number(value: Any, what: str) -> float:
+    """Return `value` as a float, or raise naming `what`, unless it is a finite real number."""
+    if isinstance(value, bool) or not isinstance(value, Real):
+        raise TypeError(f"{what} is {value!r}; it must be a number")
+    number = float(value)
+    if not math.isfinite(number):
+        raise ValueError(f"{what} is {value!r}; it must be finite")
+    return number
+
+
+def real_numbers(value: Any, what: str) -> tuple[float, ...]:
+    """Return the entries of `value` as floats, or raise naming `what`, unless all are finite real numbers."""
+    if isinstance(value, str) or not np.iterable(value):
+        raise TypeError(f"{what} is {value!r}; it must be a list of numbers")
+    return tuple(real_number(entry, f"{what}[{i}]") for i, entry in enumerate(value))
 
 
 def numbers(value: Any, what: str, low: int, high: int | None = None) -> Numbers:
@@ -43,7 +77,7 @@ def numbers(value: Any, what: str, low: int, high: int | None = None) -> Numbers
     if isinstance(value, str):
         value = _parsed(value, what)
     if isinstance(value, range):
-        chosen: Numbers = value
+        chosen: Numbers = _compact(value)
         for end in (value[:1], value[-1:]):
             for number in end:
                 whole_number(number, what, low, high)
@@ -71,12 +105,13 @@ def _parsed(text: str, what: str) -> Numbers:
     return _compact(tuple(chosen))
 
 
-def _compact(chosen: tuple[int, ...]) -> Numbers:
-    if len(chosen) < 2 or len(set(chosen)) < len(chosen):
-        return chosen
+def _compact(chosen: Sequence[int]) -> Numbers:
+    """The one way to write down these numbers: a range that ends with its last number, if they make one."""
+    if len(chosen) < 2 or (not isinstance(chosen, range) and len(set(chosen)) < len(chosen)):
+        return tuple(chosen)
     step = chosen[1] - chosen[0]
     spanned = range(chosen[0], chosen[-1] + (1 if step > 0 else -1), step)
-    return spanned if tuple(spanned) == chosen else chosen
+    return spanned if isinstance(chosen, range) or tuple(spanned) == chosen else tuple(chosen)
 
 
 def plain(chosen: Numbers) -> int | str | list[int]:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polarbear.problems.traits import PLAIN, Traits
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
 
 FLOAT64 = np.dtype(np.float64)
 _REAL_KINDS = "fiub"
+UNMASKED = "there is no number behind a mask: return NaN where there is no value"
+"""What to do about `numpy.ma.masked`."""
 
 
 def as_points(x: object, dimension: int, name: str) -> FloatArray:
@@ -89,7 +93,7 @@ class BuiltProblem(Evaluation):
         spec: What it was built from; a built problem travels between processes as its specification.
     """
 
-    __slots__ = ("batch", "dimension", "lower", "minimize", "name", "optimum", "raw", "spec", "upper")
+    __slots__ = ("batch", "dimension", "lower", "minimize", "name", "optimum", "raw", "spec", "traits", "upper")
 
     def __init__(
         self,
@@ -99,6 +103,7 @@ class BuiltProblem(Evaluation):
         bounds: tuple[FloatArray, FloatArray],
         optimum: float | None,
         minimize: bool = True,
+        traits: Traits = PLAIN,
     ) -> None:
         """Join an evaluation with its box (lower, upper), both (d,), and its best value."""
         self.spec = spec
@@ -109,6 +114,7 @@ class BuiltProblem(Evaluation):
         self.dimension = len(self.lower)
         self.optimum = optimum
         self.minimize = minimize
+        self.traits = traits
 
     def __repr__(self) -> str:
         return f"<problem {self.name}>"

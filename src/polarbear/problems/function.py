@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polarbear.descriptions import imported
-from polarbear.problems.arguments import whole_number
-from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, read_only
+from polarbear.problems.arguments import flag, set_fields, whole_number
+from polarbear.problems.constrained import ConstrainedProblem
+from polarbear.problems.constraints import Constraint, constraints_of, penalty
+from polarbear.problems.evaluation import FLOAT64, UNMASKED, Evaluation, as_points, read_only
+from polarbear.problems.traits import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from numpy.typing import ArrayLike
+    from numpy.typing import ArrayLike, NDArray
 
+    from polarbear.problems.protocol import Problem
     from polarbear.records import FloatArray
 
 
@@ -36,10 +41,14 @@ class FunctionProblem(Evaluation):
         optimum: The best objective value, if it is known; else None.
         minimize: Whether low values are good.
         vectorized: Whether the function takes batches.
+        integers: (d,) which variables are whole numbers, or None if none is; they are rounded before anything is
+            evaluated.
+        constraints: What has to hold, and what follows where it does not; evaluated at one point at a time.
 
     Raises:
         TypeError: If the function is not callable, or the bounds are not numbers.
-        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper.
+        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; or if
+            constraints are told of a function that is maximized.
     """
 
     function: Callable[[FloatArray], Any]
@@ -50,6 +59,8 @@ class FunctionProblem(Evaluation):
     optimum: float | None
     minimize: bool
     vectorized: bool
+    integers: NDArray[np.bool_] | None
+    constraints: tuple[Constraint, ...]
 
     def __init__(
         self,
@@ -61,28 +72,39 @@ class FunctionProblem(Evaluation):
         optimum: float | None = None,
         minimize: bool = True,
         vectorized: bool = False,
+        integers: ArrayLike | None = None,
+        constraints: Any = (),
     ) -> None:
         """Describe the problem; `lower` and `upper` may be one number for all variables, with a `dimension`.
 
-        `function` may also be a reference ``"module:function"`` to import it from.
+        `function` may also be a reference ``"module:function"`` to import it from; `integers` is true or false for all
+        variables or one each, or a list of indices; `constraints` are `Constraint`s, or functions for hard ones.
         """
         objective = imported(function, "function") if isinstance(function, str) else function
         if not callable(objective):
             raise TypeError(f"function is {objective!r}, which cannot be called")
         box = _box(lower, upper, dimension)
         label = getattr(objective, "__name__", type(objective).__name__)
-        values = {
-            "function": objective,
-            "lower": read_only(box[0]),
-            "upper": read_only(box[1]),
-            "dimension": box.shape[1],
-            "name": name or f"{label}-d{box.shape[1]}",
-            "optimum": None if optimum is None else float(optimum),
-            "minimize": bool(minimize),
-            "vectorized": bool(vectorized),
-        }
-        for field, value in values.items():
-            object.__setattr__(self, field, value)
+        set_fields(
+            self,
+            function=objective,
+            lower=read_only(box[0]),
+            upper=read_only(box[1]),
+            dimension=box.shape[1],
+            name=name or f"{label}-d{box.shape[1]}",
+            optimum=None if optimum is None else float(optimum),
+            minimize=flag(minimize, "minimize"),
+            vectorized=flag(vectorized, "vectorized"),
+            integers=_whole(integers, box.shape[1]),
+            constraints=constraints_of(constraints),
+        )
+        if self.traits.constraints and not self.minimize:
+            raise ValueError(f"{self.name} tells constraints and is maximized; minimize the negative value instead")
+
+    @cached_property
+    def traits(self) -> Traits:
+        """Which variables are whole numbers, and how many constraints are told."""
+        return Traits(self.integers, constraints=sum(constraint.kind == "told" for constraint in self.constraints))
 
     def raw(self, x: FloatArray) -> float:
         """Evaluate one (d,) point.
@@ -100,8 +122,29 @@ class FunctionProblem(Evaluation):
         return self._evaluate(point)
 
     def _evaluate(self, point: FloatArray) -> float:
+        if self._limited:
+            return self._evaluate_limited(point)
         value = self.function(point[None, :] if self.vectorized else point)
         return value if type(value) is float else self._number(value)
+
+    def _evaluate_limited(self, point: FloatArray) -> float:
+        point, sign = self._rounded(point), 1.0 if self.minimize else -1.0
+        charge = penalty(self._imposed, point)
+        if not np.isfinite(charge):
+            return sign * charge
+        return self._number(self.function(point[None, :] if self.vectorized else point)) + sign * charge
+
+    @cached_property
+    def _imposed(self) -> tuple[Constraint, ...]:
+        """The constraints that change the objective."""
+        return tuple(constraint for constraint in self.constraints if constraint.kind != "told")
+
+    @cached_property
+    def _limited(self) -> bool:
+        return bool(self._imposed) or self.integers is not None
+
+    def _rounded(self, points: FloatArray) -> FloatArray:
+        return points if self.integers is None else np.where(self.integers, np.rint(points), points)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate `x`: (d,) -> float, or (m, d) -> (m,) float64.
@@ -117,7 +160,20 @@ class FunctionProblem(Evaluation):
         """Evaluate (m, d) points -> (m,) float64."""
         if not self.vectorized:
             return np.array([self._evaluate(point) for point in points], dtype=np.float64)
-        values = np.asarray(self.function(points))
+        if not self._limited:
+            return self._values(points)
+        points, sign = self._rounded(points), 1.0 if self.minimize else -1.0
+        values = sign * np.array([penalty(self._imposed, point) for point in points], dtype=np.float64)
+        possible = np.isfinite(values)
+        if possible.any():
+            values[possible] += self._values(points[possible])
+        return values
+
+    def _values(self, points: FloatArray) -> FloatArray:
+        answer = self.function(points)
+        if np.ma.is_masked(answer):
+            raise TypeError(f"{self.name}: the vectorized function returned masked values; {UNMASKED}")
+        values = np.asarray(answer)
         if values.shape != (len(points),) or values.dtype.kind not in "fiub":
             raise TypeError(
                 f"{self.name}: the vectorized function returned shape {values.shape} of {values.dtype} for "
@@ -125,11 +181,21 @@ class FunctionProblem(Evaluation):
             )
         return values.astype(np.float64)
 
-    def build(self) -> FunctionProblem:
-        """The problem itself."""
-        return self
+    def build(self) -> Problem:
+        """The problem itself; with constraints that are told, a problem that tells them."""
+        told = [constraint for constraint in self.constraints if constraint.kind == "told"]
+        if not told:
+            return self
+
+        def constraints(x: FloatArray) -> FloatArray:
+            point = self._rounded(x)
+            return np.array([constraint(point) for constraint in told], dtype=np.float64)
+
+        return ConstrainedProblem(self, self.raw, constraints, (self.lower, self.upper), self.optimum, self.traits)
 
     def _number(self, value: Any) -> float:
+        if np.ma.is_masked(value):
+            raise TypeError(f"{self.name}: the function returned a masked value; {UNMASKED}")
         array = np.asarray(value)
         if array.size != 1 or array.dtype.kind not in "fiub":
             kind = f"{type(value).__name__} {value!r}"
@@ -138,7 +204,9 @@ class FunctionProblem(Evaluation):
 
     def _identity(self) -> tuple[Any, ...]:
         box = (self.lower.tobytes(), self.upper.tobytes())
-        return (self.function, *box, self.name, self.optimum, self.minimize, self.vectorized)
+        integers = None if self.integers is None else self.integers.tobytes()
+        settings = (self.name, self.optimum, self.minimize, self.vectorized, integers, self.constraints)
+        return (self.function, *box, *settings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionProblem) and self._identity() == other._identity()
@@ -148,7 +216,25 @@ class FunctionProblem(Evaluation):
 
     def __reduce__(self) -> tuple[Any, ...]:
         box = (self.lower, self.upper, self.dimension)
-        return type(self), (self.function, *box, self.name, self.optimum, self.minimize, self.vectorized)
+        settings = (self.name, self.optimum, self.minimize, self.vectorized, self.integers, self.constraints)
+        return type(self), (self.function, *box, *settings)
+
+
+def _whole(integers: ArrayLike | None, d: int) -> NDArray[np.bool_] | None:
+    """(d,) which variables are whole numbers, or None if none is."""
+    if integers is None:
+        return None
+    given = np.asarray(integers)
+    if given.dtype == np.bool_ and given.shape in {(), (d,)}:
+        mask = np.array(np.broadcast_to(given, (d,)))
+    elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
+        mask = np.isin(np.arange(d), given)
+    else:
+        raise ValueError(
+            f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}"
+        )
+    mask.flags.writeable = False
+    return mask if mask.any() else None
 
 
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+from polarbear.problems.arguments import flag
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.protocol import Instances, ProblemSpec
 
@@ -27,6 +28,7 @@ class FiniteInstances:
     repeat: bool = False
 
     def __post_init__(self) -> None:
+        flag(self.repeat, "repeat")
         specs = tuple(as_spec(problem) for problem in self.problems)
         if not specs:
             raise ValueError("problems is empty; list at least one problem")

@@ -1,20 +1,29 @@
-"""BBOB and SBOX-BBOB: the 24 noiseless functions of COCO, over `ioh`."""
+"""BBOB and SBOX-BBOB, the 24 noiseless functions of COCO, over `ioh`; and what all suites over `ioh` share."""
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import Numbers, NumbersLike, numbers, whole_number
+from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.streams import ProductStream
+from polarbear.problems.traits import Traits
 from polarbear.records import Instance
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
     from polarbear.problems.protocol import ProblemSpec
     from polarbear.records import FloatArray
+
+Made = TypeVar("Made")
+
+Box: TypeAlias = "tuple[FloatArray, FloatArray]"
+"""Lower and upper ends of a box, (d,) each."""
 
 _ONE_AT_A_TIME = threading.Lock()
 """`ioh` deadlocks when two threads make its first problem, or its first array, at once."""
@@ -24,9 +33,154 @@ LAST_INSTANCE = 200_000
 """COCO seeds an instance with function + 10,000 · instance in 32 bits; beyond this it overflows."""
 
 
+def constructed(make: Callable[[Any], Made]) -> Made:
+    """Call `make` with the library `ioh` while no other thread constructs anything with it."""
+    with _ONE_AT_A_TIME:
+        import ioh
+
+        return make(ioh)
+
+
+def created(ioh: Any, family: str, function: int, instance: int, dimension: int) -> tuple[Any, Box]:
+    """The `ioh` problem and its box; to be called within `constructed`.
+
+    Unlike ``ioh.get_problem``, this never downloads anything.
+    """
+    problem = getattr(ioh.problem, ioh.ProblemClass[family].value).create(function, instance, dimension)
+    return problem, box_of(problem)
+
+
+def box_of(problem: Any) -> Box:
+    """Lower and upper ends of the box of an `ioh` problem."""
+    return np.array(problem.bounds.lb, dtype=np.float64), np.array(problem.bounds.ub, dtype=np.float64)
+
+
 @dataclass(frozen=True)
-class BBOBProblem:
+class IohProblem:
+    """One function of a suite over `ioh`, chosen by function, instance and dimension.
+
+    Attributes:
+        function: The function's number within the suite.
+        instance: The instance's number.
+        dimension: Number of variables.
+
+    Raises:
+        TypeError: If one of them is no whole number.
+        ValueError: If one of them is out of its range.
+    """
+
+    function: int
+    instance: int
+    dimension: int
+
+    suite: ClassVar[str]
+    ioh_class: ClassVar[str]
+    functions: ClassVar[tuple[int, int]]
+    least_dimension: ClassVar[int]
+    last_instance: ClassVar[int]
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            function=whole_number(self.function, f"{self.suite} function", *self.functions),
+            instance=whole_number(self.instance, f"{self.suite} instance", 1, self.last_instance),
+            dimension=whole_number(self.dimension, f"{self.suite} dimension", self.least_dimension),
+        )
+        self.check(self.function, self.dimension)
+
+    @classmethod
+    def check(cls, function: int, dimension: int) -> None:
+        """Raise a ValueError if there is no such function in this dimension."""
+
+    @property
+    def name(self) -> str:
+        """Such as ``"bbob-f3-i7-d5"``."""
+        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance)).name
+
+    def _made(self, ioh: Any) -> tuple[Any, Box]:
+        """The `ioh` problem and its box."""
+        return created(ioh, self.ioh_class, self.function, self.instance, self.dimension)
+
+    def build(self) -> BuiltProblem:
+        """Construct the `ioh` problem."""
+        problem, box = constructed(self._made)
+        return BuiltProblem(self, problem, batched(problem), box, float(problem.optimum.y))
+
+
+def batched(problem: Any) -> Callable[[FloatArray], FloatArray]:
+    """The evaluation of (m, d) points -> (m,) by an `ioh` problem over real variables."""
+
+    def batch(points: FloatArray) -> FloatArray:
+        return np.array(problem(points) if len(points) else [], dtype=np.float64)
+
+    return batch
+
+
+def defined(
+    problem: Any, dimension: int, worst: float
+) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray], FloatArray]]:
+    """Evaluations of a point and of a batch that give `worst` where sound input gives NaN."""
+    evaluate = batched(problem)
+
+    def raw(x: FloatArray) -> float:
+        value = problem(x)
+        if value == value:
+            return value
+        return worst if np.shape(x) == (dimension,) and not np.isnan(x).any() else np.nan
+
+    def batch(points: FloatArray) -> FloatArray:
+        values = evaluate(points)
+        values[np.isnan(values) & ~np.isnan(points).any(axis=1)] = worst
+        return values
+
+    return raw, batch
+
+
+def one_by_one(raw: Callable[[FloatArray], float]) -> Callable[[FloatArray], FloatArray]:
+    """The evaluation of (m, d) points -> (m,) from that of a point."""
+
+    def batch(points: FloatArray) -> FloatArray:
+        return np.array([raw(point) for point in points], dtype=np.float64)
+
+    return batch
+
+
+def rounded(objective: Callable[[Any], float], box: Box) -> Callable[[FloatArray], float]:
+    """An objective of integers, to be maximized, made one of real numbers.
+
+    Coordinates are rounded to the nearest integer, halves to the even one; what then lies outside the box has the
+    value -inf, since `ioh` reads memory that is not its own there. NaN or a wrong length give NaN.
+    """
+    low, high, shape = box[0][0], box[1][0], box[0].shape
+
+    def raw(x: FloatArray) -> float:
+        if np.shape(x) != shape:
+            return np.nan
+        whole = np.rint(x)
+        if whole.min() >= low and whole.max() <= high:
+            return float(objective(whole.astype(np.int32)))
+        return np.nan if np.isnan(whole).any() else -np.inf
+
+    return raw
+
+
+def integer_problem(
+    spec: ProblemSpec,
+    objective: Callable[[Any], float],
+    box: Box,
+    optimum: float | None,
+) -> BuiltProblem:
+    """A problem of integers to be maximized, around an `ioh` problem."""
+    raw = rounded(objective, box)
+    traits = Traits(integers=np.ones(len(box[0]), dtype=np.bool_))
+    return BuiltProblem(spec, raw, one_by_one(raw), box, optimum, minimize=False, traits=traits)
+
+
+@dataclass(frozen=True)
+class BBOBProblem(IohProblem):
     """One BBOB function (Hansen et al. 2009), in the box [-5, 5]^d; points outside are evaluated as well.
+
+    Its evaluation is the `ioh` object itself.
 
     Attributes:
         function: 1 to 24.
@@ -38,39 +192,11 @@ class BBOBProblem:
         ValueError: If one of them is out of its range.
     """
 
-    function: int
-    instance: int
-    dimension: int
-
     suite: ClassVar[str] = "bbob"
     ioh_class: ClassVar[str] = "BBOB"
-
-    def __post_init__(self) -> None:
-        checked = {
-            "function": whole_number(self.function, f"{self.suite} function", 1, FUNCTIONS),
-            "instance": whole_number(self.instance, f"{self.suite} instance", 1, LAST_INSTANCE),
-            "dimension": whole_number(self.dimension, f"{self.suite} dimension", 2),
-        }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
-
-    @property
-    def name(self) -> str:
-        """Such as ``"bbob-f3-i7-d5"``."""
-        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance)).name
-
-    def build(self) -> BuiltProblem:
-        """Construct the `ioh` problem; its evaluation is the `ioh` object itself."""
-        with _ONE_AT_A_TIME:
-            import ioh
-
-            problem = ioh.get_problem(self.function, self.instance, self.dimension, ioh.ProblemClass[self.ioh_class])
-            bounds = (np.array(problem.bounds.lb), np.array(problem.bounds.ub))
-
-        def batch(points: FloatArray) -> FloatArray:
-            return np.array(problem(points) if len(points) else [], dtype=np.float64)
-
-        return BuiltProblem(self, problem, batch, bounds, problem.optimum.y)
+    functions: ClassVar[tuple[int, int]] = (1, FUNCTIONS)
+    least_dimension: ClassVar[int] = 2
+    last_instance: ClassVar[int] = LAST_INSTANCE
 
 
 @dataclass(frozen=True)
@@ -81,8 +207,31 @@ class SBOXProblem(BBOBProblem):
     ioh_class: ClassVar[str] = "SBOX"
 
 
+class IohStream(ProductStream):
+    """Functions, dimensions and instances of an `IohProblem`; subclasses are dataclasses with these fields."""
+
+    functions: NumbersLike
+    dimensions: NumbersLike
+    instances: NumbersLike
+
+    drawn: ClassVar[Mapping[str, str]] = {"function": "functions", "instance": "instances", "dimension": "dimensions"}
+
+    def __post_init__(self) -> None:
+        of: type[IohProblem] = self.problem
+        set_fields(
+            self,
+            functions=numbers(self.functions, "functions", *of.functions),
+            dimensions=numbers(self.dimensions, "dimensions", of.least_dimension),
+            instances=numbers(self.instances, "instances", 1, of.last_instance),
+            seed=whole_number(self.seed, "seed", 0),
+        )
+        for function in cast("range", self.functions):
+            for dimension in cast("range", self.dimensions):
+                of.check(function, dimension)
+
+
 @dataclass(frozen=True)
-class BBOB:
+class BBOB(IohStream):
     """An endless stream of BBOB problems: function, instance and dimension drawn uniformly and independently.
 
     The numbers are given as ints, ranges, sequences, or in COCO's notation ``"1-5,8"``.
@@ -103,34 +252,11 @@ class BBOB:
     instances: NumbersLike = range(1, 1000)
     seed: int = 0
 
-    problem: ClassVar[type[BBOBProblem]] = BBOBProblem
-
-    def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "functions": numbers(self.functions, "functions", 1, FUNCTIONS),
-            "dimensions": numbers(self.dimensions, "dimensions", 2),
-            "instances": numbers(self.instances, "instances", 1, LAST_INSTANCE),
-            "seed": whole_number(self.seed, "seed", 0),
-        }
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
-
-    @property
-    def size(self) -> None:
-        """None: the stream is endless."""
-        return
-
-    def __getitem__(self, index: int) -> ProblemSpec:
-        """The problem at `index`, from 0; always the same one for the same seed."""
-        if index < 0:
-            raise IndexError(f"instance {index}; they are counted from 0")
-        rng = np.random.default_rng(np.random.SeedSequence([self.seed, index]))
-        axes = cast("list[Numbers]", [self.functions, self.instances, self.dimensions])
-        return self.problem(*(axis[int(rng.integers(len(axis)))] for axis in axes))
+    problem: ClassVar[Any] = BBOBProblem
 
 
 @dataclass(frozen=True)
 class SBOX(BBOB):
     """An endless stream of SBOX-BBOB problems; as `BBOB`."""
 
-    problem: ClassVar[type[BBOBProblem]] = SBOXProblem
+    problem: ClassVar[Any] = SBOXProblem

@@ -1,0 +1,495 @@
+"""The 24 functions of BBOB and of SBOX-BBOB on arrays of points (Hansen et al. 2009; Vermetten et al. 2023).
+
+Values are those of `ioh` up to rounding; those of SBOX-BBOB inside the box, outside nothing is said. `ioh` evaluates
+one point after another, with a matrix product each; here many points share one. Building takes a small part of the
+time at 240 variables, since only the rotations that a function needs are made.
+
+In the formulas R and Q are the function's two rotations, and e_i = i / (d − 1) for i = 0, …, d − 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.problems import coco_random
+from polarbear.problems.ioh_suites import BBOBProblem
+
+if TYPE_CHECKING:
+    from polarbear.records import FloatArray
+
+    Batch = Callable[[FloatArray], FloatArray]
+    """(m, d) points -> (m,) values."""
+
+HALF_WIDTH = 5.0
+"""The box is [-5, 5]^d."""
+
+SHARED_SEED = {4: 3, 18: 17}
+"""Functions that have the random numbers of another."""
+
+MAGNIFYING = frozenset({16, 17, 18, 19, 23})
+"""Functions that magnify rounding a million times: their rotations are rounded as in `ioh`."""
+
+PENALTIES = {4: 100.0, 7: 1.0, 17: 10.0, 18: 10.0, 21: 1.0, 22: 1.0, 23: 1.0, 24: 1e4}
+"""Times Σ max(0, |x_i| − 5)² is added, outside the box; of f16 it is 10 / d."""
+
+GREATEST_FOR_IOH = 144
+"""Up to here `ioh` evaluates single points faster, and builds a function in 0.04 s."""
+
+ROWS = 1024
+"""Points evaluated at once, so that what is computed on the way stays in the cache."""
+
+
+class Ground:
+    """What one instance of one function is made from."""
+
+    def __init__(self, function: int, instance: int, dimension: int, strict: bool) -> None:
+        self.function = function
+        self.dimension = dimension
+        self.strict = strict
+        self.seed = SHARED_SEED.get(function, function) + coco_random.SEEDS_PER_INSTANCE * instance
+        self.exponents = np.arange(dimension) / (dimension - 1)
+
+    @cached_property
+    def drawn(self) -> FloatArray:
+        """(d,) uniform in the box, of BBOB in [-4, 4)^d; never 0."""
+        seed = self.seed + 1_000_000 * (self.function == 12)
+        return coco_random.location(self.dimension, seed, HALF_WIDTH if self.strict else 4.0)
+
+    @cached_property
+    def optimum(self) -> FloatArray:
+        """(d,) where the value is least: where it was drawn, or where the function has it instead."""
+        place = _PLACES.get(self.function)
+        return self.drawn if place is None else place(self)
+
+    @cached_property
+    def signs(self) -> FloatArray:
+        """(d,) -1 and 1, with which f20 and f24 choose an orthant."""
+        if self.function == 20:
+            return np.where(coco_random.uniforms(self.dimension, self.seed) < 0.5, -1.0, 1.0)
+        return np.where(coco_random.normals(self.dimension, self.seed) < 0, -1.0, 1.0)
+
+    @cached_property
+    def R(self) -> FloatArray:  # noqa: N802 - the papers' letter
+        """(d, d) the first rotation."""
+        return self._rotation(self.seed + 1_000_000)
+
+    @cached_property
+    def Q(self) -> FloatArray:  # noqa: N802 - the papers' letter
+        """(d, d) the second rotation."""
+        return self._rotation(self.seed)
+
+    def _rotation(self, seed: int) -> FloatArray:
+        made = coco_random.rotation_as_summed if self.function in MAGNIFYING else coco_random.rotation
+        return made(self.dimension, seed)
+
+    @cached_property
+    def peaks(self) -> FloatArray:
+        """(n, d) where f21 and f22 have their peaks, the highest first."""
+        count, half = (101, 5.0) if self.function == 21 else (21, 4.9)
+        drawn = 2 * half * coco_random.uniforms(count * self.dimension, self.seed) - half
+        peaks = drawn.reshape(count, self.dimension)
+        if not self.strict:
+            peaks[0] *= 0.8
+        return peaks
+
+    def scaled(self, condition: float) -> FloatArray:
+        """(d,) the diagonal of Λ^condition: condition^(e_i / 2)."""
+        return condition ** (self.exponents / 2)
+
+    def product(self, condition: float) -> FloatArray:
+        """(d, d) R Λ^condition Q, transposed: to multiply points with from the right."""
+        return np.ascontiguousarray(((self.R * self.scaled(condition)) @ self.Q).T)
+
+    @property
+    def scale(self) -> float:
+        """max(1, √d / 8)."""
+        return max(1.0, math.sqrt(self.dimension) / 8)
+
+
+class BBOBFunction:
+    """One function, of BBOB or of SBOX-BBOB (`strict`); of the latter only the values inside the box.
+
+    Many points share matrix products, so that sums over variables may be rounded otherwise than those of one point.
+
+    Attributes:
+        optimum: (d,) where its value is least, according to `ioh`; of f19 beyond 64 variables it is not.
+        best: The least value.
+    """
+
+    __slots__ = ("_penalty", "_values", "best", "optimum")
+
+    def __init__(self, function: int, instance: int, dimension: int, *, strict: bool = False) -> None:
+        """Draw what the function is made from.
+
+        Args:
+            function: 1 to 24.
+            instance: COCO's instance number, from 1.
+            dimension: Number of variables d, from 2.
+            strict: Whether the function is that of SBOX-BBOB.
+        """
+        ground = Ground(function, instance, dimension, strict)
+        self._values = _FUNCTIONS[function](ground)
+        self._penalty = 0.0 if strict else 10.0 / dimension if function == 16 else PENALTIES.get(function, 0.0)
+        self.optimum = ground.optimum
+        self.best = coco_random.offset(ground.seed)
+
+    def __call__(self, x: FloatArray) -> Any:
+        """Evaluate one point, (d,) -> float, or many, (m, d) -> (m,) float64; NaN at NaN and infinite ones."""
+        with np.errstate(all="ignore"):
+            if x.ndim == 1:
+                value = float(self._rows(x[np.newaxis])[0])
+                return value if math.isfinite(value) or np.isfinite(x).all() else math.nan
+            blocks = [self._rows(x[begin : begin + ROWS]) for begin in range(0, len(x), ROWS)]
+            values = np.concatenate(blocks) if blocks else np.empty(0)
+            values[~np.isfinite(values) & ~np.isfinite(x).all(axis=1)] = math.nan
+            return values
+
+    def _rows(self, points: FloatArray) -> FloatArray:
+        values = self._values(points) + self.best
+        if self._penalty:
+            beyond = np.abs(points) - HALF_WIDTH
+            if beyond.max() > 0:
+                values += self._penalty * squares(np.maximum(beyond, 0.0))
+        return values
+
+
+def objective(function: int, instance: int, dimension: int) -> tuple[Callable[[Any], Any], FloatArray, float]:
+    """A function of BBOB: that of `ioh`, or above `GREATEST_FOR_IOH` variables a `BBOBFunction`.
+
+    Returns:
+        Its evaluation, of one point, (d,) -> float, or of several, (m, d) -> m numbers, m at least 1; (d,) its
+        optimum according to `ioh`; its best value.
+    """
+    if dimension > GREATEST_FOR_IOH:
+        made = BBOBFunction(function, instance, dimension)
+        return made, made.optimum, made.best
+    raw: Any = BBOBProblem(function, instance, dimension).build().raw
+    return raw, np.array(raw.optimum.x), float(raw.optimum.y)
+
+
+def as_list(values: list[float] | FloatArray) -> list[float]:
+    """What an `objective` gave for several points, as floats, with which Python computes faster."""
+    return values.tolist() if isinstance(values, np.ndarray) else values
+
+
+def oscillated(x: FloatArray) -> FloatArray:
+    """T_osz: smooth, local irregularities; element by element."""
+    positive = x > 0
+    log = np.log(np.maximum(np.abs(x), 1e-300))
+    waves = np.sin((5.5 + 4.5 * positive) * log) + np.sin((3.1 + 4.8 * positive) * log)
+    return np.copysign(np.exp(log + 0.049 * waves), x)
+
+
+def skewed(x: FloatArray, beta: float, exponents: FloatArray) -> FloatArray:
+    """T_asy^β: x_i^(1 + β e_i √x_i) where x_i is positive."""
+    positive = np.maximum(x, 0.0)
+    return positive ** (1 + beta * exponents * np.sqrt(positive)) + np.minimum(x, 0.0)
+
+
+def squares(x: FloatArray) -> FloatArray:
+    """(m, n) -> (m,) sums of squares."""
+    return np.einsum("ij,ij->i", x, x)
+
+
+def _sphere(ground: Ground) -> Batch:
+    optimum = ground.optimum
+    return lambda x: squares(x - optimum)
+
+
+def _ellipsoid(ground: Ground) -> Batch:
+    optimum, weights = ground.optimum, 1e6**ground.exponents
+    return lambda x: oscillated(x - optimum) ** 2 @ weights
+
+
+def _waves(z: FloatArray) -> FloatArray:
+    """Rastrigin's function; infinite where z is."""
+    total = squares(z)
+    return np.fmax(total, 10 * (z.shape[1] - np.cos(2 * math.pi * z).sum(axis=1)) + total)
+
+
+def _rastrigin(ground: Ground) -> Batch:
+    optimum, exponents, scaled = ground.optimum, ground.exponents, ground.scaled(10.0)
+    return lambda x: _waves(scaled * skewed(oscillated(x - optimum), 0.2, exponents))
+
+
+def _bueche_rastrigin(ground: Ground) -> Batch:
+    optimum, scaled = ground.optimum, ground.scaled(10.0)
+    steeper = np.where(np.arange(ground.dimension) % 2 == 0, 10.0, 1.0)
+
+    def values(x: FloatArray) -> FloatArray:
+        z = oscillated(x - optimum)
+        return _waves(z * scaled * np.where(z > 0, steeper, 1.0))
+
+    return values
+
+
+def _linear_slope(ground: Ground) -> Batch:
+    corner, steepness = ground.optimum, ground.scaled(100.0)
+    slopes, heights = np.copysign(steepness, corner), HALF_WIDTH * steepness
+
+    def values(x: FloatArray) -> FloatArray:
+        climbed = heights - slopes * np.where(x * corner < HALF_WIDTH**2, x, corner)
+        return (climbed + 0.0 * x).sum(axis=1)  # NaN where x is not finite
+
+    return values
+
+
+def _attractive_sector(ground: Ground) -> Batch:
+    optimum, matrix = ground.optimum, ground.product(10.0)
+
+    def values(x: FloatArray) -> FloatArray:
+        z = (x - optimum) @ matrix
+        return oscillated((z * z * np.where(z * optimum > 0, 1e4, 1.0)).sum(axis=1)) ** 0.9
+
+    return values
+
+
+def _step_ellipsoid(ground: Ground) -> Batch:
+    """As in `ioh`, where |z_1| / 10^4 is taken after rounding and so never exceeds the sum: plateaus are flat."""
+    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
+    matrix = np.ascontiguousarray((ground.scaled(10.0)[:, np.newaxis] * ground.Q).T)
+    weights = 100.0**ground.exponents
+
+    def values(x: FloatArray) -> FloatArray:
+        z = (x - optimum) @ matrix
+        stepped = np.where(np.abs(z) > 0.5, np.floor(z + 0.5), np.floor(10 * z + 0.5) / 10)
+        return 0.1 * ((stepped @ rotation) ** 2 @ weights)
+
+    return values
+
+
+def _valley(z: FloatArray) -> FloatArray:
+    """Rosenbrock's function."""
+    here, there = z[:, :-1], z[:, 1:]
+    return 100 * squares(here * here - there) + squares(here - 1)
+
+
+def _rosenbrock(ground: Ground) -> Batch:
+    optimum, scale = ground.optimum, ground.scale
+    return lambda x: _valley(scale * (x - optimum) + 1)
+
+
+def _rosenbrock_rotated(ground: Ground) -> Batch:
+    matrix = np.ascontiguousarray(ground.scale * ground.Q.T)
+    return lambda x: _valley(x @ matrix + 0.5)
+
+
+def _ellipsoid_rotated(ground: Ground) -> Batch:
+    optimum, rotation, weights = ground.optimum, np.ascontiguousarray(ground.R.T), 1e6**ground.exponents
+    return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
+
+
+def _discus(ground: Ground) -> Batch:
+    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
+    weights = np.ones(ground.dimension)
+    weights[0] = 1e6
+    return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
+
+
+def _bent_cigar(ground: Ground) -> Batch:
+    optimum, rotation, exponents = ground.optimum, np.ascontiguousarray(ground.R.T), ground.exponents
+
+    def values(x: FloatArray) -> FloatArray:
+        z = skewed((x - optimum) @ rotation, 0.5, exponents) @ rotation
+        return z[:, 0] ** 2 + 1e6 * squares(z[:, 1:])
+
+    return values
+
+
+def _sharp_ridge(ground: Ground) -> Batch:
+    optimum, matrix = ground.optimum, ground.product(10.0)
+    linear = max(1, math.ceil(ground.dimension / 40))
+
+    def values(x: FloatArray) -> FloatArray:
+        z = (x - optimum) @ matrix
+        return 100 * np.sqrt(squares(z[:, linear:]) / linear) + squares(z[:, :linear]) / linear
+
+    return values
+
+
+def _different_powers(ground: Ground) -> Batch:
+    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
+    powers = 2 + 4 * ground.exponents
+    return lambda x: np.sqrt((np.abs((x - optimum) @ rotation) ** powers).sum(axis=1))
+
+
+def _rastrigin_rotated(ground: Ground) -> Batch:
+    optimum, exponents = ground.optimum, ground.exponents
+    rotation, matrix = np.ascontiguousarray(ground.R.T), ground.product(10.0)
+    return lambda x: _waves(skewed(oscillated((x - optimum) @ rotation), 0.2, exponents) @ matrix)
+
+
+def _weierstrass(ground: Ground) -> Batch:
+    """Σ_k 2^−k cos(2π 3^k z), k = 0 … 11; the angle is tripled by cubing a complex number."""
+    optimum, rotation, matrix = ground.optimum, np.ascontiguousarray(ground.R.T), ground.product(0.01)
+    heights = 0.5 ** np.arange(12)
+    least = -heights.sum()
+
+    def values(x: FloatArray) -> FloatArray:
+        angles = 2 * math.pi * (oscillated((x - optimum) @ rotation) @ matrix + 0.5)
+        turning = np.cos(angles) + 1j * np.sin(angles)
+        total = turning.real.sum(axis=1)
+        for height in heights[1:]:
+            turning *= turning * turning
+            total += height * turning.real.sum(axis=1)
+        return 10 * (total / ground.dimension - least) ** 3
+
+    return values
+
+
+def _schaffers(ground: Ground) -> Batch:
+    optimum, rotation, exponents = ground.optimum, np.ascontiguousarray(ground.R.T), ground.exponents
+    condition = 10.0 if ground.function == 17 else 1000.0
+    matrix = np.ascontiguousarray((ground.scaled(condition)[:, np.newaxis] * ground.Q).T)
+
+    def values(x: FloatArray) -> FloatArray:
+        z = (skewed((x - optimum) @ rotation, 0.5, exponents) @ matrix) ** 2
+        pairs = z[:, :-1] + z[:, 1:]
+        return (np.sqrt(np.sqrt(pairs)) * (1 + np.sin(50 * pairs**0.1) ** 2)).mean(axis=1) ** 2
+
+    return values
+
+
+def _griewank_rosenbrock(ground: Ground) -> Batch:
+    matrix = np.ascontiguousarray(ground.scale * ground.Q.T)
+
+    def values(x: FloatArray) -> FloatArray:
+        z = x @ matrix + 0.5
+        here, there = z[:, :-1], z[:, 1:]
+        s = 100 * (here * here - there) ** 2 + (1 - here) ** 2
+        return 10 + 10 * (s / 4000 - np.cos(s)).mean(axis=1)
+
+    return values
+
+
+SCHWEFEL = 4.2096874637
+"""Twice the absolute value of the coordinates of f20's optimum."""
+
+
+def _schwefel(ground: Ground) -> Batch:
+    signs, scaled, place = ground.signs, ground.scaled(10.0), SCHWEFEL
+
+    def values(x: FloatArray) -> FloatArray:
+        z = 2 * signs * x
+        z[:, 1:] += 0.25 * (z[:, :-1] - place)  # the right side is computed first, from values yet unchanged
+        z = 100 * (scaled * (z - place) + place)
+        absolute = np.abs(z)
+        beyond = squares(np.maximum(absolute - 500, 0.0))
+        return 0.01 * (beyond + 418.9828872724339 - (z * np.sin(np.sqrt(absolute))).mean(axis=1))
+
+    return values
+
+
+def _gallagher(ground: Ground) -> Batch:
+    """Peaks v_p exp(−(y − c_p)ᵀ S_p (y − c_p) / 2d) with y = Q (x − x_1) and c_p = Q (x_p − x_1).
+
+    The squares are multiplied out, which is exact at the highest peak x_1, since c_1 = 0.
+    """
+    seed, dimension, count = ground.seed, ground.dimension, len(ground.peaks)
+    order = np.argsort(coco_random.uniforms(count - 1, seed))
+    conditions = np.array([math.sqrt(1000) if count == 101 else 1000.0, *1000.0 ** (order / (count - 2))])
+    heights = np.array([10.0, *(1.1 + 8.0 * np.arange(count - 1) / (count - 2))])
+    orders = [np.argsort(coco_random.uniforms(dimension, seed + 1000 * p)) for p in range(count)]
+    shapes = conditions[:, np.newaxis] ** (np.array(orders) / (dimension - 1) - 0.5)
+    highest, rotation, factor = ground.optimum, np.ascontiguousarray(ground.Q.T), -0.5 / dimension
+    centers = (ground.peaks - highest) @ rotation
+    quadratic = np.ascontiguousarray(factor * shapes.T)
+    linear = np.ascontiguousarray(-2 * factor * (shapes * centers).T)
+    constant = factor * squares(np.sqrt(shapes) * centers)
+
+    def values(x: FloatArray) -> FloatArray:
+        y = (x - highest) @ rotation
+        exponents = np.minimum((y * y) @ quadratic + y @ linear + constant, 0.0)
+        return oscillated(10 - (heights * np.exp(exponents)).max(axis=1)) ** 2
+
+    return values
+
+
+def _katsuura(ground: Ground) -> Batch:
+    optimum, matrix, dimension = ground.optimum, ground.product(100.0), ground.dimension
+    places = np.arange(1, dimension + 1)
+    power, factor = 10 / dimension**1.2, 10 / dimension**2
+    doubled = 2.0 ** np.arange(1, 33)
+
+    def ruggedness(z: FloatArray) -> FloatArray:
+        larger = np.multiply.outer(doubled, z)
+        larger -= np.rint(larger)
+        return (1 / doubled) @ np.abs(larger, out=larger)
+
+    def values(x: FloatArray) -> FloatArray:
+        total = np.array([ruggedness(z) for z in (x - optimum) @ matrix])
+        return factor * (np.exp(power * np.log1p(places * total).sum(axis=1)) - 1)
+
+    return values
+
+
+def _lunacek(ground: Ground) -> Batch:
+    dimension, matrix = ground.dimension, ground.product(100.0)
+    signs, first = 2 * ground.signs, 2.5
+    s = 1 - 0.5 / (math.sqrt(dimension + 20) - 4.1)
+    second = -math.sqrt((first**2 - 1) / s)
+
+    def values(x: FloatArray) -> FloatArray:
+        y = signs * x
+        funnels = np.minimum(squares(y - first), dimension + s * squares(y - second))
+        return funnels + 10 * (dimension - np.cos(2 * math.pi * ((y - first) @ matrix)).sum(axis=1))
+
+    return values
+
+
+_FUNCTIONS: dict[int, Callable[[Ground], Batch]] = dict(
+    enumerate(
+        (
+            _sphere,
+            _ellipsoid,
+            _rastrigin,
+            _bueche_rastrigin,
+            _linear_slope,
+            _attractive_sector,
+            _step_ellipsoid,
+            _rosenbrock,
+            _rosenbrock_rotated,
+            _ellipsoid_rotated,
+            _discus,
+            _bent_cigar,
+            _sharp_ridge,
+            _different_powers,
+            _rastrigin_rotated,
+            _weierstrass,
+            _schaffers,
+            _schaffers,
+            _griewank_rosenbrock,
+            _schwefel,
+            _gallagher,
+            _gallagher,
+            _katsuura,
+            _lunacek,
+        ),
+        start=1,
+    )
+)
+
+
+def _of_griewank_rosenbrock(ground: Ground) -> FloatArray:
+    """As in `ioh`, where it is the optimum up to 64 variables only: beyond, a part of the sums is scaled twice."""
+    twice = np.where(np.tri(ground.dimension, dtype=np.bool_).T, ground.scale, 1.0)
+    return (twice * ground.Q).sum(axis=0) / (2 * ground.scale)
+
+
+_PLACES: dict[int, Callable[[Ground], FloatArray]] = {
+    4: lambda ground: np.where(np.arange(ground.dimension) % 2 == 0, np.abs(ground.drawn), ground.drawn),
+    5: lambda ground: np.copysign(HALF_WIDTH, ground.drawn),
+    8: lambda ground: 0.75 * ground.drawn,
+    9: lambda ground: ground.Q.sum(axis=0) / (2 * ground.scale),
+    19: _of_griewank_rosenbrock,
+    20: lambda ground: 0.5 * SCHWEFEL * ground.signs,
+    21: lambda ground: ground.peaks[0],
+    22: lambda ground: ground.peaks[0],
+    24: lambda ground: 1.25 * ground.signs,
+}
+"""Functions whose optimum is not where it is drawn."""

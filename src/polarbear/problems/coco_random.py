@@ -1,0 +1,99 @@
+"""The random numbers that COCO's suites are made from: they place optima and rotate spaces.
+
+Park and Miller's generator x ← 16807 x mod (2³¹ - 1), its output shuffled through a table of 32 numbers (Bays and
+Durham), as in the code that came with Hansen et al. 2009. All of it follows from the seed.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from polarbear.records import FloatArray, IntArray
+
+SEEDS_PER_INSTANCE = 10_000
+"""COCO seeds an instance with function + 10,000 · instance."""
+
+MULTIPLIER, MODULUS = 16807, 2**31 - 1
+TABLE = 32
+WARM_UP = 8
+"""Numbers drawn before the table is filled."""
+CELL = 67_108_865
+"""Outputs divided by this choose the table's entry: 2²⁶ + 1."""
+
+
+def uniforms(count: int, seed: int) -> FloatArray:
+    """(count,) numbers in (0, 1)."""
+    began = WARM_UP + TABLE
+    states = _powers(began + count) * (max(abs(seed), 1) % MODULUS) % MODULUS
+    entries: list[int] = (states // CELL).tolist()
+    table = list(range(began - 1, WARM_UP - 1, -1))
+    drawn: list[int] = []
+    last = table[0]
+    for new in range(began, began + count):
+        entry = entries[last]
+        last = table[entry]
+        table[entry] = new
+        drawn.append(last)
+    return states[drawn] / MODULUS
+
+
+@lru_cache(maxsize=4)
+def _powers(count: int) -> IntArray:
+    """(count,) 16807, 16807², … mod 2³¹ - 1: the generator's states if it starts at 1."""
+    powers = np.array([MULTIPLIER], dtype=np.int64)
+    while len(powers) < count:
+        powers = np.concatenate((powers, powers * powers[-1] % MODULUS))
+    return powers[:count]
+
+
+def normals(count: int, seed: int) -> FloatArray:
+    """(count,) standard normal numbers, by the method of Box and Muller."""
+    drawn = uniforms(2 * count, seed)
+    found = np.sqrt(-2 * np.log(drawn[:count])) * np.cos(2 * math.pi * drawn[count:])
+    found[found == 0] = 1e-99
+    return found
+
+
+def location(dimension: int, seed: int, half_width: float = 4.0) -> FloatArray:
+    """(d,) where an optimum is placed: in [-4, 4)^d or as wide as said, on a grid, never at 0 in any coordinate."""
+    found = 2 * half_width * np.floor(1e4 * uniforms(dimension, seed)) / 1e4 - half_width
+    found[found == 0] = -1e-5
+    return found
+
+
+def rotation(dimension: int, seed: int) -> FloatArray:
+    """(d, d) orthogonal matrix: columns of normal numbers, made orthonormal one after the other (Gram, Schmidt)."""
+    rows = normals(dimension * dimension, seed).reshape(dimension, dimension)
+    orthogonal, triangular = np.linalg.qr(rows.T)
+    return orthogonal * np.sign(np.diag(triangular))
+
+
+def rotation_as_summed(dimension: int, seed: int) -> FloatArray:
+    """`rotation` with the roundings of the published code, bit for bit, which takes four times as long.
+
+    Columns that are nearly dependent magnify roundings: `rotation` differs by 1e-13 as a rule at 240 variables, but at
+    times by more. Here every sum is made term by term, and logarithms and cosines are those of the C library.
+    """
+    drawn = uniforms(2 * dimension * dimension, seed).reshape(2, -1)
+    logarithms = np.array([math.log(u) for u in drawn[0].tolist()])
+    rows = np.sqrt(-2 * logarithms) * np.array([math.cos(angle) for angle in (2 * math.pi * drawn[1]).tolist()])
+    left = np.ascontiguousarray(rows.reshape(dimension, dimension).T)
+    orthogonal, memory = np.empty_like(left), np.empty(left.size)
+    for j in range(dimension):
+        column = left[:, :1] / math.sqrt(np.add.accumulate(left[:, 0] ** 2)[-1])
+        orthogonal[:, j : j + 1] = column
+        left = left[:, 1:]
+        products = np.multiply(left, column, out=memory[: left.size].reshape(left.shape))
+        left = left - np.multiply(column, products.sum(axis=0), out=products)
+    return orthogonal
+
+
+def offset(seed: int) -> float:
+    """The best value f_opt: a ratio of two normal numbers, within ±1000, in steps of 0.01."""
+    ratio = float(normals(1, seed)[0] / normals(1, seed + 1)[0])
+    return min(max(math.floor(1e4 * ratio + 0.5) / 100, -1000.0), 1000.0)

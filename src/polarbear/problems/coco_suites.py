@@ -1,0 +1,212 @@
+"""The suites of COCO, over the package coco-experiment (module `cocoex`)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from polarbear.descriptions import did_you_mean
+from polarbear.extras import Extra
+from polarbear.problems.arguments import Numbers, NumbersLike, numbers, set_fields, whole_number
+from polarbear.problems.ioh_suites import LAST_INSTANCE
+from polarbear.problems.streams import ProductStream
+from polarbear.records import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from polarbear.problems.evaluation import BuiltProblem
+
+
+class Extent(NamedTuple):
+    """What a suite of COCO holds.
+
+    Attributes:
+        library: The suite's name in COCO.
+        functions: How many functions there are, numbered from 1.
+        dimensions: The numbers of variables there are; empty: any from 2.
+        last_instance: The greatest instance number.
+    """
+
+    library: str
+    functions: int
+    dimensions: tuple[int, ...]
+    last_instance: int = LAST_INSTANCE
+
+
+SMALL = (2, 3, 5, 10, 20, 40)
+MIXED = (5, 10, 20, 40, 80, 160)
+BIOBJECTIVE_INSTANCES = 15
+"""COCO composes further instances anew, in a way that depends on which others are asked for together."""
+
+COCO_SUITES = {
+    "coco-bbob": Extent("bbob", 24, ()),
+    "bbob-largescale": Extent("bbob-largescale", 24, (20, 40, 80, 160, 320, 640)),
+    "bbob-constrained": Extent("bbob-constrained", 54, SMALL),
+    "bbob-mixint": Extent("bbob-mixint", 24, MIXED),
+    "bbob-boxed": Extent("bbob-boxed", 24, SMALL),
+    "bbob-biobj": Extent("bbob-biobj", 55, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-ext": Extent("bbob-biobj-ext", 92, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-mixint": Extent("bbob-biobj-mixint", 92, MIXED, BIOBJECTIVE_INSTANCES),
+}
+"""The suites by the names they have here: COCO's own, but for bbob, which is built over `ioh` under that name."""
+
+
+def _checked(suite: str, of: str, value: Any, what: str) -> Numbers:
+    """Functions, dimensions or instances of a suite: `of` says which, `what` what messages call them."""
+    extent = COCO_SUITES[suite]
+    last = {"functions": extent.functions, "instances": extent.last_instance}
+    chosen = numbers(value, what, 1 if of in last else 2, last.get(of))
+    wrong = [number for number in chosen if of == "dimensions" and number not in (extent.dimensions or chosen)]
+    if wrong:
+        raise ValueError(f"{what} is {wrong[0]}; valid are {', '.join(map(str, extent.dimensions))}")
+    return chosen
+
+
+@dataclass(frozen=True)
+class COCOProblem:
+    """One problem of a suite of COCO; see https://coco-platform.org.
+
+    Building it needs the package coco-experiment, and resets the noise of that package's own suite bbob-noisy (unless
+    the suite is coco-bbob).
+
+    Attributes:
+        suite: One of `COCO_SUITES`.
+        function: Its number, from 1.
+        instance: Its number, from 1; to 15 in the suites of two objectives.
+        dimension: Number of variables, one of those that the suite has.
+
+    Raises:
+        TypeError: If a number is no whole number.
+        ValueError: If the suite is unknown, or has no such function, instance or dimension.
+    """
+
+    requires: ClassVar = Extra("cocoex", "coco")
+
+    suite: str
+    function: int
+    instance: int
+    dimension: int
+
+    def __post_init__(self) -> None:
+        if self.suite not in COCO_SUITES:
+            raise ValueError(f"suite {self.suite!r} is unknown;{did_you_mean(str(self.suite), COCO_SUITES)}")
+        for field in ("function", "instance", "dimension"):
+            what = f"{self.suite} {field}"
+            number = whole_number(getattr(self, field), what, 1)
+            _checked(self.suite, f"{field}s", number, what)
+            set_fields(self, **{field: number})
+
+    @property
+    def name(self) -> str:
+        """Such as ``"bbob-biobj-f3-i1-d5"``."""
+        return Instance(self.suite, str(self.function), self.dimension, str(self.instance)).name
+
+    def build(self) -> BuiltProblem:
+        """Construct the problem.
+
+        Raises:
+            ImportError: If the package coco-experiment is missing.
+        """
+        from polarbear.problems.coco_problems import build
+
+        return build(self)
+
+
+@dataclass(frozen=True)
+class COCOSuite(ProductStream):
+    """An endless stream of problems of one suite: function, instance and dimension drawn uniformly and independently.
+
+    The numbers are given as ints, ranges, sequences, or in COCO's notation ``"1-5,8"``.
+
+    Attributes:
+        functions: Which of the suite's functions; by default all.
+        dimensions: Numbers of variables, of those the suite has.
+        instances: Instance numbers, from 1.
+        seed: Which stream.
+
+    Raises:
+        TypeError: If something is no whole number.
+        ValueError: If something is not in the suite, empty, or named twice.
+    """
+
+    functions: NumbersLike = range(1, 25)
+    dimensions: NumbersLike = (5,)
+    instances: NumbersLike = range(1, 16)
+    seed: int = 0
+
+    suite: ClassVar[str]
+    problem: ClassVar[Any] = COCOProblem
+    drawn: ClassVar[Mapping[str, str]] = {"function": "functions", "instance": "instances", "dimension": "dimensions"}
+
+    def __post_init__(self) -> None:
+        for field in ("functions", "dimensions", "instances"):
+            set_fields(self, **{field: _checked(self.suite, field, getattr(self, field), f"{self.suite} {field}")})
+        set_fields(self, seed=whole_number(self.seed, "seed", 0))
+
+    def _fixed(self) -> dict[str, Any]:
+        return {"suite": self.suite}
+
+
+@dataclass(frozen=True)
+class COCOBBOB(COCOSuite):
+    """The 24 functions of bbob, as COCO computes them; see `COCOSuite`. `BBOB` has the same over `ioh`."""
+
+    suite: ClassVar[str] = "coco-bbob"
+
+
+@dataclass(frozen=True)
+class BBOBLargescale(COCOSuite):
+    """The 24 functions of bbob-largescale, with 20 to 640 variables (Elhara et al. 2019); see `COCOSuite`."""
+
+    dimensions: NumbersLike = (20,)
+    suite: ClassVar[str] = "bbob-largescale"
+
+
+@dataclass(frozen=True)
+class BBOBConstrained(COCOSuite):
+    """The 54 functions of bbob-constrained: 9 objectives with 6 numbers of constraints each; see `COCOSuite`."""
+
+    functions: NumbersLike = range(1, 55)
+    suite: ClassVar[str] = "bbob-constrained"
+
+
+@dataclass(frozen=True)
+class BBOBMixint(COCOSuite):
+    """The 24 functions of bbob-mixint: 4 of 5 variables are whole numbers (Tušar et al. 2019); see `COCOSuite`."""
+
+    suite: ClassVar[str] = "bbob-mixint"
+
+
+@dataclass(frozen=True)
+class BBOBBoxed(COCOSuite):
+    """The 24 functions of bbob-boxed: bbob with optima anywhere in the box, and +inf outside; see `COCOSuite`.
+
+    `SBOX` has the same over `ioh`.
+    """
+
+    suite: ClassVar[str] = "bbob-boxed"
+
+
+@dataclass(frozen=True)
+class BBOBBiobj(COCOSuite):
+    """The 55 functions of bbob-biobj: pairs of functions of bbob (Brockhoff et al. 2022); see `COCOSuite`."""
+
+    functions: NumbersLike = range(1, 56)
+    suite: ClassVar[str] = "bbob-biobj"
+
+
+@dataclass(frozen=True)
+class BBOBBiobjExt(COCOSuite):
+    """The 92 functions of bbob-biobj-ext: those of bbob-biobj, and 37 further pairs; see `COCOSuite`."""
+
+    functions: NumbersLike = range(1, 93)
+    suite: ClassVar[str] = "bbob-biobj-ext"
+
+
+@dataclass(frozen=True)
+class BBOBBiobjMixint(COCOSuite):
+    """The 92 functions of bbob-biobj-mixint: pairs of functions of bbob-mixint; see `COCOSuite`."""
+
+    functions: NumbersLike = range(1, 93)
+    suite: ClassVar[str] = "bbob-biobj-mixint"

@@ -1,0 +1,98 @@
+"""Suites that combine functions, dimensions and instances, drawn from endlessly or listed; and their choices."""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from polarbear.problems.protocol import ProblemSpec
+
+Spec = TypeVar("Spec", bound="ProblemSpec")
+
+
+class EndlessStream(ABC, Generic[Spec]):
+    """A seeded stream without an end; subclasses say what is at an index."""
+
+    @property
+    def size(self) -> None:
+        """None: the stream is endless."""
+        return
+
+    def __getitem__(self, index: int) -> Spec:
+        """The problem at `index`, from 0; always the same one for the same seed."""
+        if index < 0:
+            raise IndexError(f"instance {index}; they are counted from 0")
+        return self._at(index)
+
+    @abstractmethod
+    def _at(self, index: int) -> Spec:
+        """The problem at `index`, which is not negative."""
+
+
+class ProductStream(EndlessStream["ProblemSpec"]):
+    """An endless stream over a product of choices, each of which is drawn uniformly and independently.
+
+    Subclasses are frozen dataclasses with a field for each choice and a `seed`.
+
+    Attributes:
+        problem: Makes a specification from one value of each choice.
+        drawn: The arguments of `problem` with the fields that hold their values, in the order they are drawn.
+    """
+
+    problem: ClassVar[Any]
+    drawn: ClassVar[Mapping[str, str]]
+    seed: int
+
+    def _at(self, index: int) -> ProblemSpec:
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, index]))
+        chosen: dict[str, Any] = {}
+        for argument, field in self.drawn.items():
+            choices: Sequence[Any] = getattr(self, field)
+            chosen[argument] = choices[int(rng.integers(len(choices)))]
+        return self.problem(**chosen, **self._fixed())
+
+    def grid(self) -> tuple[ProblemSpec, ...]:
+        """All problems of the suite: dimensions slowest, then functions and what else there is, then instances."""
+        arguments = sorted(self.drawn, key=lambda name: (name == "instance") - (name == "dimension"))
+        choices = [getattr(self, self.drawn[argument]) for argument in arguments]
+        fixed = self._fixed()
+        return tuple(
+            self.problem(**dict(zip(arguments, values, strict=True)), **fixed) for values in itertools.product(*choices)
+        )
+
+    def _fixed(self) -> dict[str, Any]:
+        """Arguments of `problem` that all problems of the suite share."""
+        return {}
+
+
+def share(value: object, what: str) -> float:
+    """`value` as a number from 0 to 1, or an error that names it."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{what} is {value!r}; it must be a number from 0 to 1")
+    if not 0 <= value <= 1:
+        raise ValueError(f"{what} is {value!r}; it must be from 0 to 1")
+    return float(value)
+
+
+def shares(value: object, what: str) -> tuple[float, ...]:
+    """One or several numbers from 0 to 1, none of them twice."""
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return distinct((share(entry, what) for entry in cast("Iterable[object]", value)), what)
+    return (share(value, what),)
+
+
+def distinct(values: Iterable[Any], what: str) -> tuple[Any, ...]:
+    """`values` as a tuple, which must neither be empty nor name anything twice."""
+    chosen = tuple(values)
+    if not chosen:
+        raise ValueError(f"{what} is empty; at least one is needed")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"{what} is {list(chosen)}, which names one twice")
+    return chosen

@@ -1,0 +1,131 @@
+"""Submodular problems on graphs over `ioh`: cuts, coverage, influence, and packing while travelling."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.influence import Edges, InfluenceProblem
+from polarbear.problems.ioh_suites import constructed, created, integer_problem
+from polarbear.problems.streams import ProductStream
+from polarbear.records import Instance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polarbear.records import FloatArray
+
+_COVERAGE = (*(450, 450, 595, 760) * 7, 425, 425, 204, 204, 379, 379, 615, 615, 715, 715, 500, 500)
+_PACKING = (279, 1395, 2790, 4460, 22300, 44600, 33809, 169045, 338090)
+
+INFLUENCE = range(2200, 2224)
+
+DIMENSIONS: Mapping[int, int] = (
+    dict.fromkeys(range(2000, 2005), 800)
+    | dict(enumerate(_COVERAGE, 2100))
+    | dict.fromkeys(INFLUENCE, 4039)
+    | dict(enumerate(_PACKING, 2300))
+)
+"""Number of variables of each function: nodes of its graph, or items to pack."""
+
+VALID = "2000-2004,2100-2139,2200-2223,2300-2308"
+
+
+@dataclass(frozen=True)
+class SubmodularProblem:
+    """A submodular problem on a graph (Neumann et al. 2023), to be maximized over {0, 1}^d; no best value is known.
+
+    Of a selection that is too heavy, the value is minus the excess weight, and in packing while travelling lower still
+    than that of any that is not; so the weight is no constraint that an optimizer would be told of. Coordinates are
+    rounded to the nearest integer, and the value is -inf outside the box. The graphs come with `ioh`.
+
+    Attributes:
+        function: The graph and the weights: MaxCut 2000 to 2004, MaxCoverage 2100 to 2139, MaxInfluence 2200 to 2223,
+            which is noisy (see `InfluenceProblem`), and PackWhileTravel 2300 to 2308; it has one dimension, from 204 to
+            338,090, and one instance.
+
+    Raises:
+        TypeError: If it is no whole number.
+        ValueError: If there is no such function.
+    """
+
+    function: int
+
+    suite: ClassVar[str] = "submodular"
+
+    def __post_init__(self) -> None:
+        set_fields(self, function=whole_number(self.function, "submodular function", min(DIMENSIONS)))
+        _check((self.function,), "submodular function")
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables."""
+        return DIMENSIONS[self.function]
+
+    @property
+    def name(self) -> str:
+        """Such as ``"submodular-f2000-i1-d800"``."""
+        return Instance(self.suite, str(self.function), self.dimension, "1").name
+
+    def build(self) -> BuiltProblem:
+        """Construct the `ioh` problem; MaxInfluence takes its graph and weights alone from `ioh`."""
+        if self.function in INFLUENCE:
+            return InfluenceProblem(self, *constructed(self._graph))
+        problem, box = constructed(lambda ioh: created(ioh, "GRAPH", self.function, 1, self.dimension))
+        return integer_problem(self, problem, box, None)
+
+    def _graph(self, ioh: Any) -> tuple[Edges, FloatArray, float, float]:
+        """Edges (source, target, chance) and nodes' weights, the limit, and the deviation of a node's weight."""
+        graph = created(ioh, "GRAPH", self.function, 1, self.dimension)[0].graph
+        sources, targets, chances = (np.array(column) for column in zip(*graph.edges, strict=True))
+        deviation = float(graph.meta.constraint_variances or 0)
+        return (
+            (sources, targets, chances),
+            np.array(graph.constraint_weights),
+            float(graph.meta.constraint_limit),
+            deviation,
+        )
+
+
+@dataclass(frozen=True)
+class Submodular(ProductStream):
+    """An endless stream of submodular problems on graphs, drawn uniformly.
+
+    Attributes:
+        functions: Which of 2000 to 2004, 2100 to 2139, 2200 to 2223 and 2300 to 2308; by default all 78.
+        seed: Which stream.
+
+    Raises:
+        TypeError: If something is no whole number.
+        ValueError: If there is no such function, or it is named twice.
+    """
+
+    functions: NumbersLike = VALID
+    seed: int = 0
+
+    problem: ClassVar[Any] = SubmodularProblem
+    drawn: ClassVar[Mapping[str, str]] = {"function": "functions"}
+
+    def __post_init__(self) -> None:
+        set_fields(
+            self,
+            functions=numbers(self.functions, "functions", min(DIMENSIONS)),
+            seed=whole_number(self.seed, "seed", 0),
+        )
+        _check(cast("range", self.functions), "functions")
+
+    def grid(self) -> tuple[SubmodularProblem, ...]:
+        """All problems of the suite: by dimension, then by function."""
+        specs = cast("tuple[SubmodularProblem, ...]", super().grid())
+        return tuple(sorted(specs, key=lambda spec: (spec.dimension, spec.function)))
+
+
+def _check(functions: Iterable[int], what: str) -> None:
+    for function in functions:
+        if function not in DIMENSIONS:
+            raise ValueError(f"{what} is {function}; valid are {VALID}")

@@ -1,0 +1,209 @@
+"""Instances of any problem: transformations of its domain and of its range, drawn at random.
+
+An instance is F = T_y ∘ f ∘ T_x (Vermetten 2025, section 3.1.1). With u the coordinates in which the box is [-1, 1]^d,
+T_x takes u to R diag(s) P (u - t): a shift t, a permutation and reflection P of the variables, stretches s and a
+rotation R; and T_y takes y to a y + b.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
+from polarbear.problems.evaluation import BuiltProblem, read_only
+from polarbear.problems.instances import as_spec
+from polarbear.problems.streams import EndlessStream
+from polarbear.problems.traits import traits_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polarbear.problems.protocol import Problem, ProblemSpec
+    from polarbear.records import FloatArray
+
+
+@dataclass(frozen=True)
+class Variations(EndlessStream["Variation"]):
+    """An endless stream of instances of one problem. Nothing is transformed that is not asked for.
+
+    Points of an instance's box may fall outside the problem's own box when it is shifted, stretched or rotated. The
+    best value stays known if the box is at most permuted and reflected, or if `location` says where it is and it
+    stays in the box.
+
+    Attributes:
+        problem: What to transform: a specification, or a function with bounds.
+        shift: In [0, 1]: the centre is moved uniformly within this part of the box, in each variable; with `location`
+            the optimum is.
+        flip: Whether variables are reflected at the box's centre, each with probability 1/2.
+        permute: Whether variables change places at random; for boxes that are the same in each.
+        stretch: At least 1: variables are stretched by factors between this and its inverse, log-uniform.
+        rotate: Whether the box is rotated at random, uniformly (Haar).
+        factor: Range of a, log-uniform, above 0.
+        offset: Range of b, uniform.
+        location: (d,) where the problem has the best value of all, outside its box too, if that is known.
+        seed: Which stream.
+
+    Raises:
+        TypeError: If `problem` is none, or something is no number.
+        ValueError: If a number is out of its range.
+    """
+
+    problem: ProblemSpec
+    shift: float = 0.0
+    flip: bool = False
+    permute: bool = False
+    stretch: float = 1.0
+    rotate: bool = False
+    factor: tuple[float, float] = (1.0, 1.0)
+    offset: tuple[float, float] = (0.0, 0.0)
+    location: tuple[float, ...] | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("flip", "permute", "rotate"):
+            set_fields(self, **{name: flag(getattr(self, name), name)})
+        for name in ("shift", "stretch"):
+            set_fields(self, **{name: real_number(getattr(self, name), name)})
+        if not 0 <= self.shift <= 1:
+            raise ValueError(f"shift is {self.shift!r}; it has to be a part of the box, from 0 to 1")
+        if self.stretch < 1:
+            raise ValueError(f"stretch is {self.stretch!r}; it has to be at least 1")
+        for name in ("factor", "offset"):
+            set_fields(self, **{name: _range(getattr(self, name), name)})
+        if self.factor[0] <= 0:
+            raise ValueError(f"factor is {list(self.factor)!r}; both ends have to be above 0")
+        if self.location is not None:
+            set_fields(self, location=real_numbers(self.location, "location"))
+        set_fields(self, problem=as_spec(self.problem), seed=whole_number(self.seed, "seed", 0))
+
+    def _at(self, index: int) -> Variation:
+        return Variation(self, index)
+
+    @property
+    def label(self) -> str:
+        """What tells its instances from those of other streams with the same problem and seed."""
+        settings = {field.name: getattr(self, field.name) for field in fields(self)}
+        del settings["problem"], settings["seed"]
+        return hashlib.sha256(repr(settings).encode()).hexdigest()[:6]
+
+    @property
+    def keeps_box(self) -> bool:
+        """Whether every instance's box is the problem's own."""
+        return not (self.shift or self.rotate or self.stretch > 1)
+
+
+@dataclass(frozen=True)
+class Variation:
+    """One instance of a problem.
+
+    Attributes:
+        stream: What it is an instance of.
+        index: Which one.
+    """
+
+    stream: Variations
+    index: int
+
+    @property
+    def name(self) -> str:
+        """Such as ``"sphere-d5-s0-17-v3f0a91"``; the end tells the transformations."""
+        return f"{self.stream.problem.name}-s{self.stream.seed}-{self.index}-v{self.stream.label}"
+
+    def build(self) -> BuiltProblem:
+        """Construct the problem.
+
+        Raises:
+            ValueError: If what was asked for does not suit the problem: it is noisy, has several objectives or tells
+                constraints; its whole variables would not stay whole; boxes of permuted variables differ; or `location`
+                has another dimension.
+        """
+        base = self.stream.problem.build()
+        _check(self.stream, base)
+        inside = _Domain(self.stream, base, np.random.default_rng([self.stream.seed, self.index, 0]))
+        rng = np.random.default_rng([self.stream.seed, self.index, 1])
+        low, high = map(math.log, self.stream.factor)
+        factor = math.exp(rng.uniform(low, high))
+        offset = float(rng.uniform(*self.stream.offset))
+        raw: Callable[[FloatArray], float] = base.raw
+
+        def one(x: FloatArray) -> float:
+            return factor * raw(inside(x)) + offset
+
+        def batch(points: FloatArray) -> FloatArray:
+            return factor * np.asarray(base(inside(points)), dtype=np.float64) + offset
+
+        known = base.optimum is not None and inside.reaches_optimum
+        optimum = factor * base.optimum + offset if known and base.optimum is not None else None
+        bounds = (base.lower, base.upper)
+        return BuiltProblem(self, one, batch, bounds, optimum, base.minimize, traits_of(base))
+
+
+class _Domain:
+    """T_x of one instance, drawn at random."""
+
+    def __init__(self, stream: Variations, base: Problem, rng: np.random.Generator) -> None:
+        d = base.dimension
+        self._centre, self._half = 0.5 * (base.lower + base.upper), 0.5 * (base.upper - base.lower)
+        order = rng.permutation(d) if stream.permute else np.arange(d)
+        signs = rng.choice([-1.0, 1.0], d) if stream.flip else np.ones(d)
+        stretches = np.exp(rng.uniform(-1, 1, d) * np.log(stream.stretch))
+        self._order, self._factors = order, signs * stretches
+        self._rotation = _rotation(d, rng) if stream.rotate else None
+        self._shift = stream.shift * rng.uniform(-1, 1, d)
+        self.reaches_optimum = stream.keeps_box
+        if stream.location is not None:
+            best = self._back((read_only(stream.location) - self._centre) / self._half)
+            if stream.shift:
+                self._shift -= best
+            self.reaches_optimum = bool((np.abs(best + self._shift) <= 1).all())
+
+    def __call__(self, x: FloatArray) -> FloatArray:
+        """The problem's points for points (d,) or (m, d) of the instance."""
+        u = ((x - self._centre) / self._half - self._shift)[..., self._order] * self._factors
+        u = u if self._rotation is None else u @ self._rotation.T
+        return self._centre + self._half * u
+
+    def _back(self, u: FloatArray) -> FloatArray:
+        """The instance's coordinates, but for the shift, of a point of the problem."""
+        u = u if self._rotation is None else u @ self._rotation
+        found = np.empty_like(u)
+        found[self._order] = u / self._factors
+        return found
+
+
+def _range(value: Any, what: str) -> tuple[float, float]:
+    if not isinstance(value, (tuple, list)) or len(cast("list[Any]", value)) != 2:
+        raise ValueError(f"{what} is {value!r}; give a range, [low, high]")
+    low, high = (real_number(end, what) for end in cast("list[Any]", value))
+    if low > high:
+        raise ValueError(f"{what} is {value!r}; the low end has to come first")
+    return low, high
+
+
+def _rotation(d: int, rng: np.random.Generator) -> FloatArray:
+    """(d, d) a uniformly random rotation or reflection."""
+    from scipy.stats import ortho_group
+
+    return np.asarray(ortho_group.rvs(d, random_state=rng)) if d > 1 else np.ones((1, 1))
+
+
+def _check(stream: Variations, base: Problem) -> None:
+    traits: Any = traits_of(base)
+    if traits.noisy or traits.objectives > 1 or traits.constraints:
+        raise ValueError(f"{base.name} is noisy, has several objectives or tells constraints; it cannot be varied")
+    if stream.location is not None and len(stream.location) != base.dimension:
+        raise ValueError(f"location has {len(stream.location)} numbers, but {base.name} has {base.dimension} variables")
+    whole = traits.integers if traits.integers is not None else np.zeros(base.dimension, dtype=bool)
+    if whole.any() and not stream.keeps_box:
+        raise ValueError(f"{base.name} has whole variables, which can be permuted and reflected only")
+    middle = (base.lower + base.upper)[whole]
+    if stream.flip and not np.array_equal(middle, np.rint(middle)):
+        raise ValueError(f"{base.name} has whole variables whose bounds are not whole; they cannot be reflected")
+    alike = all(np.unique(each).size == 1 for each in (base.lower, base.upper, whole))
+    if stream.permute and not alike:
+        raise ValueError(f"the variables of {base.name} differ in bounds or kind; they cannot be permuted")
