@@ -7,7 +7,21 @@ import polarbear
 
 
 def test_importing_loads_no_heavy_library():
-    heavy = ["ioh", "modcma", "scipy", "polars", "matplotlib", "rich", "pydantic", "typer", "jinja2", "cloudpickle"]
+    heavy = [
+        "ioh",
+        "modcma",
+        "cocoex",
+        "distributed",
+        "fsspec",
+        "scipy",
+        "polars",
+        "matplotlib",
+        "rich",
+        "pydantic",
+        "typer",
+        "jinja2",
+        "cloudpickle",
+    ]
     code = f"import sys, polarbear; print([m for m in {heavy!r} if m in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from polarbear.optimizers import ModularCMAES
-from polarbear.optimizers.modular_cmaes import BASELINE, OPTIONS, RATES, SWITCHES
+from polarbear.optimizers.modular_cmaes import BASELINE, FAULTY, OPTIONS, RATES, SWITCHES
 
+pytestmark = pytest.mark.filterwarnings("ignore:step_size_adaptation is '(PSR|SA)':UserWarning")
 CHOICES = [(module, option) for module, options in OPTIONS.items() for option in options]
 MODCMA_NAMES = {"step_size_adaptation": "ssa"}
 
@@ -363,3 +364,39 @@ def test_it_is_a_frozen_value():
     assert hash(optimizer) == hash(ModularCMAES(**(BASELINE | {"population_size": 10})))
     with pytest.raises(AttributeError):
         optimizer.active = False
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("make", [ModularCMAES, ModularCMAES.anytime])
+def test_step_size_adaptations_that_are_faulty_in_modcma_warn_and_name_another(make):
+    with pytest.warns(UserWarning, match=r"is 'PSR'; in modcma 1\.2\.0 .* cannot be repeated; take MSR"):
+        make(step_size_adaptation="psr")
+    with pytest.warns(UserWarning, match=r"is 'SA'; in modcma 1\.2\.0 .* stays about 1 box width .*; take CSA"):
+        sa = make(step_size_adaptation="SA")
+    pickle.loads(pickle.dumps(sa))  # workers are not warned again
+    for others in set(OPTIONS["step_size_adaptation"]) - set(FAULTY):
+        make(step_size_adaptation=others)
+
+
+@pytest.mark.parametrize("relative_sigma0", [0.01, 0.2])
+def test_the_step_size_of_sa_does_not_adapt_and_those_named_in_its_place_do(relative_sigma0, record, functions):
+    """SA's is the ratio of two means, whatever it starts at."""
+    steps = []
+
+    class Watched(type(record(functions["sphere"], 1))):
+        def expose(self, **getters):
+            self.step_size = getters.get("step_size", getattr(self, "step_size", None))
+
+        def __call__(self, x):
+            if np.ndim(x) == 1:
+                steps.append(self.step_size())
+            return super().__call__(x)
+
+    Watched(functions["sphere"], 400, 10).run(ModularCMAES(step_size_adaptation="SA", relative_sigma0=relative_sigma0))
+    assert 0.3 < np.median(steps[50:]) < 3
+    best = {
+        name: record(functions["sphere"], 3_000).run(ModularCMAES(step_size_adaptation=name)).best
+        for name in ("SA", "MSR", "CSA", "LPXNES")
+    }
+    assert best.pop("SA") > 1e-6
+    assert max(best.values()) < 1e-8

@@ -11,8 +11,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import polarbear as pb
 from polarbear import optimizers
+from polarbear.experiment import Limits, Task, execute
+from polarbear.experiment.watch import Watch
 from polarbear.optimizers.scipy_optimizers import METHODS, UNBOUNDED
+from tests.optimizers.seen import Seen, sphere, two_spheres
 
 
 def coordinate_walk(problem, rng):
@@ -249,7 +253,7 @@ def test_descriptions_come_back_through_json(optimizer):
 @pytest.mark.parametrize(
     ("description", "complaint"),
     [
-        ({"optimizer": "modular-cma-es"}, "did you mean 'modular-cmaes'.*valid are: function, modular-cmaes"),
+        ({"optimizer": "modular-cma-es"}, "did you mean 'modular-cmaes'.*valid are: .*function, .*modular-cmaes"),
         ({"optimizer": "modular-cmaes", "sigma": 1}, "no argument 'sigma'.*relative_sigma0"),
         ({"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "CAS"}, "modular-cmaes-anytime'.*'CSA'"),
         ({"optimizer": "random-search", "seed": 1}, "valid are: name"),
@@ -267,3 +271,73 @@ def test_wrong_descriptions_are_named(description, complaint):
 def test_importing_the_room_loads_no_heavy_library():
     code = "import sys, polarbear.optimizers; print({'modcma', 'scipy', 'ioh'} & set(sys.modules))"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "set()"
+
+
+REFUSING = sorted(
+    set(optimizers.families()) - {"random-search", "quasi-random-search", "nevergrad", "growing-budgets", "function"}
+)
+
+
+@pytest.mark.parametrize("family", REFUSING)
+def test_every_optimizer_of_one_objective_refuses_two_when_it_is_called(family):
+    optimizer, problem = optimizers.from_description({"optimizer": family}), Seen(two_spheres, objectives=2)
+    with pytest.raises(ValueError, match="one objective; the problem has 2"):
+        optimizer(problem, np.random.default_rng())
+    assert problem.points == []
+    assert isinstance(optimizer, optimizers.Particular)
+
+
+def test_functions_and_random_search_are_asked_nothing():
+    for optimizer in (optimizers.RandomSearch(), optimizers.as_optimizer(coordinate_walk), coordinate_walk):
+        assert not isinstance(optimizer, optimizers.Particular)
+        assert optimizers.refusal(optimizer, None, 3) == ""
+
+
+SEARCHES = [
+    optimizers.RandomSearch(),
+    optimizers.QuasiRandomSearch(),
+    optimizers.QuasiRandomSearch(sequence="HALTON", batch=7),
+    optimizers.QuasiRandomSearch(sequence="LHS", batch=1),
+]
+
+
+@pytest.mark.parametrize("optimizer", SEARCHES, ids=lambda optimizer: optimizer.name)
+def test_searches_recommend_the_best_point_they_were_told_of(optimizer):
+    """By the values told, which are noisy here; the centre where all were infinite."""
+    rng = np.random.default_rng(0)
+    run = Seen(lambda x: sphere(x) + 30 * rng.normal(), 3, 500).run(optimizer)
+    np.testing.assert_array_equal(run.recommended(), run.points[int(np.argmin(run.values))])
+    assert int(np.argmin(run.values)) != int(np.argmin([sphere(x) for x in run.points]))
+    infinite = Seen(lambda x: np.inf, 3, 500).run(optimizer)
+    np.testing.assert_array_equal(infinite.recommended(), np.zeros(3))
+
+
+@pytest.mark.parametrize("optimizer", SEARCHES, ids=lambda optimizer: optimizer.name)
+@pytest.mark.parametrize("least", [1.0, 5.5])
+def test_searches_recommend_a_feasible_point_or_the_least_violated_one(optimizer, least):
+    """x0 >= 1 and x1 >= 1 hold in some of the box; x0 >= 5.5 nowhere. Asking for constraints costs nothing."""
+
+    def constrain(x):
+        return np.array([least - x[0], 1 - x[1]])
+
+    run = Seen(sphere, 2, 400, constrain).run(optimizer)
+    order = [(float(np.maximum(constrain(x), 0).sum()), value) for x, value in zip(run.points, run.values, strict=True)]
+    np.testing.assert_array_equal(run.recommended(), run.points[order.index(min(order))])
+    assert (min(order)[0] == 0) == (least == 1.0)
+    assert (len(run.points), run.extra) == (400, 0)
+
+
+@pytest.mark.parametrize("optimizer", SEARCHES, ids=lambda optimizer: optimizer.name)
+def test_what_searches_recommend_is_judged_without_noise(optimizer):
+    """A row at each batch's end shows the best point before it, as nothing is asked within a batch."""
+    problem = pb.problems.FunctionProblem(sphere, -5, 5, 2)
+    watch = Watch(every=1, recommendations=True)
+    key = pb.records.RunKey(problem.name, optimizer.name, 3)
+    run = execute(Task(key, problem, optimizer, Limits(evaluations=300), watch))
+    assert "recommend" not in run.outcome.message
+    rows = run.parameters
+    told = rows.values["recommendation"]
+    batch = getattr(optimizer, "batch", 1)
+    known = (rows.evaluations - 1) // batch * batch
+    expected = [run.trajectory.value_at(np.array([n]))[0] if n else sphere(np.zeros(2)) for n in known]
+    np.testing.assert_array_equal(told, expected)

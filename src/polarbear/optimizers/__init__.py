@@ -2,24 +2,49 @@
 
 from __future__ import annotations
 
+from polarbear.optimizers.ask_tell import AskTell
+from polarbear.optimizers.cmaes_library import CMAES
 from polarbear.optimizers.descriptions import describe, families, family_parameters, from_description
+from polarbear.optimizers.exposing import components, expose, recommend
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
+from polarbear.optimizers.growing_budgets import GrowingBudgets
 from polarbear.optimizers.modular_cmaes import ModularCMAES
-from polarbear.optimizers.protocol import Objective, Optimizer
+from polarbear.optimizers.modular_de import ModularDE
+from polarbear.optimizers.nevergrad_optimizers import Nevergrad
+from polarbear.optimizers.nlopt_optimizers import NLopt
+from polarbear.optimizers.protocol import Objective, Optimizer, Particular, refusal
+from polarbear.optimizers.pycma import PyCMA
+from polarbear.optimizers.pymoo_optimizers import Pymoo
+from polarbear.optimizers.quasi_random import QuasiRandomSearch
 from polarbear.optimizers.random_search import RandomSearch
-from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyMinimize
+from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
 
 __all__ = [
+    "CMAES",
+    "AskTell",
     "FunctionOptimizer",
+    "GrowingBudgets",
     "ModularCMAES",
+    "ModularDE",
+    "NLopt",
+    "Nevergrad",
     "Objective",
     "Optimizer",
+    "Particular",
+    "PyCMA",
+    "Pymoo",
+    "QuasiRandomSearch",
     "RandomSearch",
     "ScipyDifferentialEvolution",
+    "ScipyDualAnnealing",
     "ScipyMinimize",
     "as_optimizer",
+    "components",
     "describe",
+    "expose",
     "families",
     "family_parameters",
     "from_description",
+    "recommend",
+    "refusal",
 ]

@@ -6,7 +6,10 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable
-from typing import Any, TypeVar
+from numbers import Real
+from typing import Any, TypeVar, cast
+
+import numpy as np
 
 from polarbear.descriptions import did_you_mean
 
@@ -40,14 +43,20 @@ def option(value: Any, what: str, valid: Iterable[str], short: dict[str, str] | 
     return chosen
 
 
+def as_plain(value: Any) -> Any:
+    """`value`, an array as lists, so that optimizers can be compared and described."""
+    return cast("Any", value).tolist() if isinstance(value, (np.ndarray, np.generic)) else value
+
+
 def number(value: Any, what: str, low: float = -math.inf, high: float = math.inf, *, whole: bool = False) -> Any:
     """Return `value`, a finite number from `low` to `high`, or raise naming `what`; None stays None."""
     if value is None:
         return None
     kind = "a whole number" if whole else "a number"
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
+    if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{what} is {value!r}; it must be {kind}")
-    if whole and value != int(value):
+    value = as_plain(value)
+    if whole and math.isfinite(value) and value != int(value):
         raise ValueError(f"{what} is {value!r}; it must be {kind}")
     if not low <= value <= high or not math.isfinite(value):
         ends = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"

@@ -7,22 +7,46 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from polarbear.descriptions import did_you_mean, own_description, own_object, parameters, plain_value
+from polarbear.optimizers.cmaes_library import CMAES
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
+from polarbear.optimizers.growing_budgets import GrowingBudgets
 from polarbear.optimizers.modular_cmaes import BASELINE, ModularCMAES
+from polarbear.optimizers.modular_de import PRESETS as DE_VARIANTS
+from polarbear.optimizers.modular_de import ModularDE
+from polarbear.optimizers.nevergrad_optimizers import Nevergrad
+from polarbear.optimizers.nlopt_optimizers import NLopt
 from polarbear.optimizers.protocol import Optimizer
+from polarbear.optimizers.pycma import PyCMA
+from polarbear.optimizers.pymoo_optimizers import Pymoo
+from polarbear.optimizers.quasi_random import QuasiRandomSearch
 from polarbear.optimizers.random_search import RandomSearch
-from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyMinimize
+from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
 
 FAMILIES: dict[str, type[Any]] = {
     "modular-cmaes": ModularCMAES,
+    "modular-de": ModularDE,
+    "pycma": PyCMA,
+    "cmaes": CMAES,
     "random-search": RandomSearch,
+    "quasi-random-search": QuasiRandomSearch,
     "scipy-minimize": ScipyMinimize,
     "scipy-differential-evolution": ScipyDifferentialEvolution,
+    "scipy-dual-annealing": ScipyDualAnnealing,
+    "nlopt": NLopt,
+    "nevergrad": Nevergrad,
+    "pymoo": Pymoo,
+    "growing-budgets": GrowingBudgets,
     "function": FunctionOptimizer,
 }
 """Optimizers by the name they are described with."""
 
-PRESETS: dict[str, tuple[type[Any], dict[str, Any]]] = {"modular-cmaes-anytime": (ModularCMAES, BASELINE)}
+PRESETS: dict[str, tuple[type[Any], dict[str, Any]]] = {
+    "modular-cmaes-anytime": (ModularCMAES, BASELINE),
+    **{name: (ModularDE, given) for name, given in DE_VARIANTS.items()},
+    "pycma-bipop": (PyCMA, {"restart_strategy": "BIPOP"}),
+    "cmaes-lra": (CMAES, {"learning_rate_adaptation": True}),
+    "cmaes-separable": (CMAES, {"separable": True}),
+}
 """Named starting points: a family and the arguments that take other defaults."""
 
 
@@ -56,7 +80,8 @@ def describe(optimizer: Any) -> dict[str, Any]:
     candidates += [
         _differences(described, name, cls, preset) for name, (cls, preset) in PRESETS.items() if type(described) is cls
     ]
-    return min(candidates, key=len)
+    writable = [described for described in candidates if None not in described.values()]  # TOML has no None
+    return min(writable or candidates, key=len)
 
 
 def from_description(description: Mapping[str, Any]) -> Optimizer:
@@ -82,7 +107,7 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
         if field not in valid:
             raise ValueError(f"optimizer {family!r} has no argument {field!r};{did_you_mean(field, valid)}")
     try:
-        return cls(**(preset | fields))
+        return cls(**_merged(cls, preset, fields))
     except (TypeError, ValueError) as error:
         raise ValueError(f"optimizer {family!r}: {error}") from error
 
@@ -95,6 +120,20 @@ def _differences(optimizer: Any, family: str, cls: type[Any], preset: Mapping[st
         default = field.default if factory is dataclasses.MISSING else factory()
         if field.name != "name" and value != preset.get(field.name, default):
             given[field.name] = value
-    if optimizer.name != cls(**(dict(preset) | given)).name:
+    told = {key: value for key, value in given.items() if value is not None}
+    if all(getattr(cls(**_merged(cls, preset, told)), key) == getattr(optimizer, key) for key in given):
+        given = told
+    if optimizer.name != cls(**_merged(cls, preset, given)).name:
         given["name"] = optimizer.name
-    return {"optimizer": family} | {key: plain_value(value) for key, value in given.items()}
+    return {"optimizer": family} | {key: _plain(value) for key, value in given.items()}
+
+
+def _merged(cls: type[Any], preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments given in place of a preset's; a class whose arguments exclude each other has a method of its own."""
+    merged = getattr(cls, "merged", None)
+    return dict(preset) | dict(given) if merged is None else merged(preset, given)
+
+
+def _plain(value: Any) -> Any:
+    """`value` in the types of JSON; an optimizer within an optimizer by its description."""
+    return describe(value) if isinstance(value, Optimizer) else plain_value(value)

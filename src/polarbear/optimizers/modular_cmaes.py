@@ -11,23 +11,29 @@ How `modcma` is used:
 - Its `set_seed` leaves half a pair of normal numbers of the run before, which COTN would use; it is thrown away.
 - NATURAL_GRADIENT's first matrix is the identity, so that the step size is what it is said to be.
 - When an adaptation breaks down and yields points that are NaN, it is restarted; these points are not evaluated.
+- Two of its step size adaptations are faulty, see `FAULTY`; whoever takes them is warned.
 - Its budget is set out of reach: the problem ends the run.
 """
 
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.ask_tell import AskTell
+from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
+from polarbear.optimizers.view import OneObjective, check_taken
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from modcma import c_maes
+    from numpy.typing import ArrayLike
 
     from polarbear.optimizers.protocol import Objective
     from polarbear.records import FloatArray
@@ -57,6 +63,19 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "weights": ("DEFAULT", "EQUAL", "EXPONENTIAL"),
 }  # fmt: skip
 """The options of each module that has more than on and off, as `modcma` calls them."""
+
+FAULTY = {
+    "PSR": (
+        "ranks the points with lists half as long as they have to be and reads on behind their ends: the step size "
+        "hardly adapts, and runs cannot be repeated; take MSR, which compares generations as well, or CSA"
+    ),
+    "SA": (
+        "weights variables in place of points: the step size stays about 1 box width whatever the points are worth, "
+        "and runs cannot be repeated where parents outnumber the variables; take CSA, or LPXNES, which draws step "
+        "sizes for points as well"
+    ),
+}
+"""What `modcma` 1.2.0 does wrong in two step size adaptations, by its source (``src/mutation.cpp``)."""
 
 SHORT_MATRIX_NAMES = {
     "COV": "COVARIANCE",
@@ -106,7 +125,7 @@ BASELINE: dict[str, Any] = {
 
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class ModularCMAES:
+class ModularCMAES(OneObjective):
     """CMA-ES put together from modules; without arguments, `modcma`'s own defaults, which never restart.
 
     `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS`
@@ -115,8 +134,8 @@ class ModularCMAES:
     step size exceeds the box.
 
     Attributes:
-        step_size_adaptation: How the step size is adapted. PSR is best left alone: in `modcma` 1.2.0 it reads memory
-            that is not its own, so that its runs cannot be repeated.
+        step_size_adaptation: How the step size is adapted. PSR and SA are best left alone: in `modcma` 1.2.0 they are
+            faulty, see `FAULTY`, and some of their runs cannot be repeated.
         matrix_adaptation: How the covariance matrix is adapted; also COV, MAT, SEP, CHO, NAT. With another step
             size adaptation than CSA, `modcma` turns COVARIANCE into COVARIANCE_NO_EIGV, which is equivalent.
         restart_strategy: What to do when a run has converged. STOP returns; NONE searches on where it is.
@@ -152,6 +171,9 @@ class ModularCMAES:
     Raises:
         TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
         ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+
+    Warns:
+        UserWarning: If the step size adaptation is one of `FAULTY`.
     """
 
     step_size_adaptation: str = "CSA"
@@ -214,13 +236,20 @@ class ModularCMAES:
             object.__setattr__(self, field, value)
         if not self.name:
             object.__setattr__(self, "name", self._derived_name())
+        if fault := FAULTY.get(self.step_size_adaptation):
+            told = f"step_size_adaptation is {self.step_size_adaptation!r}; in modcma 1.2.0 it {fault}"
+            warnings.warn(told, UserWarning, stacklevel=1)  # one place for all who make it: it is shown once
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
 
+        It exposes what `expose_distribution` names, the paths as ``ps_norm`` and, where the matrix adaptation has it,
+        ``pc_norm``; all in box widths. On request it exposes the components ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
+
         Raises:
-            ValueError: If `x0` does not fit the problem's dimension.
+            ValueError: If the problem has several objectives, or `x0` does not fit its dimension.
         """
+        check_taken(self, problem)
         from modcma import c_maes
 
         _seed(int(rng.integers(2**31)))
@@ -232,6 +261,7 @@ class ModularCMAES:
         if self.repelling_restart:
             state.repelling.coverage *= _coverage_factor(problem.dimension)
         self._put_right(state)
+        expose_distribution(problem, _distribution(state, width))
         going = True
         while going:
             if objective.broken:
@@ -243,6 +273,16 @@ class ModularCMAES:
                 if self.center_placement == "UNIFORM":
                     state.adaptation.m = rng.uniform(*box)
             going = es.step(objective)
+
+    def refuses(self, traits: Any, dimension: int, /) -> str:
+        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        if self.x0 is not None and len(self.x0) != dimension:
+            return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"
+        return super().refuses(traits, dimension)
+
+    def ask_tell(self, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator) -> AskTell:
+        """The optimizer by ask and tell, in the box from `lower` to `upper`; one at a time in a process."""
+        return AskTell(self, lower, upper, rng)
 
     def _put_right(self, state: c_maes.Parameters) -> None:
         """Set what `modcma` leaves unset or sets for another box, at the start and after each restart."""
@@ -285,8 +325,6 @@ class ModularCMAES:
             return np.zeros(problem.dimension)
         if self.x0 is None:
             return (problem.lower + problem.upper) / 2
-        if len(self.x0) != problem.dimension:
-            raise ValueError(f"x0 has {len(self.x0)} entries; the problem has {problem.dimension} variables")
         return np.array(self.x0)
 
     def _derived_name(self) -> str:
@@ -302,6 +340,32 @@ class ModularCMAES:
             for field, usual in reference.items()
             if getattr(self, field) != usual and field != "step_size_adaptation"
         ]
+
+
+def _distribution(state: c_maes.Parameters, width: FloatArray) -> Distribution:
+    """What the search distribution of a running optimizer is at any time."""
+
+    def path(name: str) -> Callable[[], FloatArray]:
+        return lambda: np.asarray(getattr(state.adaptation, name))
+
+    return Distribution(
+        mean=lambda: state.adaptation.m * width,
+        step_size=lambda: state.mutation.sigma,
+        axes=lambda: _axes(state.adaptation),
+        population_size=lambda: state.lamb,
+        paths={name: path(name) for name in ("ps", "pc") if hasattr(state.adaptation, name)},
+    )
+
+
+def _axes(adaptation: Any) -> FloatArray:
+    """(d,) the standard deviations of steps along their principal axes, at step size 1.
+
+    A matrix that steps are made with, y = Az, is had by all adaptations but NONE and SEPARABLE.
+    """
+    for name in ("A", "M"):
+        if hasattr(adaptation, name):
+            return axes_of(np.asarray(getattr(adaptation, name)))
+    return np.asarray(adaptation.d) if hasattr(adaptation, "d") else np.ones(len(adaptation.m))
 
 
 def _labelled(field: str, value: Any) -> str:

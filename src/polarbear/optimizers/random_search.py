@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from polarbear.optimizers.arguments import checked_keywords
+from polarbear.optimizers.exposing import recommend
+from polarbear.optimizers.view import Best, Front, objectives
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,6 +23,9 @@ BLOCK = 256
 class RandomSearch:
     """Evaluates independent points, uniform in the box, until it is stopped.
 
+    It recommends the best point it was told of, a feasible one if there is any; see `Best`. With several objectives it
+    recommends the points that no other one dominates; see `Front`.
+
     Attributes:
         name: What it is called.
     """
@@ -32,6 +37,12 @@ class RandomSearch:
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Search until the problem stops it."""
+        best, front = Best(problem), Front(problem) if objectives(problem) > 1 else None
+        recommend(problem, best.recommended if front is None else front.recommended)
         while True:
             for x in rng.uniform(problem.lower, problem.upper, size=(BLOCK, problem.dimension)):
-                problem(x)
+                value = problem(x)
+                if front is not None:
+                    front.keep(x, value)
+                elif value < best.bar:
+                    best.keep(x, value)

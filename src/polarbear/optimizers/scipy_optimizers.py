@@ -1,19 +1,30 @@
-"""The optimizers of `scipy.optimize`, restarted so that they go on until they are stopped."""
+"""The optimizers of `scipy.optimize`, restarted so that they go on until they are stopped.
+
+All recommend the best point evaluated. Their warnings, about precision lost or values that are not finite, are not
+shown; those of the problem are.
+"""
 
 from __future__ import annotations
 
 import importlib
+import math
+import warnings
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number
+from polarbear.optimizers.arguments import as_plain, checked_keywords, did_you_mean, flag, number
+from polarbear.optimizers.exposing import recommend
+from polarbear.optimizers.view import Incumbent, OneObjective, Paired, constraints, finite, integers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from polarbear.optimizers.protocol import Objective
+    from polarbear.records import FloatArray
 
 _FINITE_DIFFERENCES = ("eps", "finite_diff_rel_step")
 
@@ -40,14 +51,19 @@ METHODS: dict[str, tuple[str, ...]] = {
 UNBOUNDED = frozenset({"CG", "BFGS"})
 """The methods that know no bounds: they may evaluate anywhere."""
 
+CONSTRAINED = frozenset({"COBYLA", "COBYQA", "SLSQP", "trust-constr"})
+"""The methods that are given the problem's constraints; the others do not know of them."""
+
 
 @checked_keywords
 @dataclass(frozen=True)
-class ScipyMinimize:
+class ScipyMinimize(OneObjective):
     """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
 
-    The box is given to the methods that take bounds (not CG and BFGS, which may leave it). Gradients are finite
-    differences, whose evaluations count.
+    The box is given to the methods that take bounds: not CG and BFGS, which may leave it; COBYLA and trust-constr may
+    leave it a little on the way. Gradients are finite differences, whose evaluations count; where those of infinite
+    values lead to points that are NaN, the method has ended. The problem's constraints
+    are given to the methods of `CONSTRAINED`.
 
     Attributes:
         method: Which one of `METHODS`; upper or lower case.
@@ -77,7 +93,7 @@ class ScipyMinimize:
             if key not in METHODS[method]:
                 raise ValueError(f"{method} has no option {key!r};{did_you_mean(str(key), METHODS[method])}")
         object.__setattr__(self, "method", method)
-        object.__setattr__(self, "options", dict(self.options))
+        object.__setattr__(self, "options", {key: as_plain(value) for key, value in self.options.items()})
         object.__setattr__(self, "tol", number(self.tol, "tol", 0.0))
         flag(self.restarts, "restarts")
         if not self.name:
@@ -89,18 +105,29 @@ class ScipyMinimize:
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Minimize from random points until the problem stops it, or once without restarts."""
         optimize: Any = importlib.import_module("scipy.optimize")
+        seen = _Seen(optimize, problem, self.name, constrained=self.method in CONSTRAINED)
         box = None if self.method in UNBOUNDED else optimize.Bounds(problem.lower, problem.upper)
         while True:
+            before = seen.incumbent.evaluations
             start = rng.uniform(problem.lower, problem.upper)
-            optimize.minimize(problem, start, method=self.method, bounds=box, tol=self.tol, options=dict(self.options))
-            if not self.restarts:
+            with _silence(), suppress(_BrokenDown):
+                optimize.minimize(
+                    seen.objective,
+                    start,
+                    method=self.method,
+                    bounds=box,
+                    constraints=seen.constraints,
+                    tol=self.tol,
+                    options=dict(self.options),
+                )
+            if not self.restarts or seen.incumbent.evaluations == before:
                 return
 
 
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class ScipyDifferentialEvolution:
-    """`scipy.optimize.differential_evolution` in the problem's box.
+class ScipyDifferentialEvolution(OneObjective):
+    """`scipy.optimize.differential_evolution` in the problem's box, with its integer variables and constraints.
 
     Attributes:
         strategy: How trial points are made, such as ``"best1bin"``.
@@ -166,10 +193,126 @@ class ScipyDifferentialEvolution:
         optimize: Any = importlib.import_module("scipy.optimize")
         own = {"restarts", "name"}
         settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
+        seen = _Seen(optimize, problem, self.name, constrained=True)
+        settings |= {"constraints": seen.constraints, "integrality": integers(problem)}
         while True:
-            optimize.differential_evolution(problem, optimize.Bounds(problem.lower, problem.upper), rng=rng, **settings)
+            before = seen.incumbent.evaluations
+            box = optimize.Bounds(problem.lower, problem.upper)
+            with _silence():
+                optimize.differential_evolution(seen.objective, box, rng=rng, **settings)
+            if not self.restarts or seen.incumbent.evaluations == before:
+                return
+
+
+@checked_keywords
+@dataclass(frozen=True, kw_only=True)
+class ScipyDualAnnealing(OneObjective):
+    """`scipy.optimize.dual_annealing` in the problem's box, from a uniformly random point of it.
+
+    Values above 1e100, infinite ones among them, count as 1e100: where it finds no finite value, SciPy gives up.
+
+    Attributes:
+        maxiter: Iterations before it stops.
+        initial_temp: The initial temperature, above 0.01.
+        restart_temp_ratio: The share of the initial temperature at which it reanneals, between 0 and 1.
+        visit: The visiting distribution's parameter, from 1 to 3; high values make heavier tails.
+        accept: The acceptance distribution's parameter, from -1e4 to -5; low values accept less.
+        no_local_search: Whether to leave out L-BFGS-B.
+        restarts: Whether to start again from a new random point whenever it stops, endlessly.
+        name: What it is called; by default "DualAnnealing" and what differs from the defaults.
+
+    Raises:
+        TypeError: If a keyword is unknown; valid ones are listed.
+        ValueError: If a number is out of its range.
+    """
+
+    maxiter: int = 1000
+    initial_temp: float = 5230.0
+    restart_temp_ratio: float = 2e-5
+    visit: float = 2.62
+    accept: float = -5.0
+    no_local_search: bool = False
+    restarts: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "maxiter": number(self.maxiter, "maxiter", 1, whole=True),
+            "initial_temp": number(self.initial_temp, "initial_temp", math.nextafter(0.01, 1.0), 5e4),
+            "restart_temp_ratio": number(self.restart_temp_ratio, "restart_temp_ratio", 1e-300, 1.0 - 1e-16),
+            "visit": number(self.visit, "visit", math.nextafter(1.0, 2.0), 3.0),
+            "accept": number(self.accept, "accept", -1e4 + 1e-9, -5.0),
+            "no_local_search": flag(self.no_local_search, "no_local_search"),
+            "restarts": flag(self.restarts, "restarts"),
+        }
+        for key, value in checked.items():
+            object.__setattr__(self, key, value)
+        if not self.name:
+            usual = {entry.name: entry.default for entry in fields(self) if entry.name != "name"}
+            given = [f"{key}={getattr(self, key)}" for key in usual if getattr(self, key) != usual[key]]
+            object.__setattr__(self, "name", "-".join(["DualAnnealing", *given]))
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Anneal until the problem stops it, or once without restarts."""
+        optimize: Any = importlib.import_module("scipy.optimize")
+        own = {"restarts", "name"}
+        settings = {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
+        seen = _Seen(optimize, problem, self.name, constrained=False)
+        box = list(zip(problem.lower, problem.upper, strict=True))
+
+        def objective(x: FloatArray) -> float:
+            return float(finite(seen.objective(x)))
+
+        while True:
+            start = rng.uniform(problem.lower, problem.upper)
+            with _silence():
+                optimize.dual_annealing(objective, box, x0=start, rng=rng, maxfun=_ENDLESS, **settings)
             if not self.restarts:
                 return
+
+
+_ENDLESS = 10**15
+
+
+class _Seen:
+    """A problem as `scipy.optimize` takes it.
+
+    Attributes:
+        incumbent: What counts its evaluations.
+        objective: What to minimize.
+        constraints: What to give as constraints; empty if there are none, or if they are not wanted.
+    """
+
+    def __init__(self, optimize: Any, problem: Objective, name: str, *, constrained: bool) -> None:
+        self.incumbent = Incumbent(problem, name)
+        recommend(problem, self.incumbent.recommended)
+        self.objective: Callable[[FloatArray], float] = self._value
+        self.constraints: Any = ()
+        found = constraints(problem) if constrained else None
+        if found is not None:
+            paired = Paired(self._value, found[1], problem.dimension)
+            self.objective = paired
+            self.constraints = optimize.NonlinearConstraint(paired.violations, -np.inf, 0.0)
+
+    def _value(self, x: FloatArray) -> float:
+        try:
+            return self.incumbent(x)
+        except ValueError:  # how a problem answers NaN
+            if np.isnan(x).any():
+                raise _BrokenDown from None
+            raise
+
+
+class _BrokenDown(Exception):  # noqa: N818 - an end of a start, which leads to the next
+    """A method asked for the value at a point that is NaN, as it does after differences of infinite values."""
+
+
+@contextmanager
+def _silence() -> Generator[None]:
+    """Without the warnings of SciPy's own modules."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"scipy\.(optimize|_lib)\.")
+        yield
 
 
 _DE_WORDS = {

@@ -79,6 +79,7 @@ class _Mutation:
     threshold_convergence: _ThresholdConvergence
 
 class Parameters:
+    lamb: int
     mutation: _Mutation
     pop: _Population
     old_pop: _Population

@@ -1,0 +1,158 @@
+"""Problems that look at what an optimizer does, and a wrapper that notes every point it evaluates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polarbear.experiment import Limits, Stop, Task, execute
+from polarbear.optimizers import Optimizer
+from polarbear.problems import Traits
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.records import FloatArray, Run, RunKey
+
+Objective = Callable[[FloatArray], float]
+
+
+@dataclass(frozen=True, eq=False)
+class Probe:
+    """A function over a box, as specification of a problem.
+
+    Attributes:
+        function: (d,) -> float, called with points outside the box too.
+        dimension: d.
+        lower: The box's lower end, one for all variables or (d,).
+        upper: Its upper end.
+        name: What it is called.
+    """
+
+    function: Objective
+    dimension: int = 5
+    lower: Any = -5.0
+    upper: Any = 5.0
+    name: str = "probe"
+
+    def build(self) -> BuiltProblem:
+        """The problem."""
+        lower, upper = (np.zeros(self.dimension) + end for end in (self.lower, self.upper))
+
+        def batch(points: FloatArray) -> FloatArray:
+            return np.array([self.function(point) for point in points], dtype=np.float64)
+
+        return BuiltProblem(self, self.function, batch, (lower, upper), None)
+
+
+class NoisyProblem(BuiltProblem):
+    """The sphere, whose values are told with noise; it counts who asks for them without.
+
+    Attributes:
+        told: What the optimizer was told, in order.
+        peeks: How often a value without noise was asked for.
+    """
+
+    __slots__ = ("peeks", "told")
+
+    def __init__(self, spec: Any, dimension: int) -> None:
+        self.told: list[float] = []
+        self.peeks = 0
+        box = np.full(dimension, -5.0), np.full(dimension, 5.0)
+        super().__init__(spec, self._peek, self._peeks, box, 0.0, traits=Traits(noisy=True))
+
+    def _peek(self, x: FloatArray) -> float:
+        self.peeks += 1
+        return sphere(x)
+
+    def _peeks(self, points: FloatArray) -> FloatArray:
+        return np.array([self._peek(point) for point in points])
+
+    def trial(self, rng: np.random.Generator, /) -> NoisyTrial:
+        """What a run is told and judged by."""
+        return NoisyTrial(self, rng)
+
+
+class NoisyTrial:
+    """One run's noise."""
+
+    def __init__(self, problem: NoisyProblem, rng: np.random.Generator) -> None:
+        self._problem, self._rng = problem, rng
+
+    def __call__(self, x: FloatArray, /) -> tuple[float, float]:
+        """The sphere with noise, and without."""
+        value = sphere(x)
+        self._problem.told.append(value * float(np.exp(0.5 * self._rng.standard_normal())))
+        return self._problem.told[-1], value
+
+    def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+        """As for each point."""
+        pairs = np.array([self(point) for point in points]).reshape(len(points), 2)
+        return pairs[:, 0], pairs[:, 1]
+
+
+@dataclass(frozen=True, eq=False)
+class NoisySphere:
+    """The noisy problem's specification; it is always the same problem, so that its notes can be read."""
+
+    dimension: int = 5
+    name: str = "noisy-sphere"
+    built: list[NoisyProblem] = field(default_factory=list[NoisyProblem])
+
+    def build(self) -> NoisyProblem:
+        """The problem."""
+        if not self.built:
+            self.built.append(NoisyProblem(self, self.dimension))
+        return self.built[0]
+
+
+@dataclass
+class Watched:
+    """An optimizer, with all it evaluates noted.
+
+    Attributes:
+        optimizer: Which.
+        points: What it evaluated, in order, (d,) each.
+        values: What it was told, in order.
+        late: How many evaluations it asked for after it had been stopped.
+    """
+
+    optimizer: Optimizer
+    points: list[FloatArray] = field(default_factory=list[FloatArray])
+    values: list[float] = field(default_factory=list[float])
+    late: int = 0
+    _stopped: bool = False
+
+    @property
+    def name(self) -> str:
+        """The optimizer's."""
+        return self.optimizer.name
+
+    def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
+        """Run the optimizer."""
+
+        def watched(x: Any, /) -> Any:
+            self.late += self._stopped
+            self.points += list(np.array(x, dtype=np.float64, ndmin=2))
+            try:
+                value = problem(x)
+            except Stop:
+                self._stopped = True
+                raise
+            self.values += np.ravel(value).tolist()
+            return value
+
+        watched.__dict__.update(problem.__dict__)
+        return self.optimizer(watched, rng)
+
+
+def run_on(optimizer: Optimizer, problem: Any, evaluations: int, seed: int = 0) -> tuple[Run, Watched]:
+    """Run an optimizer on a probe for so many evaluations: the run, and what was noted."""
+    watched = Watched(optimizer)
+    limits = Limits(evaluations=evaluations)
+    return execute(Task(RunKey(problem.name, optimizer.name, seed), problem, watched, limits)), watched
+
+
+def sphere(x: FloatArray) -> float:
+    """The sum of squares."""
+    return float(x @ x)

@@ -1,0 +1,50 @@
+"""Packages that are not installed with polarbear itself, imported when something needs them and not before."""
+
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+
+class ExtraMissing(ImportError):  # noqa: N818 - says what is the case
+    """A package is not installed; the message names the extra of polarbear that brings it. No run is to blame."""
+
+
+class Extra(NamedTuple):
+    """What has to be installed: a module, and the extra of polarbear that brings it."""
+
+    module: str
+    name: str
+
+    def check(self, what: str) -> None:
+        """Look whether it is installed, without importing it.
+
+        Args:
+            what: What needs it, for the message.
+
+        Raises:
+            ExtraMissing: If it is not.
+        """
+        if find_spec(self.module) is None:
+            raise ExtraMissing(_message(self, what), name=self.module)
+
+
+def optional(module: str, extra: str, what: str) -> Any:
+    """Import a module of an optional package.
+
+    Args:
+        module: Its name, e.g. "nlopt" or "pymoo.algorithms.moo.nsga2".
+        extra: The extra of polarbear that installs its package.
+        what: What needs it, for the message, e.g. "method nuts".
+
+    Raises:
+        ExtraMissing: If it cannot be imported; the message names the extra.
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        message = f"{_message(Extra(module, extra), what)} ({error})"
+        raise ExtraMissing(message, name=error.name, path=error.path) from error
+
+
+def _message(extra: Extra, what: str) -> str:
+    return f"{what} needs {extra.module}; install it with: pip install 'polarbear[{extra.name}]'"

@@ -1,0 +1,247 @@
+"""CMA-ES of the package `cmaes` (Nomura and Shibata), restarted endlessly.
+
+How `cmaes` 0.13 is used:
+
+- It works in coordinates in which the box is [0, 1] in every variable.
+- Its random state is its own, seeded from the run's generator.
+- A distribution that has become infinite or NaN is a reason to restart, beside its own.
+- It multiplies two (d, d) matrices for each draw, up to 101 times for one point. They are the same for a whole
+  generation: here the product is formed once, for the same points.
+- Its separable variant refuses one variable, where the full one is the same: that is taken.
+- NumPy's warnings in its update are silenced: it divides by differences that infinite and equal values make zero.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+import numpy as np
+
+from polarbear.extras import Extra, optional
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.distributions import Distribution, expose_distribution
+from polarbear.optimizers.exposing import expose
+from polarbear.optimizers.restarts import STRATEGIES, Restarts
+from polarbear.optimizers.view import Incumbent, OneObjective, any_whole, check_taken, integers
+
+if TYPE_CHECKING:
+    from polarbear.optimizers.protocol import Objective
+    from polarbear.records import FloatArray
+
+
+@checked_keywords
+@dataclass(frozen=True, kw_only=True)
+class CMAES(OneObjective):
+    """CMA-ES of the package `cmaes`, from uniformly random points of the box, restarted with larger populations.
+
+    All points are in the box: points outside are drawn again, and brought to its border after `max_resampling` draws.
+    Variables that the problem says are integers take whole numbers only, by CMA-ES with margin (Hamano et al., 2022).
+
+    Attributes:
+        learning_rate_adaptation: Whether the learning rates adapt to the noise in the updates (LRA-CMA-ES; Nomura,
+            Akimoto and Ono, 2023), for multimodal and noisy problems; not with integer variables.
+        separable: Whether the covariance matrix is diagonal (sep-CMA-ES); not with learning rate adaptation or
+            integer variables.
+        restart_strategy: What to do when `cmaes` says to stop: IPOP starts again with twice the population, BIPOP now
+            with a large and now with a small one, RESTART with the same; STOP ends then. See `Restarts`.
+        relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
+        population_size: Points per generation, from 4; by default 4 + ⌊3 ln d⌋.
+        max_resampling: How often a point is drawn again that lies outside the box. With many variables hardly any
+            lies inside at first, and a lower number saves time.
+        margin: With integer variables, the least probability of leaving the present whole number; by default 1 / (d λ).
+        name: What it is called; by default "cmaes", and what differs from the defaults.
+
+    Raises:
+        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
+        ValueError: If a number is out of its range, or `separable` comes with `learning_rate_adaptation`.
+    """
+
+    requires: ClassVar = Extra("cmaes", "cmaes")
+
+    learning_rate_adaptation: bool = False
+    separable: bool = False
+    restart_strategy: str = "IPOP"
+    relative_sigma0: float = 0.2
+    population_size: int | None = None
+    max_resampling: int = 100
+    margin: float | None = None
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "learning_rate_adaptation": flag(self.learning_rate_adaptation, "learning_rate_adaptation"),
+            "separable": flag(self.separable, "separable"),
+            "restart_strategy": option(self.restart_strategy, "restart_strategy", STRATEGIES),
+            "relative_sigma0": number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0),
+            "population_size": number(self.population_size, "population_size", 4, 10**6, whole=True),
+            "max_resampling": number(self.max_resampling, "max_resampling", 1, 10**6, whole=True),
+            "margin": number(self.margin, "margin", 1e-12, 0.5),
+        }
+        if self.separable and self.learning_rate_adaptation:
+            raise ValueError("separable and learning_rate_adaptation are both True; cmaes has them one at a time")
+        for key, value in checked.items():
+            object.__setattr__(self, key, value)
+        if not self.name:
+            usual = {field.name: field.default for field in fields(self) if field.name != "name"}
+            parts = [_labelled(key, getattr(self, key)) for key in usual if getattr(self, key) != usual[key]]
+            object.__setattr__(self, "name", "-".join(["cmaes", *parts]))
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Optimize until the problem stops it, or, with restart strategy STOP, until `cmaes` says to stop.
+
+        It exposes what `expose_distribution` names, the paths as ``ps_norm`` and ``pc_norm``, and with learning rate
+        adaptation ``learning_rate_mean`` and ``learning_rate_covariance``.
+
+        Raises:
+            ValueError: If the problem has several objectives, or integer variables and a variant is chosen that knows
+                none.
+        """
+        restarts = Restarts(self.restart_strategy, rng)
+        while True:
+            strategy = self.start(problem, rng, restarts)
+            _expose(problem, strategy, self.learning_rate_adaptation)
+            spent = _evolve(problem, strategy, restarts.evaluations)
+            if not restarts.next(strategy.population_size, spent):
+                return
+
+    def refuses(self, traits: Any, dimension: int, /) -> str:
+        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        if any_whole(traits) and (self.separable or self.learning_rate_adaptation):
+            variant = "separable" if self.separable else "learning_rate_adaptation"
+            return f"{variant} is True, but the problem has integer variables; cmaes has no such variant"
+        return super().refuses(traits, dimension)
+
+    def start(self, problem: Objective, rng: np.random.Generator, restarts: Restarts) -> Any:
+        """`cmaes`'s optimizer for the box [0, 1]^d.
+
+        Args:
+            problem: The problem.
+            rng: Where its seed and then the (d,) mean to start from are drawn.
+            restarts: Which population and step size to start with.
+
+        Raises:
+            ValueError: As for a call.
+        """
+        check_taken(self, problem)
+        cmaes = optional("cmaes", "cmaes", "this optimizer")
+        seed = int(rng.integers(2**32))
+        given: dict[str, Any] = {
+            "mean": rng.uniform(size=problem.dimension),
+            "sigma": self.relative_sigma0 * restarts.step_size_factor,
+            "bounds": np.tile([0.0, 1.0], (problem.dimension, 1)),
+            "n_max_resampling": self.max_resampling,
+            "seed": seed,
+            "population_size": max(4, restarts.population) if restarts.population else self.population_size,
+        }
+        mask = integers(problem)
+        if mask is not None:
+            bounds, steps = _lattice(problem, mask)
+            strategy = cmaes.CMAwM(**(given | {"bounds": bounds, "steps": steps, "margin": self.margin}))
+        elif self.separable and problem.dimension > 1:
+            return cmaes.SepCMA(**given)
+        else:
+            strategy = cmaes.CMA(**given, lr_adapt=self.learning_rate_adaptation)
+        _state(strategy)["_sample_solution"] = _Draws(strategy)
+        return strategy
+
+
+def _labelled(field: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return field
+    return value if field == "restart_strategy" else f"{field}={value}"
+
+
+def _lattice(problem: Objective, whole: Any) -> tuple[FloatArray, FloatArray]:
+    """The box [0, 1]^d cut to whole numbers where variables are whole, (d, 2), and their distances (d,), else 0.
+
+    A variable with one whole number in its box is left as it is: the problem rounds it.
+    """
+    width = problem.upper - problem.lower
+    least, greatest = np.ceil(problem.lower), np.floor(problem.upper)
+    stepped = whole & (greatest > least)
+    bounds = np.tile([0.0, 1.0], (problem.dimension, 1))
+    bounds[stepped, 0] = ((least - problem.lower) / width)[stepped]
+    bounds[stepped, 1] = ((greatest - problem.lower) / width)[stepped]
+    return bounds, np.where(stepped, 1 / width, 0.0)
+
+
+def _evolve(problem: Objective, strategy: Any, allowed: float) -> int:
+    """Let a strategy evolve until it stops or has spent what is allowed; how many evaluations it spent."""
+    whole, margin = integers(problem), "_cma" in vars(strategy)
+    evaluate = Incumbent(problem, "CMAES")
+    lower, upper = problem.lower, problem.upper
+    while evaluate.evaluations < allowed:
+        solutions: list[tuple[FloatArray, float]] = []
+        for _ in range(strategy.population_size):
+            with np.errstate(all="ignore"):
+                asked: Any = strategy.ask()
+            sampled: FloatArray = asked[0] if margin else asked
+            point = np.clip(lower + sampled * (upper - lower), lower, upper)
+            if whole is not None:
+                point[whole] = np.rint(point[whole])
+            solutions.append((asked[1] if margin else sampled, float(evaluate(point))))
+        with np.errstate(all="ignore"):
+            if not _told(strategy, solutions):
+                break
+    return evaluate.evaluations
+
+
+def _told(strategy: Any, solutions: list[tuple[FloatArray, float]]) -> bool:
+    """Tell a strategy its generation; False if it has to start again."""
+    try:
+        strategy.tell(solutions)
+    except np.linalg.LinAlgError:
+        return False
+    state = _state(strategy)
+    finite = np.isfinite(state["_mean"]).all() and np.isfinite(state["_C"]).all() and 0 < state["_sigma"] < math.inf
+    return bool(finite) and not strategy.should_stop()
+
+
+class _Draws:
+    """Draws of a strategy with a full matrix, as its own method makes them, with their matrix kept for a generation."""
+
+    def __init__(self, strategy: Any) -> None:
+        self._state = _state(strategy)
+        self._decomposition = attrgetter("_eigen_decomposition")(getattr(strategy, "_cma", strategy))
+        self._axes: Any = None
+        self._root: Any = None
+
+    def __call__(self) -> FloatArray:
+        axes, lengths = self._decomposition()
+        if axes is not self._axes:
+            self._axes, self._root = axes, axes.dot(np.diag(lengths))
+        step = self._root.dot(self._state["_rng"].randn(len(lengths)))
+        return self._state["_mean"] + self._state["_sigma"] * step
+
+
+def _state(strategy: Any) -> dict[str, Any]:
+    """What a strategy, or the one inside the strategy with margin, holds; as it changes."""
+    return cast("dict[str, Any]", vars(getattr(strategy, "_cma", strategy)))
+
+
+def _expose(problem: Objective, strategy: Any, adaptive: bool) -> None:
+    state = _state(strategy)
+    lower, width = problem.lower, problem.upper - problem.lower
+
+    def axes() -> FloatArray:
+        matrix: FloatArray = state["_C"]
+        squares = matrix if matrix.ndim == 1 else np.linalg.eigvalsh(matrix)
+        return np.sqrt(np.maximum(np.asarray(squares, dtype=np.float64), 0.0))
+
+    distribution = Distribution(
+        mean=lambda: lower + state["_mean"] * width,
+        step_size=lambda: state["_sigma"],
+        axes=axes,
+        population_size=lambda: strategy.population_size,
+        paths={"ps": lambda: state["_p_sigma"], "pc": lambda: state["_pc"]},
+    )
+    expose_distribution(problem, distribution)
+    if adaptive:
+        expose(
+            problem,
+            learning_rate_mean=lambda: float(state["_eta_mean"]),
+            learning_rate_covariance=lambda: float(state["_eta_Sigma"]),
+        )

@@ -1,0 +1,205 @@
+"""Restarts with growing budgets, for optimizers whose behaviour depends on the budget."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number
+from polarbear.optimizers.exposing import expose, recommend
+from polarbear.optimizers.function import as_optimizer
+from polarbear.optimizers.protocol import refusal
+
+if TYPE_CHECKING:
+    from polarbear.optimizers.protocol import Objective, Optimizer
+    from polarbear.records import FloatArray
+
+GREATEST = 2**62
+"""The greatest budget; after it, budgets stay as they are."""
+
+
+@checked_keywords
+@dataclass(frozen=True)
+class GrowingBudgets:
+    """A family A(b) of optimizers: runs A(b1), A(b2), … one after the other, endlessly, with b growing.
+
+    The anybudget procedure of Hansen et al. (2022), section I with footnote 3: an optimizer that takes the budget as
+    an input is run with increasing budgets. Here all of them are one run, whose evaluations add up, so that those of
+    the smaller budgets are paid for; with factor r this costs at most r/(r-1) times the last budget. Each A(b) ends
+    after b evaluations at the latest, and starts anew from the run's random generator. All state that the optimizer
+    exposes is that of the present A(b); ``budget`` is exposed besides.
+
+    Attributes:
+        family: A, or its description. One of the optimizers here, or a dataclass of your own.
+        argument: The argument of A that takes the budget, a whole number of evaluations.
+        first: b1: a number of evaluations, or a multiple of the dimension, such as ``"10*d"``.
+        factor: What each budget is multiplied by for the next, rounded up; above 1.
+        name: What it is called; by default "growing", A's name, in parentheses if A is one of these too, and what
+            differs from the defaults.
+
+    Raises:
+        TypeError: If a keyword is unknown or has the wrong type, or if A is no dataclass.
+        ValueError: If A has no such argument, or a number is out of its range.
+    """
+
+    family: Any
+    argument: str = "budget"
+    first: float | str = "10*d"
+    factor: float = 2.0
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        optimizer = self.family
+        if isinstance(optimizer, Mapping):
+            from polarbear.optimizers.descriptions import from_description  # it imports this module
+
+            optimizer = from_description(cast("Mapping[str, Any]", optimizer))
+        optimizer = as_optimizer(optimizer)
+        if not dataclasses.is_dataclass(optimizer):
+            raise TypeError(f"family is {optimizer!r}; it must be a dataclass, to be made anew with each budget")
+        valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
+        if self.argument not in valid:
+            raise ValueError(f"{optimizer.name} has no argument {self.argument!r};{did_you_mean(self.argument, valid)}")
+        object.__setattr__(self, "family", optimizer)
+        object.__setattr__(self, "first", _checked_first(self.first))
+        object.__setattr__(self, "factor", number(self.factor, "factor", 1.0 + 1e-6, 1e6))
+        if not self.name:
+            parts = [f"{key}={getattr(self, key)}" for key in _USUAL if getattr(self, key) != _USUAL[key]]
+            inner = f"({optimizer.name})" if isinstance(optimizer, GrowingBudgets) else optimizer.name
+            object.__setattr__(self, "name", "-".join(["growing", inner, *parts]))
+        self.member(self.budgets(2)[0])
+
+    def budgets(self, dimension: int, count: int = 1) -> tuple[int, ...]:
+        """The first `count` budgets b1, b2, … on a problem of `dimension` variables."""
+        multiple = _MULTIPLE.fullmatch(self.first) if isinstance(self.first, str) else None
+        exact = float(multiple[1] or 1) * dimension if multiple else float(self.first)
+        budgets = [max(math.ceil(exact), 1)]
+        while len(budgets) < count:
+            budgets.append(min(math.ceil(budgets[-1] * self.factor), GREATEST))
+        return tuple(budgets)
+
+    def member(self, budget: int) -> Optimizer:
+        """A(b)."""
+        return dataclasses.replace(self.family, **{self.argument: budget})
+
+    @property
+    def requires(self) -> Any:
+        """What A has to have installed; None if nothing."""
+        return getattr(self.family, "requires", None)
+
+    def refuses(self, traits: Any, dimension: int, /) -> str:
+        """Why A takes no problem of these traits and so many variables; empty if it takes them."""
+        return refusal(self.family, traits, dimension)
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Run A(b1), A(b2), … until the problem stops it, or one of them evaluates nothing."""
+        (budget,) = self.budgets(problem.dimension)
+        while True:
+            share = Share(problem, budget)
+            expose(problem, budget=_constant(budget))
+            try:
+                self.member(budget)(share, rng)
+            except Spent as spent:
+                if spent.share is not share:
+                    raise
+            if not share.spent:
+                return
+            budget = min(math.ceil(budget * self.factor), GREATEST)
+
+
+_USUAL = {"argument": "budget", "first": "10*d", "factor": 2.0}
+_MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
+
+
+def _checked_first(first: Any) -> float | str:
+    if isinstance(first, str):
+        multiple = _MULTIPLE.fullmatch(first.strip().lower())
+        if multiple is None or float(multiple[1] or 1) == 0:
+            raise ValueError(f"first is {first!r}; it must be a number, or a multiple of the dimension such as '10*d'")
+        return first.strip().lower()
+    return number(first, "first", 1, GREATEST, whole=True)
+
+
+def _constant(value: float) -> Callable[[], float]:
+    return lambda: float(value)
+
+
+class Spent(BaseException):
+    """A share of the run's evaluations is spent; outside `Exception`, as the run's own stop is.
+
+    Attributes:
+        share: Whose.
+    """
+
+    def __init__(self, share: Share) -> None:
+        super().__init__("the share of the run's evaluations is spent")
+        self.share = share
+
+
+class Share:
+    """A problem of which at most `budget` evaluations may be made.
+
+    Args:
+        problem: What is evaluated.
+        budget: How many evaluations there are.
+
+    Attributes:
+        spent: How many were made. Rows of a batch beyond the budget are not evaluated. An evaluation of constraints at
+            another point than the last one counts.
+    """
+
+    def __init__(self, problem: Objective, budget: int) -> None:
+        self.dimension, self.lower, self.upper = problem.dimension, problem.lower, problem.upper
+        self.spent = 0
+        self._problem, self._budget = problem, budget
+        self._last: FloatArray | None = None
+        self.constraints: Callable[[Any], Any] | None = None
+        if getattr(problem, "constraints", None) is not None:
+            self.constraints = self._constraints
+        traits = getattr(problem, "traits", None)
+        if traits is not None:
+            self.traits = traits
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate one point (d,) or a batch (m, d).
+
+        Raises:
+            Spent: Nothing is left, or a batch had more rows than were left.
+        """
+        points = np.asarray(x)
+        left = self._budget - self.spent
+        if left <= 0:
+            raise Spent(self)
+        if points.ndim != 2:
+            self.spent += 1
+            self._last = np.array(points)
+            return self._problem(x)
+        self.spent += min(len(points), left)
+        self._last = np.array(points[-1]) if len(points) else self._last
+        values = self._problem(points[:left])
+        if len(points) > left:
+            raise Spent(self)
+        return values
+
+    def _constraints(self, x: Any) -> Any:
+        if self._last is None or not np.array_equal(x, self._last):
+            if self.spent >= self._budget:
+                raise Spent(self)
+            self.spent += 1
+            self._last = np.array(x)
+        return cast("Any", self._problem).constraints(x)
+
+    def expose(self, **getters: Callable[[], float]) -> None:
+        """Offer parameters for logging."""
+        expose(self._problem, **getters)
+
+    def recommend(self, getter: Callable[[], ArrayLike]) -> None:
+        """Offer the point that the optimizer would return now."""
+        recommend(self._problem, getter)

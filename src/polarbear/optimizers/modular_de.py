@@ -1,0 +1,360 @@
+"""Modular differential evolution (Vermetten, 2025, section 4.1.1), over the package `modde`.
+
+How `modde` 0.0.4 is used:
+
+- It works in coordinates in which the box is [0, 1] in every variable: opposition within a generation mirrors each
+  point between its own least and greatest coordinate, which leaves a box that is not the same in all variables.
+- Its random state is its own, seeded from the run's generator.
+- It is given an object that looks like an `ioh` problem but tells nothing: no optimum, no bounds, no budget.
+- With a bound correction, all points are brought into the box; the Gaussian sampler and COTN miss it at times.
+- SHADE's memory takes differences of values: infinite values count as ±1e300.
+- Crossover along eigenvectors has no effect on one variable, where `modde` fails: it is left out there.
+- Sobol points are drawn in powers of two, the surplus thrown away: `scipy` warns of other numbers.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from functools import partial
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from polarbear.extras import Extra, optional
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
+from polarbear.optimizers.exposing import expose, recommend
+from polarbear.optimizers.view import Incumbent, OneObjective, check_taken
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from polarbear.optimizers.protocol import Objective
+    from polarbear.records import FloatArray
+
+OPTIONS: dict[str, dict[str, str | None]] = {
+    "base_sampler": {
+        "UNIFORM": "uniform", "GAUSSIAN": "gaussian", "SOBOL": "sobol", "HALTON": "halton", "LHC": "LHC",
+    },
+    "mutation_base": {"RAND": "rand", "BEST": "best", "TARGET": "target"},
+    "mutation_reference": {"NONE": None, "PBEST": "pbest", "BEST": "best", "RAND": "rand"},
+    "crossover": {"BIN": "bin", "EXP": "exp"},
+    "bound_correction": {
+        "NONE": None, "SATURATE": "saturate", "UNIF_RESAMPLE": "unif_resample", "COTN": "COTN", "TOROIDAL": "toroidal",
+        "MIRROR": "mirror", "HVB": "hvb", "EXPC_TARGET": "expc_target", "EXPC_CENTER": "expc_center", "EXPS": "exps",
+    },
+    "adaptation_method_F": {"NONE": None, "SHADE": "shade", "SHADE_MODIFIED": "shade_modified", "JDE": "jDE"},
+    "adaptation_method_CR": {"NONE": None, "SHADE": "shade", "JDE": "jDE"},
+}  # fmt: skip
+"""The options of each module that has more than on and off, with what `modde` calls them."""
+
+SWITCHES = (
+    "mutation_use_weighted_F",
+    "use_archive",
+    "eigenvalue_crossover",
+    "use_jso_caps",
+    "lpsr",
+    "oppositional_initialization",
+)
+"""The modules that are on or off."""
+
+_SHADE: dict[str, Any] = {
+    "mutation_base": "TARGET",
+    "mutation_reference": "PBEST",
+    "use_archive": True,
+    "adaptation_method_F": "SHADE",
+    "adaptation_method_CR": "SHADE",
+}
+_BEST_2: dict[str, Any] = {"mutation_reference": "BEST", "mutation_n_comps": 2}
+
+VARIANTS: dict[str, dict[str, Any]] = {
+    "L-SHADE": _SHADE | {"lpsr": True, "population_per_variable": 18},
+    "SHADE": _SHADE | {"population_per_variable": 10},
+    "DAS1": {"F": 0.8, "CR": 0.9, "population_per_variable": 10},
+    "DAS2": {
+        "mutation_base": "TARGET", "mutation_reference": "BEST", "F": 0.8, "CR": 0.9, "population_per_variable": 10,
+    },
+    "Qin1": {"F": 0.9, "CR": 0.9, "population_size": 50},
+    "Qin2": {"F": 0.5, "CR": 0.3, "population_size": 50},
+    "Qin3": {"mutation_reference": "BEST", "F": 0.5, "CR": 0.3, "population_size": 50},
+    "Qin4": _BEST_2 | {"F": 0.5, "CR": 0.3, "population_size": 50},
+    "Gamperle1": _BEST_2 | {"F": 0.45, "CR": 0.4, "population_per_variable": 2},
+    "Gamperle2": _BEST_2 | {"F": 0.6, "CR": 0.9, "population_per_variable": 2},
+    "jDE": {"adaptation_method_F": "JDE", "adaptation_method_CR": "JDE", "population_size": 100},
+}  # fmt: skip
+"""The variants of Vermetten (2025), table 4.3, by name."""
+
+PRESETS: dict[str, dict[str, Any]] = {f"modular-de-{name.lower()}": given for name, given in VARIANTS.items()}
+"""The variants, by their names in study files."""
+
+GREATEST = 1e300
+"""What +inf counts as; below the greatest float by more than the sum over any population could add."""
+
+
+@checked_keywords
+@dataclass(frozen=True, kw_only=True)
+class ModularDE(OneObjective):
+    """Differential evolution put together from modules; without arguments, `modde`'s own defaults.
+
+    `ModularDE.variant` gives the named variants of table 4.3. Options are words, in upper or lower case. Linear
+    population size reduction, weighted F and the caps of jSO follow the share of `budget` that is spent: with these
+    the runs at different budgets are a family A(b) of algorithms. Evaluations beyond the budget, which `modde` makes
+    to complete a generation, are made too; the problem ends the run.
+
+    Attributes:
+        base_sampler: How the first population is drawn.
+        oppositional_initialization: Whether half of the first population mirrors the other half.
+        mutation_base: What differences are added to.
+        mutation_reference: Towards which points the base is moved, by F times the way from the target there.
+        mutation_n_comps: Differences that are added, 1 or 2. In `modde` 0.0.4 two are one difference taken twice.
+        mutation_use_weighted_F: Whether F is lowered early and raised late in the budget.
+        use_archive: Whether one end of a difference comes from an archive of replaced points.
+        crossover: Binomial or exponential.
+        eigenvalue_crossover: Whether crossover takes place along the population's principal axes.
+        bound_correction: What to do with points outside the box; with NONE they are evaluated where they are.
+        adaptation_method_F: How F adapts. In `modde` 0.0.4 JDE draws F anew with probability 0.9, jDE's paper 0.1.
+        adaptation_method_CR: How CR adapts; the same.
+        use_jso_caps: Whether F and CR have upper limits early in the budget, as in jSO.
+        lpsr: Whether the population shrinks linearly over the budget.
+        oppositional_generation_probability: How often a generation is followed by its mirror image.
+        F: Differential weight; where it adapts, what it starts at.
+        CR: Crossover rate; where it adapts, what it starts at.
+        population_size: Points per generation (λ), or the first one's; by default 10 per variable, with lpsr 18.
+        population_per_variable: λ as a multiple of the dimension, in place of `population_size`.
+        pbest_value: The share of the population that PBEST draws from; by default random up to 0.2.
+        memory_size: Entries of SHADE's memory; by default 100.
+        budget: Evaluations after which `modde` stops; by default 10,000 per variable.
+        restarts: Whether to start again, with a new population, whenever it stops, endlessly; else the run ends then.
+        name: What it is called; by default the variant's name, or "ModDE", and what differs.
+
+    Raises:
+        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
+        ValueError: If an option is unknown, a number out of its range, or both population sizes are given.
+    """
+
+    requires: ClassVar = Extra("modde", "modde")
+
+    base_sampler: str = "UNIFORM"
+    oppositional_initialization: bool = False
+    mutation_base: str = "RAND"
+    mutation_reference: str = "NONE"
+    mutation_n_comps: int = 1
+    mutation_use_weighted_F: bool = False  # noqa: N815 - the package's name
+    use_archive: bool = False
+    crossover: str = "BIN"
+    eigenvalue_crossover: bool = False
+    bound_correction: str = "SATURATE"
+    adaptation_method_F: str = "NONE"  # noqa: N815 - the package's name
+    adaptation_method_CR: str = "NONE"  # noqa: N815 - the package's name
+    use_jso_caps: bool = False
+    lpsr: bool = False
+    oppositional_generation_probability: float = 0.0
+    F: float = 0.5
+    CR: float = 0.5
+    population_size: int | None = None
+    population_per_variable: int | None = None
+    pbest_value: float | None = None
+    memory_size: int | None = None
+    budget: int | None = None
+    restarts: bool = True
+    name: str = ""
+
+    @classmethod
+    def variant(cls, name: str, **overrides: Any) -> ModularDE:
+        """The variant `name` of Vermetten (2025), table 4.3, with `overrides`.
+
+        Raises:
+            ValueError: If there is no such variant; all are listed.
+        """
+        known = {variant.lower(): given for variant, given in VARIANTS.items()}
+        if str(name).lower() not in known:
+            raise ValueError(f"variant is {name!r};{did_you_mean(str(name), VARIANTS)}")
+        return cls(**cls.merged(known[name.lower()], overrides))
+
+    @staticmethod
+    def merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a named variant, with those given in their place; one population size takes another's."""
+        resized = any(given.get(size) is not None for size in _SIZES)
+        return {key: value for key, value in preset.items() if not (resized and key in _SIZES)} | dict(given)
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {key: option(getattr(self, key), key, words) for key, words in OPTIONS.items()}
+        for key in (*SWITCHES, "restarts"):
+            checked[key] = flag(getattr(self, key), key)
+        for key, (low, high) in _WHOLE.items():
+            checked[key] = number(getattr(self, key), key, low, high, whole=True)
+        for key, (low, high) in _REAL.items():
+            checked[key] = number(getattr(self, key), key, low, high)
+        if self.population_size is not None and self.population_per_variable is not None:
+            raise ValueError(
+                f"population_size is {self.population_size} and population_per_variable is "
+                f"{self.population_per_variable}; give one of them"
+            )
+        for field, value in checked.items():
+            object.__setattr__(self, field, value)
+        if not self.name:
+            object.__setattr__(self, "name", self._derived_name())
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Evolve until the problem stops it, or, without restarts, until the budget is spent.
+
+        It exposes ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``, the mean
+        over the variables of its standard deviation in box widths; NaN while the first population is evaluated. It
+        recommends the best point evaluated.
+        """
+        check_taken(self, problem)
+        modde = optional("modde", "modde", "this optimizer")
+        pretended = _PretendedProblem(problem, correct=self.bound_correction != "NONE")
+        state = _State()
+        _tell(problem, pretended, state)
+        while True:
+            pretended.state.evaluations = 0
+            state.parameters = self._fresh_parameters(modde, problem.dimension, rng)
+            modde.ModularDE(pretended, parameters=state.parameters).run()
+            if not self.restarts:
+                return
+
+    def _fresh_parameters(self, modde: Any, dimension: int, rng: np.random.Generator) -> Any:
+        parameters = modde.Parameters(**self.settings(dimension, int(rng.integers(2**31))))
+        if self.base_sampler == "SOBOL":
+            parameters.sampler = _in_powers_of_two(parameters.sampler)
+        parameters.adapt = partial(_adapted, parameters, parameters.adapt)
+        return parameters
+
+    def settings(self, dimension: int, seed: int) -> dict[str, Any]:
+        """`modde`'s parameters, for the box [0, 1]^d.
+
+        Args:
+            dimension: Number of variables d.
+            seed: For its random state.
+        """
+        given: dict[str, Any] = {key: words[getattr(self, key)] for key, words in OPTIONS.items()}
+        given |= {switch: getattr(self, switch) for switch in SWITCHES}
+        given["eigenvalue_crossover"] = self.eigenvalue_crossover and dimension > 1
+        return given | {
+            "d": dimension,
+            "mutation_n_comps": self.mutation_n_comps,
+            "oppositional_generation_probability": self.oppositional_generation_probability,
+            "F": np.array([self.F]),
+            "CR": np.array([self.CR]),
+            "lambda_": self._population_size(dimension),
+            "pbest_value": self.pbest_value,
+            "memory_size": self.memory_size,
+            "budget": self.budget,
+            "lb": np.zeros((dimension, 1)),
+            "ub": np.ones((dimension, 1)),
+            "seed": seed,
+        }
+
+    def _population_size(self, dimension: int) -> int:
+        """λ; with reduction, no less than the size it ends at, which is what a mutation needs."""
+        per_variable = self.population_per_variable or (18 if self.lpsr else 10)
+        size = self.population_size or per_variable * dimension
+        needed = (
+            2 * self.mutation_n_comps
+            + (self.mutation_base == "RAND")
+            + (self.mutation_reference == "RAND")
+            + self.use_archive
+        )
+        return max(size, needed) if self.lpsr else max(size, 2)
+
+    def _derived_name(self) -> str:
+        usual = {field.name: field.default for field in fields(self) if field.name != "name"}
+        own = {key: getattr(self, key) for key in usual}
+        bases = {"ModDE": usual} | {name: usual | given for name, given in VARIANTS.items()}
+        kind = min(bases, key=lambda name: sum(own[key] != bases[name][key] for key in usual))
+        replaced = _SIZES if any(own[size] is not None for size in _SIZES) else ()  # one size in place of the other
+        told = [key for key in usual if own[key] != bases[kind][key] and not (key in replaced and own[key] is None)]
+        parts = [_labelled(key, own[key]) for key in told]
+        return "-".join([kind, *parts])
+
+
+_SIZES = ("population_size", "population_per_variable")
+_WHOLE = {
+    "mutation_n_comps": (1, 2),
+    "population_size": (2, 10**6),
+    "population_per_variable": (1, 10**4),
+    "memory_size": (1, 10**6),
+    "budget": (1, 10**15),
+}
+_REAL = {
+    "oppositional_generation_probability": (0.0, 1.0),
+    "F": (0.0, 2.0),
+    "CR": (0.0, 1.0),
+    "pbest_value": (0.0, 1.0),
+}
+
+
+def _labelled(field: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return field if value else f"not-{field}"
+    return f"{field}={value}"
+
+
+class _State:
+    """`modde`'s parameters since the last start."""
+
+    parameters: Any = None
+
+    def mean(self, name: str) -> float:
+        """The mean of the population's F or CR."""
+        values: FloatArray = getattr(self.parameters, name)
+        return float(values.mean())
+
+    def spread(self) -> float:
+        """The mean over the variables of the population's standard deviation."""
+        population = self.parameters.population
+        if population is None:
+            return math.nan
+        points: FloatArray = population.x
+        return float(points.std(axis=1).mean())
+
+
+class _PretendedProblem:
+    """The problem in the box [0, 1]^d, with the attributes of `ioh` problems that `modde` reads."""
+
+    def __init__(self, problem: Objective, *, correct: bool) -> None:
+        self.meta_data = SimpleNamespace(n_variables=problem.dimension)
+        self.state = SimpleNamespace(evaluations=0, optimum_found=False)
+        self.incumbent = Incumbent(problem, "ModularDE")
+        self._correct = correct
+        self._lower, self._upper, self._width = problem.lower, problem.upper, problem.upper - problem.lower
+
+    def __call__(self, u: FloatArray) -> float:
+        point = self._lower + u * self._width
+        if self._correct:
+            point = np.clip(point, self._lower, self._upper)
+        value = float(self.incumbent(point))
+        self.state.evaluations += 1
+        return min(max(value, -GREATEST), GREATEST)
+
+
+def _tell(problem: Objective, pretended: _PretendedProblem, state: _State) -> None:
+    """Offer what `ModularDE.__call__` says for logging."""
+    expose(
+        problem,
+        population_size=lambda: float(state.parameters.lambda_),
+        mean_F=lambda: state.mean("F"),
+        mean_CR=lambda: state.mean("CR"),
+        spread=state.spread,
+    )
+    recommend(problem, pretended.incumbent.recommended)
+
+
+def _adapted(parameters: Any, adapt: Callable[[], None]) -> None:
+    """Adapt, from no success if those counted gained nothing: `modde` divides by the sum of their gains.
+
+    That happens where values are bounded, as infinity is, and points are replaced by opposite ones as good.
+    """
+    improved = parameters.improved_individuals_idx
+    if len(improved):
+        kept = improved.tolist()
+        if np.array_equal(parameters.old_population[kept].f, parameters.population[kept].f):
+            parameters.improved_individuals_idx = improved[:0]
+    adapt()
+
+
+def _in_powers_of_two(sampler: Callable[[int], FloatArray]) -> Callable[[int], FloatArray]:
+    """A sampler (n) -> (n, d) that draws a power of two points from `sampler` and keeps the first n."""
+    return lambda n: sampler(1 << (n - 1).bit_length())[:n]

@@ -1,0 +1,63 @@
+"""When optimizers with populations start again, and with how many points."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+
+STRATEGIES = ("STOP", "RESTART", "IPOP", "BIPOP")
+"""STOP: never; RESTART: with the same population; IPOP: with twice the population; BIPOP: see `Restarts`."""
+
+
+class Restarts:
+    """The settings of one start after the other.
+
+    With BIPOP (Hansen, 2009, with the sizes of pycma's `fmin2`), starts are large or small, whichever have spent
+    fewer evaluations so far; the first start counts as small. The k-th large population is 2ᵏ times the first one. A
+    small one is (2ᵏ)^(u²) times the first, its step size 100^(-v) times the usual, with u and v uniform in [0, 1], and
+    it may spend half of what all large ones have spent.
+
+    Args:
+        strategy: One of `STRATEGIES`.
+        rng: Where u and v come from.
+
+    Attributes:
+        population: Points per generation; 0 at the first start, which takes the default.
+        step_size_factor: What to multiply the initial step size by.
+        evaluations: How many evaluations the start may spend.
+    """
+
+    def __init__(self, strategy: str, rng: np.random.Generator) -> None:
+        self.population = 0
+        self.step_size_factor = 1.0
+        self.evaluations = math.inf
+        self._strategy, self._rng = strategy, rng
+        self._first = 0.0
+        self._growths = 0
+        self._small = True
+        self._spent = {True: 0, False: 0}
+
+    def next(self, population: float, spent: int) -> bool:
+        """Go to the next start; False if there is none.
+
+        Args:
+            population: Points per generation of the start that has ended; what is multiplied, so it may be a fraction.
+            spent: Evaluations it has spent.
+        """
+        self._first = self._first or population
+        self._spent[self._small] += spent
+        if self._strategy == "STOP":
+            return False
+        self._small = self._strategy == "BIPOP" and self._spent[True] < max(1, self._spent[False])
+        if self._small:
+            self.step_size_factor = 0.01 ** self._rng.uniform()
+            self.population = int(self._first * (2**self._growths) ** (self._rng.uniform() ** 2))
+            self.evaluations = self._spent[False] / 2
+        else:
+            self._growths += self._strategy != "RESTART"
+            self.step_size_factor, self.evaluations = 1.0, math.inf
+            self.population = int(self._first * 2**self._growths)
+        return True

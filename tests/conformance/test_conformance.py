@@ -1,0 +1,201 @@
+"""Each check finds an optimizer that does not conform, and none that does."""
+
+import gc
+import json
+import os
+import signal
+import sys
+import time
+from contextlib import suppress
+
+import cloudpickle
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import polarbear as pb
+from polarbear.cli.app import app
+from polarbear.conformance import CHECKS, examine
+from polarbear.conformance.probes import NoisyProblem
+from polarbear.experiment import Stop
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])
+
+
+def good(problem, rng):
+    best, width = rng.uniform(problem.lower, problem.upper), 0.3
+    value = problem(best)
+    while True:
+        move = width * rng.normal(size=best.size) * (problem.upper - problem.lower)
+        trial = np.clip(best + move, problem.lower, problem.upper)
+        if (told := problem(trial)) <= value:
+            best, value, width = trial, told, width * 1.5
+        else:
+            width = max(width * 0.9, 1e-12)
+
+
+def strays(problem, rng):
+    while True:
+        problem(rng.uniform(problem.lower, problem.upper) * 1.1 + 0.1)
+
+
+def goes_on(problem, rng):
+    for _ in range(5000):
+        with suppress(Stop):
+            problem(rng.uniform(problem.lower, problem.upper))
+
+
+def unseeded(problem, rng):
+    while True:
+        problem(np.random.uniform(problem.lower, problem.upper))  # noqa: NPY002
+
+
+def always_the_same(problem, rng):
+    good(problem, np.random.default_rng(0))
+
+
+def spies(problem, rng):
+    """Looks for the problem behind the objective."""
+    found = [each for each in gc.get_objects() if issubclass(type(each), NoisyProblem)]  # isinstance asks dead proxies
+    while True:
+        x = rng.uniform(problem.lower, problem.upper)
+        problem(x)
+        for each in found:
+            each.raw(x)
+
+
+def trusts_numbers(problem, rng):
+    while True:
+        value = problem(rng.uniform(problem.lower, problem.upper))
+        if not np.isfinite(value):
+            raise ArithmeticError("infinite")
+
+
+def divides_by_improvement(problem, rng):
+    last = problem(rng.uniform(problem.lower, problem.upper))
+    while True:
+        value = problem(rng.uniform(problem.lower, problem.upper))
+        if value == last:
+            raise ZeroDivisionError("no improvement")
+        last = value
+
+
+def hides_exceptions(problem, rng):
+    try:
+        good(problem, rng)
+    except Exception:
+        raise RuntimeError("something went wrong") from None
+
+
+def needs_two(problem, rng):
+    if problem.dimension < 2:
+        raise IndexError("no second variable")
+    good(problem, rng)
+
+
+def needs_few(problem, rng):
+    if problem.dimension > 100:
+        raise MemoryError("too many")
+    good(problem, rng)
+
+
+def sits(problem, rng):
+    x = rng.uniform(problem.lower, problem.upper)
+    while True:
+        problem(x)
+
+
+def evaluates_nothing(problem, rng):
+    return
+
+
+def dies(problem, rng):
+    os.kill(os.getpid(), signal.SIGSEGV)
+
+
+def hangs(problem, rng):
+    problem(problem.lower)
+    time.sleep(60)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_good_optimizer_passes(name):
+    optimizer = pb.optimizers.RandomSearch() if name == "travel" else pb.optimizers.as_optimizer(good)
+    assert CHECKS[name](optimizer) == ""
+
+
+@pytest.mark.parametrize(
+    ("check", "optimizer", "message"),
+    [
+        ("bounds", strays, "of its points lie outside"),
+        ("budget", goes_on, "more evaluations after it had been stopped at 1"),
+        ("seed", unseeded, "repeated with the same seed differs from point 1 on"),
+        ("seed", always_the_same, "different seeds evaluate the same points"),
+        ("noise", spies, "asked 399 times for values without noise"),
+        ("nan", trusts_numbers, "fails with ArithmeticError: infinite"),
+        ("infinity", trusts_numbers, "half of the box is inf it fails with ArithmeticError"),
+        ("plateau", divides_by_improvement, "fails with ZeroDivisionError: no improvement after 2"),
+        ("exceptions", hides_exceptions, "replaced by RuntimeError: something went wrong"),
+        ("one-variable", needs_two, "fails with IndexError"),
+        ("many-variables", needs_few, "fails with MemoryError"),
+        ("progress", sits, "it got from"),
+        ("budget", evaluates_nothing, "it evaluates nothing"),
+    ],
+)
+def test_each_check_finds_what_it_is_for(check, optimizer, message):
+    one = pb.optimizers.as_optimizer(optimizer)
+    assert message in CHECKS[check](one)
+
+
+def test_the_objectives_own_exception_may_be_what_ends_a_run():
+    assert CHECKS["exceptions"](pb.optimizers.as_optimizer(good)) == ""
+
+
+def test_a_crash_and_a_hang_are_findings_of_their_checks():
+    crashed = examine(dies, checks=["plateau"])
+    assert "was killed by SIGSEGV" in crashed.findings[0].wrong
+    assert not crashed.passed
+    hung = examine(hangs, checks=["plateau"], timeout=1.0)
+    assert "its process was lost: not done after 1 s" in hung.findings[0].wrong
+
+
+def test_an_unknown_check_and_no_optimizer_are_named():
+    with pytest.raises(ValueError, match="check 'bound' is unknown; did you mean 'bounds'"):
+        examine(good, checks=["bound"])
+    with pytest.raises(TypeError, match="is no optimizer"):
+        examine("random-search")
+
+
+class TestCommand:
+    def test_it_says_what_passed(self):
+        told = CliRunner().invoke(app, ["conform", "random-search", "--check", "budget", "--check", "travel"])
+        assert told.exit_code == 0
+        assert told.output.count("passed") == 2
+
+    def test_what_does_not_conform_has_an_exit_code_and_a_reason(self):
+        told = CliRunner().invoke(app, ["conform", "tests.conformance.strays:optimizer", "--json"])
+        assert told.exit_code == 4, told.output
+        (found,) = json.loads(told.stdout)
+        wrong = {each["check"]: each["wrong"] for each in found["findings"]}
+        assert "lie outside" in wrong.pop("bounds")
+        assert set(wrong.values()) == {""}
+
+    def test_all_optimizers_of_a_study_file(self, tmp_path):
+        file = tmp_path / "a.toml"
+        file.write_text('[[algorithms]]\noptimizer = "random-search"\n[[algorithms]]\noptimizer = "scipy-minimize"\n')
+        told = CliRunner().invoke(app, ["conform", str(file), "--check", "one-variable", "--json"])
+        assert [each["optimizer"] for each in json.loads(told.stdout)] == ["RandomSearch", "Nelder-Mead"]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            (["random-serch"], "did you mean 'random-search'"),
+            (["no.such:thing"], "cannot be imported"),
+            (["nowhere.toml"], "nowhere.toml"),
+            (["random-search", "--check", "x"], "there is no check 'x'; there are bounds"),
+        ],
+    )
+    def test_bad_input_is_named(self, given, message):
+        told = CliRunner().invoke(app, ["conform", *given])
+        assert told.exit_code == 2
+        assert message in " ".join(told.output.replace("│", " ").split())

@@ -1,0 +1,174 @@
+"""SciPy's optimizers with constraints and whole variables, and dual annealing, beside the package called directly."""
+
+import inspect
+import json
+import warnings
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from polarbear.optimizers import (
+    ScipyDifferentialEvolution,
+    ScipyDualAnnealing,
+    ScipyMinimize,
+    describe,
+    from_description,
+)
+from polarbear.optimizers.scipy_optimizers import CONSTRAINED, METHODS, UNBOUNDED
+from polarbear.optimizers.view import Paired
+from polarbear.records import Reason
+from tests.optimizers.seen import Seen, failing, fragile, half_plane, run_task, sphere
+
+ALL = [*(ScipyMinimize(method) for method in METHODS), ScipyDifferentialEvolution(popsize=5), ScipyDualAnnealing()]
+NAMES = [one.name for one in ALL]
+SLOW = pytest.mark.slow
+
+
+def rastrigin(x):
+    return float(10 * len(x) + np.sum((x - 0.7) ** 2 - 10 * np.cos(2 * np.pi * (x - 0.7))))
+
+
+@pytest.mark.parametrize("method", sorted(CONSTRAINED))
+def test_constraints_are_kept(method):
+    """The sphere's best point with x₀ >= 1 is (1, 0.7): 0.09. Each point's constraint comes with its value."""
+    run = Seen(sphere, 2, 300, half_plane).run(ScipyMinimize(method))
+    assert run.stopped
+    assert run.extra == 0
+    assert run.best_feasible == pytest.approx(0.09, abs=1e-4)
+
+
+def test_methods_that_take_no_constraints_do_not_ask_for_them():
+    run = Seen(sphere, 2, 200, half_plane).run(ScipyMinimize("Nelder-Mead"))
+    assert run.extra == 0
+    assert min(run.values) < 1e-6
+
+
+def test_differential_evolution_keeps_constraints():
+    """It leaves the value of an infeasible point unknown; here it comes with the constraint, at one evaluation."""
+    run = Seen(sphere, 2, 1_000, half_plane).run(ScipyDifferentialEvolution(polish=False, popsize=5))
+    assert run.stopped
+    assert run.extra == 0
+    assert 0.09 <= run.best_feasible < 0.1
+
+
+def test_differential_evolution_takes_whole_variables():
+    mask = np.array([True, False])
+    run = Seen(sphere, 2, 600, integers=mask).run(ScipyDifferentialEvolution(popsize=5, polish=False))
+    points = np.array(run.points)
+    np.testing.assert_array_equal(points[:, 0], np.rint(points[:, 0]))
+    assert min(run.values) == pytest.approx(0.09, abs=1e-3)  # (1 - 0.7)²
+
+
+def test_a_value_and_its_constraints_are_one_evaluation():
+    calls = []
+
+    def objective(x):
+        calls.append(x.copy())
+        return sphere(x)
+
+    paired = Paired(objective, lambda x: half_plane(x) if np.array_equal(x, calls[-1]) else pytest.fail("stale"), 2)
+    x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
+    assert paired.violations(x) == [0.0]
+    assert paired.violations(y) == [-2.0]
+    assert paired(x) == sphere(x)
+    assert len(calls) == 2
+    assert paired(x) == sphere(x)  # asked again, it is evaluated again
+    assert len(calls) == 3
+    for i in range(100):
+        paired.violations(np.array([i, 0.5]))
+    assert paired.violations(y) == [-2.0]  # forgotten by now
+    assert len(calls) == 104
+
+
+def test_the_points_of_dual_annealing_are_those_of_the_package():
+    rng, points = np.random.default_rng(5), []
+    start = rng.uniform(np.full(3, -5.0), np.full(3, 5.0))
+
+    def objective(x):
+        points.append(x.copy())
+        return rastrigin(x)
+
+    optimize.dual_annealing(objective, [(-5, 5)] * 3, x0=start, rng=rng, maxiter=30)
+    ours = Seen(rastrigin, 3, 10**6).run(ScipyDualAnnealing(maxiter=30, restarts=False), seed=5)
+    assert len(points) > 150
+    assert not ours.stopped
+    assert ours.outside == 0
+    np.testing.assert_array_equal(ours.points, points)
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+def test_dual_annealing_stops_at_the_budget_in_the_box_and_is_reproducible(dimension):
+    runs = [Seen(rastrigin, dimension, 400).run(ScipyDualAnnealing(maxiter=20), seed) for seed in (1, 1, 2)]
+    for run in runs:
+        assert (run.stopped, len(run.points), run.outside) == (True, 400, 0)
+    np.testing.assert_array_equal(runs[0].points, runs[1].points)
+    assert not np.array_equal(runs[0].points, runs[2].points)
+
+
+@pytest.mark.parametrize(
+    "optimizer", [pytest.param(one, marks=SLOW if one.name == "trust-constr" else ()) for one in ALL], ids=NAMES
+)
+def test_runs_of_a_study_end_by_their_budget_whatever_the_values_are(optimizer):
+    for function in (sphere, fragile, lambda x: np.inf):
+        outcome = run_task(optimizer, function).trajectory.outcome
+        assert (outcome.reason, outcome.evaluations) == (Reason.BUDGET, 60), (outcome.message, outcome.traceback)
+    outcome = run_task(optimizer, failing).trajectory.outcome
+    assert (outcome.reason, outcome.evaluations) == (Reason.FAILED, 1)
+    assert "OSError: the simulator is down" in outcome.message
+
+
+@pytest.mark.parametrize("optimizer", [one for one in ALL if one.name != "COBYQA"], ids=lambda one: one.name)
+def test_a_thousand_variables(optimizer):
+    outcome = run_task(optimizer, dimension=1_000, budget=12).trajectory.outcome
+    assert (outcome.reason, outcome.evaluations) == (Reason.BUDGET, 12), outcome.message
+
+
+@pytest.mark.parametrize("optimizer", ALL, ids=lambda optimizer: optimizer.name)
+def test_it_recommends_the_best_point(optimizer):
+    run = Seen(rastrigin, 2, 60).run(optimizer)
+    np.testing.assert_array_equal(run.recommended(), run.points[int(np.argmin(run.values))])
+
+
+def test_the_problem_s_warnings_are_shown_and_scipy_s_are_not():
+    def warning(x):
+        warnings.warn("the simulator is tired", UserWarning, stacklevel=1)
+        return np.inf
+
+    with warnings.catch_warnings(record=True) as shown:
+        warnings.simplefilter("always")
+        Seen(warning, 2, 200).run(ScipyMinimize("Nelder-Mead"))
+    assert {str(one.message) for one in shown} == {"the simulator is tired"}
+    with pytest.warns(RuntimeWarning, match="invalid value"):  # what is hidden
+        optimize.minimize(lambda x: np.inf, np.zeros(2), method="Nelder-Mead", options={"maxiter": 5})
+
+
+def test_the_arguments_are_scipy_s():
+    own = set(ScipyDualAnnealing.__dataclass_fields__) - {"name", "restarts"}
+    theirs = inspect.signature(optimize.dual_annealing).parameters
+    assert own <= set(theirs)
+    for name in own:
+        assert getattr(ScipyDualAnnealing(), name) == theirs[name].default
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "complaint"),
+    [
+        (lambda: ScipyDualAnnealing(visit=4.0), ValueError, "visit is 4.0"),
+        (lambda: ScipyDualAnnealing(accept=0.0), ValueError, "accept is 0.0"),
+        (lambda: ScipyDualAnnealing(temp=1.0), TypeError, "no argument 'temp'; valid are: .*initial_temp|did you mean"),
+        (lambda: Seen(objectives=2).run(ScipyDualAnnealing()), ValueError, "one objective; the problem has 2"),
+        (lambda: Seen(objectives=2).run(ScipyMinimize()), ValueError, "one objective; the problem has 2"),
+    ],
+)
+def test_wrong_arguments_are_named(make, error, complaint):
+    with pytest.raises(error, match=complaint):
+        make()
+
+
+def test_descriptions_come_back():
+    optimizer = ScipyDualAnnealing(maxiter=10, no_local_search=True, restarts=False)
+    assert from_description(json.loads(json.dumps(describe(optimizer)))) == optimizer
+    assert describe(ScipyDualAnnealing()) == {"optimizer": "scipy-dual-annealing"}
+    assert optimizer.name == "DualAnnealing-maxiter=10-no_local_search=True-restarts=False"
+    assert UNBOUNDED.isdisjoint(CONSTRAINED)
