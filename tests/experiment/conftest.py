@@ -1,5 +1,6 @@
 """A small problem for the experiment room, with everything the recorder may meet."""
 
+import signal
 import sys
 from dataclasses import dataclass, field
 from typing import Any
@@ -103,3 +104,11 @@ def of():
 def task():
     """Build a task: ``task(optimizer, problem, seed, evaluations=…)``; random search on the sphere by default."""
     return make_task
+
+
+@pytest.fixture
+def hears_ctrl_c():
+    """Also where the tests were started in the background by a shell, which has them ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from polarbear.experiment import Limits, Recorder, Stop
 from polarbear.records import Reason
+from tests.experiment.fakes import brute_force
 
 VALUES = st.one_of(
     st.floats(allow_nan=True, allow_infinity=True),
@@ -40,27 +41,6 @@ class Listed:
         return np.array([self.raw(row) for row in x])
 
 
-def expected(values, minimize, budget, target):
-    """Improvements and end of a run, by definition: one evaluation after the other."""
-    best, improvements, invalid = math.inf, [], 0
-    reason = Reason.STOPPED
-    number = 0
-    for number, value in enumerate(values, 1):
-        signed = value if minimize else -value
-        if math.isnan(signed):
-            signed, invalid = math.inf, invalid + 1
-        if signed < best:
-            best = signed
-            improvements.append((number, best))
-        if target is not None and best <= target:
-            reason = Reason.TARGET
-            break
-        if number == budget:
-            reason = Reason.BUDGET
-            break
-    return improvements, number, reason, invalid
-
-
 @given(
     values=st.lists(VALUES, max_size=40),
     cuts=st.lists(st.integers(0, 8), max_size=60),
@@ -86,7 +66,8 @@ def test_any_mix_of_points_and_batches_gives_the_brute_force_trajectory(values, 
         stopped = True
     trajectory = recorder.trajectory()
 
-    improvements, number, reason, invalid = expected(values, minimize, budget, precision)
+    pairs = [(value, value) for value in values]
+    improvements, number, reason, invalid = brute_force(pairs, minimize, budget, precision)
     assert list(zip(trajectory.evaluations.tolist(), trajectory.values.tolist(), strict=True)) == improvements
     assert trajectory.outcome.evaluations == number
     assert trajectory.outcome.reason is reason

@@ -14,7 +14,9 @@ import pytest
 
 from polarbear.experiment import execute
 from polarbear.experiment import run as run_module
+from polarbear.problems import FunctionProblem
 from polarbear.records import Reason
+from tests.experiment.misbehaving import hang_in_python
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -144,7 +146,7 @@ def test_endless_recursion_is_a_failure(task):
     assert execute(task(optimizer, evaluations=1)).outcome.message.startswith("RecursionError: ")
 
 
-def test_ctrl_c_is_no_outcome(task):
+def test_ctrl_c_is_no_outcome(task, hears_ctrl_c):
     def optimizer(objective, rng):
         raise KeyboardInterrupt
 
@@ -167,6 +169,51 @@ def test_an_objective_without_a_number_fails_the_run_and_is_named(task, of, resu
     assert run.outcome.message.startswith(message)
 
 
+MASKS = [np.ma.masked, np.ma.array(2.0, mask=True), np.ma.array([2.0], mask=[True])]
+
+
+@pytest.mark.parametrize("masked", MASKS)
+def test_a_masked_value_is_no_number(task, of, masked):
+    run = execute(task(problem=of(lambda x: masked), evaluations=100))
+    said = "TypeError: the objective returned a masked value; there is no number behind a mask: return NaN where there "
+    assert (run.outcome.reason, run.outcome.message) == (Reason.FAILED, said + "is no value")
+    assert run.trajectory.values.size == 0
+    own = FunctionProblem(lambda x: masked, lower=-5, upper=5, dimension=2, name="own")
+    whole = FunctionProblem(lambda x: masked, lower=-5, upper=5, dimension=2, name="own", integers=True)
+    for each in (own, whole):
+        run = execute(task(problem=each, evaluations=100))
+        assert run.outcome.message == said.replace("the objective", "own: the function") + "is no value"
+        assert run.trajectory.values.size == 0
+
+
+def in_batches(objective, rng):
+    while True:
+        objective(rng.uniform(-5, 5, (3, 2)))
+
+
+def test_masked_values_of_batches_are_no_numbers(task, functional):
+    def masked(points):
+        return np.ma.array(points[:, 0], mask=[False, True, False])
+
+    own = FunctionProblem(masked, lower=-5, upper=5, dimension=2, name="own", vectorized=True)
+    run = execute(task(in_batches, own, evaluations=9))
+    assert run.outcome.message.startswith("TypeError: own: the vectorized function returned masked values; there is no")
+    assert run.trajectory.values.size == 0
+
+    class Batched(type(functional(masked))):
+        def __call__(self, x):
+            return masked(x)
+
+    run = execute(task(in_batches, Counted(Batched(masked)), evaluations=9))
+    assert run.outcome.message.startswith("TypeError: the objective returned masked values; there is no")
+    assert run.trajectory.values.size == 0
+
+
+def test_an_array_of_which_nothing_is_masked_is_numbers(task):
+    own = FunctionProblem(lambda x: np.ma.array([3.0], mask=[False]), lower=-5, upper=5, dimension=2)
+    assert execute(task(problem=own, evaluations=2)).trajectory.values.tolist() == [3.0]
+
+
 def test_nan_and_inf_are_worst_and_nan_is_counted(task, of):
     values = iter([np.nan, np.inf, 5.0, np.nan, -np.inf])
     run = execute(task(problem=of(lambda x: next(values)), evaluations=5))
@@ -183,13 +230,7 @@ def sleep(objective, rng):
     time.sleep(60)
 
 
-def spin(objective, rng):
-    objective(np.ones(2))
-    while True:
-        pass
-
-
-def spin_in_a_regular_expression(objective, rng):
+def hang_in_a_regular_expression(objective, rng):
     objective(np.ones(2))
     re.match(r"(a+)+$", "a" * 64 + "b")
 
@@ -208,7 +249,7 @@ def destroy(objective, rng):
         pass
 
 
-@pytest.mark.parametrize("optimizer", [sleep, spin, spin_in_a_regular_expression])
+@pytest.mark.parametrize("optimizer", [sleep, hang_in_python, hang_in_a_regular_expression])
 def test_a_hang_ends_at_the_time_limit_with_what_was_found(task, optimizer):
     begun = time.monotonic()
     run = execute(task(optimizer, evaluations=100, timeout=0.2))
@@ -342,6 +383,29 @@ def test_a_problem_that_cannot_be_built_is_a_failure(task):
     assert (run.outcome.reason, run.outcome.message) == (Reason.FAILED, "FileNotFoundError: no data")
     assert "in build" in run.outcome.traceback
     assert run.outcome.evaluations == 0
+
+
+@pytest.mark.parametrize(("error", "message"), [(SystemExit(3), "SystemExit: 3"), (GeneratorExit(), "GeneratorExit")])
+def test_whatever_the_construction_of_a_problem_raises_is_a_failure(task, error, message):
+    class Leaving:
+        name = "leaving"
+
+        def build(self):
+            raise error
+
+    run = execute(task(problem=Leaving(), evaluations=1))
+    assert (run.outcome.reason, run.outcome.message, run.outcome.evaluations) == (Reason.FAILED, message, 0)
+
+
+def test_ctrl_c_while_a_problem_is_built_is_no_outcome(task, hears_ctrl_c):
+    class Interrupted:
+        name = "interrupted"
+
+        def build(self):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        execute(task(problem=Interrupted(), evaluations=1))
 
 
 def test_building_is_not_part_of_the_run(task, sphere):

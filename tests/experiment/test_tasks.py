@@ -7,36 +7,18 @@ import sys
 import textwrap
 import threading
 import time
-from collections import deque
 from concurrent.futures import BrokenExecutor, ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import suppress
-from itertools import repeat
 from multiprocessing import get_context
 
 import cloudpickle
-import numpy as np
 import pytest
 
 from polarbear.experiment import WorkerPool, WorkersUnavailable, execute, run_tasks
 from polarbear.records import Reason
+from tests.experiment.misbehaving import die, hang_in_c, hang_in_python
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
-
-
-def die(objective, rng):
-    objective(np.ones(2))
-    os.kill(os.getpid(), signal.SIGKILL)
-
-
-def hang_in_c(objective, rng):
-    objective(np.ones(2))
-    deque(repeat(0), maxlen=0)
-
-
-def hang_in_python(objective, rng):
-    objective(np.ones(2))
-    while True:
-        pass
 
 
 def hang_for_good(objective, rng):

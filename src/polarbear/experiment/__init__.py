@@ -4,23 +4,30 @@ A `Task` says which run and how far; `execute` runs it in this process and `run_
 `concurrent.futures.Executor`, such as the `WorkerPool`. A crash, a hang or a killed worker is a run's outcome.
 """
 
+from polarbear.experiment.cluster import ClusterLost, DaskExecutor, Isolated
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerDied, WorkerError, WorkersUnavailable, WorkerTimedOut
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.stop import Stop
-from polarbear.experiment.tasks import run_tasks
+from polarbear.experiment.tasks import WorkerUnprepared, run_tasks
+from polarbear.experiment.watch import Watch
 
 __all__ = [
+    "ClusterLost",
+    "DaskExecutor",
+    "Isolated",
     "Limits",
     "Recorder",
     "Stop",
     "Task",
+    "Watch",
     "WorkerDied",
     "WorkerError",
     "WorkerPool",
     "WorkerTimedOut",
+    "WorkerUnprepared",
     "WorkersUnavailable",
     "execute",
     "run_tasks",

@@ -43,6 +43,10 @@ class Alarm:
     ) -> None:
         self.disarm()
 
+    def silence(self) -> None:
+        """Never ring again, but leave handler and timer as they are; for any thread, and inside what is interrupted."""
+        self._armed = False
+
     def disarm(self) -> None:
         """Never ring again. Calling it twice does no harm."""
         self._armed = False

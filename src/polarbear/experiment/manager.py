@@ -10,8 +10,9 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any
+from typing import Any, Literal
 
+from polarbear.experiment.machine import core_for
 from polarbear.experiment.process import (
     Call,
     WorkerDied,
@@ -20,6 +21,7 @@ from polarbear.experiment.process import (
     WorkersUnavailable,
     WorkerTimedOut,
 )
+from polarbear.experiment.worker import FREE_CORE
 
 POLL = 0.5
 """Seconds between looks for workers that died while a child of theirs holds the pipe open."""
@@ -60,10 +62,16 @@ class Manager:
     Args:
         workers: How many worker processes there may be.
         allowed: Seconds a call may take before its worker is killed, None for no limit.
+        pinned: As for `WorkerPool`.
+
+    Attributes:
+        crowded: Why the worker that came up last has no core of its own; see `WorkerProcess`.
     """
 
-    def __init__(self, workers: int, allowed: float | None) -> None:
+    def __init__(self, workers: int, allowed: float | None, *, pinned: bool | Literal["free"]) -> None:
+        self.crowded = ""
         self._limit = workers
+        self._pinned = pinned
         self._allowed = allowed
         self._lock = threading.RLock()  # the garbage collector may call `abandon` inside any other method
         self._queue: deque[Call] = deque()
@@ -167,7 +175,10 @@ class Manager:
         free = sum(worker.call is None and not worker.leaving for worker in self._workers)
         for _ in range(min(len(self._queue) - free, self._limit - len(self._workers))):
             try:
-                worker = WorkerProcess()
+                number = min(set(range(self._limit)) - {worker.number for worker in self._workers})
+                worker = WorkerProcess(
+                    number, FREE_CORE if self._pinned == FREE_CORE else core_for(number) if self._pinned else None
+                )
             except OSError as error:
                 if not self._workers:
                     self._give_up(f"no worker process could be started: {error}")
@@ -204,6 +215,7 @@ class Manager:
             self._lose(worker)
         elif came_up and worker.ready:
             self._failed_starts = 0
+            self.crowded = worker.crowded
 
     def _execute_condemned(self) -> None:
         with self._lock:

@@ -12,8 +12,9 @@ import weakref
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
 from types import TracebackType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Literal, ParamSpec, TypeVar
 
+from polarbear.experiment.machine import cores
 from polarbear.experiment.manager import Manager
 from polarbear.experiment.process import Call
 
@@ -31,26 +32,41 @@ class WorkerPool(Executor):
     value, so no ``if __name__ == "__main__"`` is needed. What workers print goes to standard error.
 
     Args:
-        workers: How many processes; None for one per available core.
+        workers: How many processes; None for as many as cores may be kept busy.
         timeout: Seconds after which a call should have ended, None for no limit. A call that goes on for `grace`
             seconds more loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
         grace: See `timeout`.
+        pinned: Whether each worker keeps to a core of its own, where the system allows it; for runs measured in
+            seconds. More workers than cores share them. ``"free"``: a core that no other such worker of this user's on
+            the machine holds, whatever pool it belongs to; `crowded` tells if there is none.
 
     Raises:
         ValueError: If `workers` is below 1 or a time is not positive.
         OSError: On systems other than Unix.
     """
 
-    def __init__(self, workers: int | None = None, timeout: float | None = None, *, grace: float = GRACE) -> None:
+    def __init__(
+        self,
+        workers: int | None = None,
+        timeout: float | None = None,
+        *,
+        grace: float = GRACE,
+        pinned: bool | Literal["free"] = False,
+    ) -> None:
         if os.name != "posix":
             raise OSError("WorkerPool needs Unix; use concurrent.futures.ProcessPoolExecutor here")
         if workers is not None and workers < 1:
             raise ValueError(f"workers is {workers!r}; a pool needs at least 1")
         if (timeout is not None and not timeout > 0) or not grace >= 0:
             raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
-        self.workers = workers or _cores()
-        self._manager = Manager(self.workers, None if timeout is None else timeout + grace)
+        self.workers = workers or cores()
+        self._manager = Manager(self.workers, None if timeout is None else timeout + grace, pinned=pinned)
         weakref.finalize(self, self._manager.abandon)
+
+    @property
+    def crowded(self) -> str:
+        """Why the worker that came up last found no free core; empty if it did, or was not to look for one."""
+        return self._manager.crowded
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue ``fn(*args, **kwargs)``.
@@ -94,7 +110,3 @@ class WorkerPool(Executor):
         if kind is not None and not issubclass(kind, Exception):  # Ctrl-C: do not wait for what is running
             self.kill()
         self.shutdown(wait=True, cancel_futures=kind is not None)
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -28,8 +28,8 @@ ONE_THREAD = dict.fromkeys(
 """One thread per worker: BLAS threads of several busy processes slow each other down many times over."""
 
 _BOOT = (
-    "import sys; driver, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
-    "from polarbear.experiment.worker import main; main(int(driver))"
+    "import sys; driver, core, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
+    "from polarbear.experiment.worker import main; main(int(driver), core)"
 )
 
 
@@ -67,17 +67,24 @@ class Call:
 class WorkerProcess:
     """A worker process and the call it is busy with.
 
+    Args:
+        number: Its place among the workers, from 0.
+        core: The core it keeps to, `worker.FREE_CORE` for a free one, or None.
+
     Attributes:
+        number: As given.
         ready: Whether it has come up.
-        leaving: Whether it was asked to end.
+        crowded: Why it has no core of its own, once it is ready; empty if it has, or was not to have one.
+        leaving: Whether it was asked to end, or is about to.
         call: What it is busy with, or None.
         deadline: `time.monotonic()` at which its call is overdue.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, number: int, core: int | str | None) -> None:
+        self.number = number
         path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - sys.path holds strings
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), *path],
+            [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), "" if core is None else str(core), *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
@@ -92,6 +99,7 @@ class WorkerProcess:
         self._unsent = memoryview(b"")
         self._frames = FrameReader()
         self.ready = False
+        self.crowded = ""
         self.leaving = False
         self.call: Call | None = None
         self.deadline = float("inf")
@@ -133,8 +141,11 @@ class WorkerProcess:
         return True
 
     def _take(self, frame: bytes) -> None:
-        self.ready = True  # the first frame says so and nothing else
-        if self.call is not None:
+        if not self.ready:
+            self.ready, self.crowded = True, frame.decode()
+        elif not frame:
+            self.leaving = True  # the answer that follows is its last
+        elif self.call is not None:
             future, self.call, self.deadline = self.call.future, None, float("inf")
             _settle(future, frame)
 

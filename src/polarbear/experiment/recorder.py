@@ -1,8 +1,9 @@
 """What an optimizer calls instead of the problem: counts, keeps improvements, stops the run.
 
-The optimizer is handed a plain function that carries the attributes `dimension`, `lower` and `upper`. A function is
+The optimizer is handed a plain function that carries the attributes of an `optimizers.Objective`. A function is
 chosen over an object with `__call__` because Python calls it about 0.1 µs faster; the evaluation that brings no
 improvement and meets no limit touches three attributes and no clock. `python -m benchmarks.recorder` measures it.
+Runs that are watched, and problems that tell something else than what is recorded, take a second, slower function.
 """
 
 from __future__ import annotations
@@ -16,14 +17,21 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from polarbear.experiment.stop import Stop
-from polarbear.records import FloatArray, Outcome, Reason, Trajectory
+from polarbear.experiment.trials import Constrained, is_plain, judge, negated, trial_of, unmasked
+from polarbear.experiment.watch import Log, Refused, Watch, is_scalar_array, offers
+from polarbear.problems.evaluation import UNMASKED
+from polarbear.problems.traits import traits_of
+from polarbear.records import FloatArray, Outcome, Parameters, Reason, Trajectory
 
 if TYPE_CHECKING:
     from polarbear.experiment.limits import Limits
     from polarbear.optimizers import Objective
-    from polarbear.problems import Problem
+    from polarbear.problems import Problem, Trial
 
 UNLIMITED = sys.maxsize
+INFINITY = float("inf")
+REFUSALS = 1000
+"""Calls refused after the stop until `Recorder.unheeded` is called."""
 
 
 class Recorder:
@@ -33,59 +41,90 @@ class Recorder:
         problem: What is optimized; maximization enters with its sign flipped.
         limits: Where the run ends.
         check_timeout: Check `limits.timeout` at each evaluation, for places where no alarm can interrupt the run.
+        watch: When to log what the optimizer exposes and recommends; None: never.
+        noise: Where the chance of a problem's trial comes from, ``key.generator("noise")``.
+        judged_by: What evaluates recommended points; None: `problem` itself. Give a copy of a problem that counts or
+            remembers its evaluations.
 
     Attributes:
-        objective: What to hand to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array; NaN is
-            returned as +inf. A batch is evaluated at once, its rows recorded in order with the time at its end.
+        objective: What to hand to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array; with k
+            objectives a (k,) and an (m, k) array. NaN is returned as +inf. A batch is evaluated at once, its rows
+            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer is told one value
+            and another one is recorded: nothing public leads from this function to the recorded values.
         reason: Why the run was stopped, None while it goes on.
         target: The minimized value at which the run counts as solved, or None.
         optimum: The lowest minimized value there is, or None if it is not known.
         invalid: How many evaluations returned NaN.
+        unheeded: What to call when `REFUSALS` calls were refused after the stop, and at each further one: the optimizer
+            catches whatever the objective raises and will not end by itself. None: nothing.
 
     Raises:
-        ValueError: If a target precision is given for a problem whose optimum is unknown.
+        ValueError: If a target precision, or a watch on targets, is given for a problem whose optimum is unknown.
+        AttributeError, TypeError, ValueError: As `trials.trial_of`.
     """
 
     __slots__ = (
+        "_asking",
         "_begun",
         "_best",
         "_call",
         "_deadline",
+        "_due",
         "_ended",
         "_improvements",
         "_left",
         "_limit",
         "_limits",
+        "_log",
         "_problem",
-        "_sign",
+        "_refused",
+        "_rows",
+        "_traits",
         "invalid",
         "objective",
         "optimum",
         "reason",
         "target",
+        "unheeded",
     )
 
-    def __init__(self, problem: Problem, limits: Limits, *, check_timeout: bool = False) -> None:
-        self._problem = problem
-        self._sign = 1.0 if problem.minimize else -1.0
+    def __init__(
+        self,
+        problem: Problem,
+        limits: Limits,
+        *,
+        check_timeout: bool = False,
+        watch: Watch | None = None,
+        noise: np.random.Generator | None = None,
+        judged_by: Problem | None = None,
+    ) -> None:
+        self._problem, self._traits = problem, traits_of(problem)
         self._limits = limits
         self._limit = self._left = UNLIMITED if limits.evaluations is None else int(limits.evaluations)
-        self._call: Callable[[Any], Any] = problem.raw if problem.minimize else _negated(problem.raw)
-        self._best = float("inf")
+        self._best = INFINITY
         self._improvements: list[tuple[int, float, float]] = []
         self._begun = perf_counter()
-        self._deadline = float("inf")
+        self._deadline = INFINITY
         self._ended = (0, 0.0)
+        self._asking = False
+        self._refused = 0
+        self.unheeded: Callable[[], object] | None = None
         self.invalid = 0
         self.reason: Reason | None = None
         self.optimum = _optimum(problem)
         self.target = _target(problem, limits, self.optimum)
+        trial = trial_of(problem, noise)
+        self._call: Callable[[Any], Any] = trial
+        self._rows: Callable[[FloatArray], tuple[Any, Any]] = trial.batch
+        self._log = None if watch is None else self._new_log(watch, judged_by or problem)
+        self._due = self._next_due()
         timed = limits.seconds is not None or (check_timeout and limits.timeout is not None)
-        call: Any = self._timed_call() if timed else self._plain_call()
-        call.dimension = problem.dimension
-        call.lower = np.array(problem.lower, dtype=np.float64)
-        call.upper = np.array(problem.upper, dtype=np.float64)
-        self.objective: Objective = call
+        if watch is None and is_plain(problem):
+            self._call = problem.raw if problem.minimize else negated(problem.raw)
+            evaluate = self._plain_call()
+        else:
+            evaluate = self._told_call()
+        self.objective: Objective = self._equipped(self._timed(evaluate) if timed else evaluate, trial)
 
     @property
     def evaluations(self) -> int:
@@ -96,7 +135,7 @@ class Recorder:
         """Start the clock; call it right before the optimizer."""
         self._begun = perf_counter()
         allowed = [limit for limit in (self._limits.seconds, self._limits.timeout) if limit is not None]
-        self._deadline = self._begun + min(allowed, default=float("inf"))
+        self._deadline = self._begun + min(allowed, default=INFINITY)
 
     def stop(self, reason: Reason) -> NoReturn:
         """End the run for `reason`, unless it has ended before; every later evaluation raises as well.
@@ -104,18 +143,25 @@ class Recorder:
         Raises:
             Stop: Always.
         """
-        if self.reason is None:
-            self.reason = reason
-            self._ended = (self.evaluations, perf_counter() - self._begun)
-            self._call = self._stop_again
-        raise Stop(self.reason)
+        if self.reason is not None:
+            self._stop_again(None)
+        self._call = self._stop_again  # first: an alarm may strike between any two of these lines
+        self._ended = (self.evaluations, perf_counter() - self._begun)
+        self.reason = reason
+        raise Stop(reason)
+
+    @property
+    def parameters(self) -> Parameters | None:
+        """What was logged under the watch, if anything."""
+        return None if self._log is None else self._log.parameters()
 
     def trajectory(self, reason: Reason = Reason.STOPPED, message: str = "", traceback: str = "") -> Trajectory:
         """What the run found.
 
         Args:
             reason: Why the run ended if nothing stopped it: what stopped it first is what counts.
-            message: For the outcome, as `traceback`; dropped when the run was stopped.
+            message: For the outcome, as `traceback`; dropped when the run was stopped. A run without a message of its
+                own says there what could not be logged under its watch.
             traceback: The exception's traceback when the run failed.
         """
         evaluations, seconds = self._ended
@@ -123,6 +169,8 @@ class Recorder:
             evaluations, seconds = self.evaluations, perf_counter() - self._begun
         else:
             reason, message, traceback = self.reason, "", ""
+        if self._log is not None:
+            message = message or self._log.note
         numbers, times, values = zip(*self._improvements, strict=True) if self._improvements else ((), (), ())
         # An alarm may have struck between the keeping of an improvement and the end of its evaluation.
         evaluations = max(evaluations, *numbers[-1:], 0)
@@ -154,9 +202,35 @@ class Recorder:
 
         return objective
 
-    def _timed_call(self) -> Callable[[Any], Any]:
-        """As `_plain_call`, with a look at the clock after each evaluation."""
-        evaluate = self._plain_call()
+    def _told_call(self) -> Callable[[Any], Any]:
+        """As `_plain_call`, where the optimizer may be told another value than is recorded, and may be watched."""
+
+        def objective(x: Any, /) -> Any:
+            try:
+                one_point = x.ndim == 1
+            except AttributeError:
+                one_point = False
+            if not one_point:
+                return self._unusual(x)
+            if self._asking:
+                self._refuse()
+            try:
+                told, value = self._call(x)
+            except Exception:
+                self._raised(x)
+                raise
+            self._left -= 1
+            try:
+                if value >= self._best and told <= INFINITY and self._left > self._due:
+                    return told
+            except (TypeError, ValueError):
+                pass  # no number, or several objectives
+            return self._settle_told(x, told, value)
+
+        return objective
+
+    def _timed(self, evaluate: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        """As `evaluate`, with a look at the clock after each evaluation."""
 
         def objective(x: Any, /) -> Any:
             value = evaluate(x)
@@ -166,15 +240,26 @@ class Recorder:
 
         return objective
 
+    def _equipped(self, call: Any, trial: Trial) -> Objective:
+        """The function with all that an optimizer may know of the problem; plain functions, which lead nowhere."""
+
+        def constraints(x: Any, /) -> FloatArray:
+            return self._constraints(cast("Constrained", trial), x)
+
+        call.dimension = self._problem.dimension
+        call.lower = np.array(self._problem.lower, dtype=np.float64)
+        call.upper = np.array(self._problem.upper, dtype=np.float64)
+        call.traits = self._traits
+        call.constraints = constraints if isinstance(trial, Constrained) else None
+        call.expose, call.recommend = offers(self._log)
+        return call
+
     def _settle(self, x: Any, result: Any) -> float:
         """Finish an evaluation that is not plain: an improvement, NaN, no number at all, or the last one."""
         value = result if type(result) is float else self._number(result)
         if value != value:  # NaN
-            self._left += 1
-            self._problem.diagnose(x)  # raises if the input was at fault: then nothing was evaluated
-            self._left -= 1
-            self.invalid += 1
-            value = float("inf")
+            self._count_invalid(x)
+            value = INFINITY
         now = perf_counter()
         if value < self._best:
             self._improvements.append((self.evaluations, now - self._begun, value))
@@ -182,33 +267,141 @@ class Recorder:
         self._stop_if_over(now)
         return value
 
-    def _batch(self, points: FloatArray) -> FloatArray:
+    def _settle_told(self, x: Any, told: Any, value: Any) -> Any:
+        """Finish an evaluation that tells `told` and is recorded as `value`."""
+        value = value if type(value) is float else self._number(value)
+        if self._traits.objectives == 1:
+            told = told if type(told) is float else self._number(told)
+            invalid = told != told
+            told = INFINITY if invalid else told
+        else:
+            missing = np.isnan(told)
+            invalid = bool(missing.any())
+            told[missing] = np.inf
+        if invalid or value != value:
+            self._count_invalid(x)
+            value = value if value == value else INFINITY
+        since = len(self._improvements)
+        if value < self._best:
+            self._improvements.append((self.evaluations, perf_counter() - self._begun, value))
+            self._best = value
+        self._look(since)
+        self._stop_if_over(perf_counter())
+        return told
+
+    def _count_invalid(self, x: Any) -> None:
+        self._left += 1
+        self._problem.diagnose(x)  # raises if the input was at fault: then nothing was evaluated
+        self._left -= 1
+        self.invalid += 1
+
+    def _batch(self, points: FloatArray) -> Any:
         """Evaluate an (m, d) batch: (m,) values. Only as many rows are evaluated as the budget has left."""
-        if self.reason is not None:
-            self.stop(self.reason)
-        self._stop_if_over(0.0)
+        self._refuse_if_over()
         points = points[: self._left]
         try:
-            values = self._sign * np.asarray(self._problem(points), dtype=np.float64)
-            if values.shape != (len(points),):
-                raise TypeError(f"the objective returned shape {values.shape} for a batch of {len(points)} points")
+            told, values = self._told_rows(points)
         except Exception:
             self._raised(points)
             raise
         now = perf_counter()
-        invalid = np.isnan(values)
-        values[invalid] = np.inf
+        invalid = np.isnan(values) | (np.isnan(told) if told.ndim == 1 else np.isnan(told).any(axis=1))
+        values[np.isnan(values)] = np.inf
+        told[np.isnan(told)] = np.inf
         solved = np.flatnonzero(values <= self.target) if self.target is not None else np.empty(0, np.int64)
         count = int(solved[0]) + 1 if solved.size else len(values)  # rows after the target are not part of the run
         before = np.minimum.accumulate(np.concatenate(([self._best], values[: count - 1])))
-        spent = self.evaluations
+        spent, since = self.evaluations, len(self._improvements)
         self._left -= count
         self.invalid += int(invalid[:count].sum())
         for row in np.flatnonzero(values[:count] < before).tolist():
             self._improvements.append((spent + row + 1, now - self._begun, float(values[row])))
         self._best = self._improvements[-1][2] if self._improvements else self._best
+        self._look(since)
         self._stop_if_over(now)
-        return values
+        return told
+
+    def _told_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the optimizer is told of (m, d) points, and their (m,) values; arrays of our own."""
+        told, values = (np.array(unmasked(answer), dtype=np.float64) for answer in self._rows(points))
+        shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
+        for found, wanted in ((values, shape[:1]), (told, shape)):
+            if found.shape != wanted:
+                raise TypeError(f"the objective returned shape {found.shape} for a batch of {len(points)} points")
+        return told, values
+
+    def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
+        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, one each else.
+
+        What is evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
+        The points evaluated last are those of the last call that cost something.
+        """
+        self._refuse_if_over()
+        self._problem.diagnose(x)
+        points = np.array(x, dtype=np.float64)
+        spent = self.evaluations
+        rows = [self._row_of_constraints(trial, row) for row in np.atleast_2d(points)]
+        if self.evaluations > spent:
+            trial.remember(points)
+        return np.array(rows) if points.ndim == 2 else rows[0]
+
+    def _row_of_constraints(self, trial: Constrained, x: FloatArray) -> FloatArray:
+        if trial.knows(x):
+            return trial.constraints(x)
+        try:
+            found = trial.constraints(x)
+        except Exception:
+            self._raised(x)
+            raise
+        self._left -= 1
+        self._look(len(self._improvements))
+        self._stop_if_over(perf_counter())
+        return found
+
+    def _new_log(self, watch: Watch, judged_by: Problem) -> Log:
+        value = judge(judged_by) if watch.recommendations else float
+        return Log(watch, self.optimum, value, secret=self._traits.noisy)
+
+    def _next_due(self) -> int:
+        """How many evaluations are left when the next one is due for logging."""
+        if self._log is None:
+            return 0
+        return UNLIMITED if self._log.every_time else max(self._limit - self._log.next, 0)
+
+    def _look(self, since: int) -> None:
+        """Log what is due after the evaluations so far; the run's clock stands still meanwhile.
+
+        Args:
+            since: How many improvements there were at the last look.
+        """
+        log = self._log
+        if log is None:
+            return
+        if since == len(self._improvements) and self._left > self._due:
+            return
+        begun = perf_counter()
+        self._asking = True
+        try:
+            log.look(self.evaluations, self._improvements[since:])
+        finally:
+            self._asking = False
+            self._due = self._next_due()
+            spent = perf_counter() - begun
+            self._begun += spent
+            self._deadline += spent
+
+    def _refuse(self) -> NoReturn:
+        """For an evaluation inside a function that is asked for a parameter."""
+        if self.reason is not None:
+            self.stop(self.reason)
+        raise Refused("a function that is asked for a parameter must not evaluate the problem")
+
+    def _refuse_if_over(self) -> None:
+        if self.reason is not None:
+            self.stop(self.reason)
+        if self._asking:
+            self._refuse()
+        self._stop_if_over(0.0)
 
     def _unusual(self, x: Any) -> Any:
         """Evaluate what is not a 1-D array: a batch, or a point or batch given as a list."""
@@ -241,38 +434,30 @@ class Recorder:
 
     def _stop_next_time_if_over(self) -> None:
         """For an evaluation that ends with an exception of its own: the stop comes with the next one."""
+        self._look(len(self._improvements))
         if not self._left or perf_counter() >= self._deadline:
             self._call = self._stop_now
 
     def _stop_again(self, x: Any) -> NoReturn:  # noqa: ARG002 - stands in for the problem
+        self._refused += 1
+        if self._refused >= REFUSALS and self.unheeded is not None:
+            self.unheeded()
         raise Stop(self.reason)
 
     def _stop_now(self, x: Any) -> None:  # noqa: ARG002 - stands in for the problem
         self._stop_if_over(perf_counter())
 
     def _number(self, result: Any) -> float:
-        if isinstance(result, Real) or _is_scalar_array(result):
+        masked = np.ma.is_masked(result)
+        if (isinstance(result, Real) or is_scalar_array(result)) and not masked:
             return float(result)
         self._stop_next_time_if_over()
+        if masked:
+            raise TypeError(f"the objective returned a masked value; {UNMASKED}")
         what = type(result).__name__
         if isinstance(result, np.ndarray):
             what += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
         raise TypeError(f"the objective returned {what} ({_shown(result)}); it has to return one real number")
-
-
-def _negated(raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    def negated(x: Any) -> Any:
-        value = raw(x)
-        try:
-            return -value
-        except TypeError:
-            return value  # no number: the recorder says so
-
-    return negated
-
-
-def _is_scalar_array(result: Any) -> bool:
-    return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"
 
 
 def _optimum(problem: Problem) -> float | None:

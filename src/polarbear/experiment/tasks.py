@@ -2,29 +2,47 @@
 
 from __future__ import annotations
 
+import dataclasses
+import pickle
+import platform
+import sys
+import time
 from collections.abc import Iterable, Iterator
-from concurrent.futures import Executor, Future
-from queue import SimpleQueue
+from concurrent.futures import BrokenExecutor, Executor, Future
+from queue import Empty, SimpleQueue
+from typing import Any
+
+import cloudpickle
 
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute
+from polarbear.experiment.worker import last_answer
+from polarbear.extras import ExtraMissing
 from polarbear.records import Reason, Run, lost
 
 IN_FLIGHT = 256
 """Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
 
 
-def run_tasks(tasks: Iterable[Task], executor: Executor, *, in_flight: int = IN_FLIGHT) -> Iterator[Run]:
+class WorkerUnprepared(BrokenExecutor):
+    """A worker cannot open a task, or lacks a package for it: no run is to blame, but none can be made either."""
+
+
+def run_tasks(
+    tasks: Iterable[Task], executor: Executor, *, in_flight: int | None = None, until: float | None = None
+) -> Iterator[Run]:
     """Execute tasks and yield their runs as they complete, in no particular order.
 
     Tasks are drawn from the iterable as there is room for them. When the iterator is closed or interrupted by
-    Ctrl-C, tasks that have not begun are cancelled; a `WorkerPool` also kills the workers busy with the others.
+    Ctrl-C, or time is up, tasks that have not begun are cancelled; a `WorkerPool` also kills the workers busy with the
+    others. Before an error is raised, the runs that have completed meanwhile are yielded.
 
     Args:
         tasks: What to run.
         executor: Any `concurrent.futures.Executor`; it stays open.
-        in_flight: How many tasks the executor holds at a time.
+        in_flight: How many tasks the executor holds at a time; None: what it asks for, or 256.
+        until: `time.monotonic()` at which time is up; None: never.
 
     Yields:
         One run for each task. A task whose worker was lost gives a run without evaluations that says why:
@@ -33,23 +51,94 @@ def run_tasks(tasks: Iterable[Task], executor: Executor, *, in_flight: int = IN_
     Raises:
         BrokenExecutor: If no worker comes up, or the executor broke, as `ProcessPoolExecutor` does when a worker dies.
             Which task is to blame is not known then, so that none of those it held counts as run.
+        WorkerUnprepared: If a worker cannot open a task, or a module is missing on the way there.
         Exception: What the executor raised for a task that could not travel to a worker, with a note that names it.
     """
-    waiting = iter(tasks)
+    waiting, most = iter(tasks), in_flight or getattr(executor, "in_flight", IN_FLIGHT)
     running: dict[Future[Run], Task] = {}
     done: SimpleQueue[Future[Run]] = SimpleQueue()
     try:
         while True:
-            while len(running) < in_flight and (task := next(waiting, None)) is not None:
-                future = executor.submit(execute, task)
+            while len(running) < most and _left(until) != 0 and (task := next(waiting, None)) is not None:
+                future = executor.submit(_execute, _Parcel(*_fields(task)))
                 running[future] = task
                 future.add_done_callback(done.put)
             if not running:
                 break
-            future = done.get()
-            yield _run(running.pop(future), future)
+            try:
+                future = done.get(timeout=_left(until))
+            except Empty:
+                break
+            try:
+                run = _run(running.pop(future), future)
+            except Exception:
+                yield from _completed(running, done)
+                raise
+            yield run
     finally:
         _abandon(running, executor)
+
+
+class _Parcel(Task):
+    """A task that travels as bytes, so that nobody on the way has to have the user's modules.
+
+    A Dask worker that cannot open what it is sent ends without a word, and the task waits for ever (distributed
+    2026.8); its scheduler opens it too. The process that executes the task opens the bytes, and can say what it lacks.
+    """
+
+    __slots__ = ()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Sealed, (str(self.key), cloudpickle.dumps(Task(*_fields(self))))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Sealed:
+    """What a `_Parcel` is at a worker."""
+
+    run: str
+    content: bytes
+
+    def opened(self) -> Task:
+        try:
+            return pickle.loads(self.content)
+        except Exception as error:
+            raise _unprepared(
+                self.run, error, f"a worker cannot open it ({sys.executable} on {platform.node()})"
+            ) from error
+
+
+def _fields(task: Task) -> list[Any]:
+    return [getattr(task, field.name) for field in dataclasses.fields(Task)]
+
+
+def _execute(task: Task | _Sealed) -> Run:
+    return execute(task.opened() if isinstance(task, _Sealed) else task, hand_over=last_answer())
+
+
+def _unprepared(run: str, error: BaseException, what: str) -> WorkerUnprepared:
+    lacks, mend = f"{type(error).__name__}: {error}", "Use the same versions of the modules it names everywhere"
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        lacks = f"there is no module {error.name!r}"
+        package = error.name.partition(".")[0]
+        mend = f"Install {package} for all workers, or put its folder on the PYTHONPATH they are started with"
+    return WorkerUnprepared(
+        f"the run of {run} did not begin: {what}: {lacks}. What is finished is kept. {mend}, and go on"
+    )
+
+
+def _left(until: float | None) -> float | None:
+    """Seconds until then."""
+    return None if until is None else max(0.0, until - time.monotonic())
+
+
+def _completed(running: dict[Future[Run], Task], done: SimpleQueue[Future[Run]]) -> Iterator[Run]:
+    """The runs that are in already."""
+    while not done.empty():
+        future = done.get()
+        del running[future]
+        if not future.cancelled() and future.exception() is None:
+            yield future.result()
 
 
 def _run(task: Task, future: Future[Run]) -> Run:
@@ -59,9 +148,23 @@ def _run(task: Task, future: Future[Run]) -> Run:
         return lost(task.key, Reason.TIMED_OUT, str(error))
     except WorkerError as error:
         return lost(task.key, Reason.KILLED, str(error))
+    except WorkerUnprepared:
+        raise
+    except ExtraMissing as error:
+        kept = "What is finished is kept. Install it for all workers, and go on"
+        raise WorkerUnprepared(f"the run of {task.key} did not begin: {error}. {kept}") from error
     except Exception as error:
+        if missing := _missing(error):
+            raise _unprepared(str(task.key), missing, "the executor could not hand it out") from error
         error.add_note(f"while executing the run of {task.key}")
         raise
+
+
+def _missing(error: BaseException | None) -> ImportError | None:
+    """The error of an import that this error comes from."""
+    while error is not None and not isinstance(error, ImportError):
+        error = error.__cause__
+    return error
 
 
 def _abandon(running: dict[Future[Run], Task], executor: Executor) -> None:

@@ -11,30 +11,91 @@ import os
 import pickle
 import signal
 import sys
+import threading
 import traceback
+from collections.abc import Callable
 
 import cloudpickle
 
 from polarbear.experiment.frames import read_frame, write_frame
+from polarbear.experiment.machine import pin, take_core
 
-READY = b""
-"""The first frame a worker sends."""
+LEAVING = b""
+"""The frame a worker sends before its last answer. Its very first frame says why no core is its own, or is empty."""
+FREE_CORE = "free"
+"""In place of a core's number: any that no other worker holds."""
 _PR_SET_PDEATHSIG = 1
 
 
-def main(driver: int) -> None:
-    """Serve calls until the input closes. `driver` is the process id of the driver."""
+def main(driver: int, core: str) -> None:
+    """Serve calls until the input closes.
+
+    Args:
+        driver: The driver's process id.
+        core: The number of the core to keep to, `FREE_CORE`, or nothing.
+    """
+    lock, why = take_core() if core == FREE_CORE else (pin(int(core) if core else None), "")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     _die_with(driver)
-    calls, answers = _private_pipes()
+    calls, pipe = _private_pipes()
     faulthandler.enable()
-    me = os.getpid()
-    write_frame(answers, READY)
+    _answers.append(answers := Answers(pipe))
+    write_frame(pipe, why.encode())
     while (call := read_frame(calls)) is not None:
-        answer = _answer(call)
-        if os.getpid() != me:  # a user's code forked and the child came back here: it answers nothing
+        answers.give(_answer(call))
+    del lock  # the core was this worker's until here
+
+
+class Answers:
+    """The answers to the calls, one after the other.
+
+    Args:
+        pipe: The descriptor they go to.
+    """
+
+    def __init__(self, pipe: int) -> None:
+        self._pipe, self._me = pipe, os.getpid()
+        self._given, self._lock = 0, threading.Lock()
+
+    def give(self, answer: bytes) -> None:
+        """Answer the present call."""
+        self._only_here()
+        with self._lock:
+            self._given += 1
+            write_frame(self._pipe, answer)
+
+    def last(self) -> Callable[[object], None]:
+        """A function that answers the present call and ends the process, from wherever and whichever thread.
+
+        It returns if the call was answered meanwhile.
+        """
+        call = self._given
+
+        def hand_over(value: object) -> None:
+            self._only_here()
+            answer = cloudpickle.dumps((True, value, ""))
+            with self._lock:
+                if call == self._given:
+                    try:
+                        write_frame(self._pipe, LEAVING)
+                        write_frame(self._pipe, answer)
+                    finally:
+                        os._exit(0)
+
+        return hand_over
+
+    def _only_here(self) -> None:
+        if os.getpid() != self._me:  # a user's code forked and the child came back here: it answers nothing
             os._exit(0)
-        write_frame(answers, answer)
+
+
+_answers: list[Answers] = []
+"""Those of this process, if it is a worker."""
+
+
+def last_answer() -> Callable[[object], None] | None:
+    """As `Answers.last` for the present call of this worker; None in a process that is no worker."""
+    return _answers[0].last() if _answers else None
 
 
 def _private_pipes() -> tuple[int, int]:

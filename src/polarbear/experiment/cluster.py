@@ -1,0 +1,269 @@
+"""Runs on other people's executors: clusters by Dask or MPI, or anything behind `concurrent.futures.Executor`.
+
+A worker of such an executor hands each call to a process of its own beside it. So a crash, a hang or a call that eats
+all memory ends that process alone, a time limit interrupts whatever runs, and optimizers that seed a library for the
+whole process do not meet each other in a worker's threads.
+"""
+
+from __future__ import annotations
+
+import platform
+import threading
+import warnings
+import weakref
+from collections.abc import Callable
+from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import wait as await_all
+from dataclasses import dataclass
+from typing import Any, Generic, ParamSpec, TypeVar
+
+from polarbear.experiment.machine import OversubscriptionWarning, oversubscription, seat
+from polarbear.experiment.pool import WorkerPool
+from polarbear.experiment.process import WorkerDied
+from polarbear.experiment.run import Task
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+IN_FLIGHT = 1024
+"""Calls given to a cluster at a time: enough to keep hundreds of workers busy, few enough to hold in memory."""
+
+ATTEMPTS = 2
+"""How often a call is given to a Dask cluster that gives it up."""
+
+
+class ClusterLost(BrokenExecutor):
+    """The cluster's scheduler is gone, and with it the calls it held."""
+
+
+class Apart(Executor):
+    """What executors have in common whose workers run each call in a process of its own.
+
+    A `Task` among a call's arguments has its time limit hold for that process, as in a `WorkerPool`. If its run is
+    measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
+
+    Args:
+        in_flight: How many calls `run_tasks` gives it at a time.
+    """
+
+    def __init__(self, in_flight: int) -> None:
+        self.in_flight = in_flight
+        self._crowded: dict[str, str] = {}
+        self._told: set[str] = set()
+
+    def warn_beforehand(self) -> None:
+        """Warn of hosts whose cores cannot suffice (`OversubscriptionWarning`), as far as it is known by now."""
+
+    def warn_if_crowded(self) -> None:
+        """Warn of hosts where a run has found no core for itself (`OversubscriptionWarning`), of each once."""
+        for host in sorted(self._crowded.keys() - self._told):
+            self._told.add(host)
+            self._warn(
+                f"on {host} {self._crowded[host]}: runs slow each other down there and their seconds mean little; "
+                "let its workers execute no more runs at a time than it has cores"
+            )
+
+    def _warn(self, why: str) -> None:
+        warnings.warn(why, OversubscriptionWarning, stacklevel=4)
+
+    def _opened(self, answer: Answer[T]) -> T:
+        if answer.crowded:
+            self._crowded[answer.host] = answer.crowded
+        return answer.value
+
+
+class Isolated(Apart):
+    """Another executor whose workers run each call in a process of its own.
+
+    Time limits and cores are kept as `DaskExecutor` does.
+
+    Args:
+        executor: Any executor, such as ``mpi4py.futures.MPIPoolExecutor()``. It is shut down with this one.
+        in_flight: How many calls `run_tasks` gives it at a time.
+    """
+
+    def __init__(self, executor: Executor, *, in_flight: int = IN_FLIGHT) -> None:
+        super().__init__(in_flight)
+        self._executor = executor
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue ``fn(*args, **kwargs)``; the future's exception may be a `WorkerDied` or `WorkerTimedOut` too."""
+        self.warn_if_crowded()
+        inner: Future[Answer[T]] = self._executor.submit(_apart, _terms(args), fn, args, kwargs)
+        future: Future[T] = Future()
+        future.add_done_callback(lambda done: inner.cancel() if done.cancelled() else None)
+        inner.add_done_callback(lambda done: self._settle(future, done))
+        return future
+
+    def _settle(self, future: Future[T], inner: Future[Answer[T]]) -> None:
+        if inner.cancelled():
+            future.cancel()
+        if not future.set_running_or_notify_cancel():
+            return
+        if (error := inner.exception()) is not None:
+            future.set_exception(error)
+        else:
+            future.set_result(self._opened(inner.result()))
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Shut the executor down."""
+        self._executor.shutdown(wait, cancel_futures=cancel_futures)
+
+
+class DaskExecutor(Apart):
+    """The workers of a Dask cluster, as an executor that runs each call in a process of its own.
+
+    The time limit of a `Task` among a call's arguments holds for its process, as in a `WorkerPool`. If its run is
+    measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
+
+    A call whose worker is lost is made again on another one; a run comes out the same there, since all its chance comes
+    from its key. The scheduler gives a call up that was on several lost workers, by default four. It cannot know which
+    call was to blame, so that call is tried once more, and fails with `WorkerDied` if it is given up again.
+
+    Args:
+        client: A `distributed.Client`. It stays open.
+        in_flight: How many calls `run_tasks` gives it at a time; more than the cluster has threads.
+    """
+
+    def __init__(self, client: Any, *, in_flight: int = IN_FLIGHT) -> None:
+        super().__init__(in_flight)
+        self._client = client
+        self._scheduler: str = client.scheduler.address
+        self._futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+        self._ended = False
+
+    def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
+        """Queue ``fn(*args, **kwargs)``; besides those of `Isolated`, its exception may be `ClusterLost`."""
+        if self._ended:
+            raise RuntimeError("this executor is shut down and takes no more calls")
+        self.warn_if_crowded()
+        call: _Call[T] = _Call(self._client, self._scheduler, (_terms(args), fn, args, kwargs), self._opened)
+        call.attempt()
+        self._futures.add(call.future)
+        return call.future
+
+    def warn_beforehand(self) -> None:
+        """Warn of hosts with more threads of Dask workers than cores, or whose cores other programs use.
+
+        Workers that come later are not known yet, nor those that lack polarbear, which fail at their first run.
+        """
+        threads: dict[tuple[str, tuple[int, ...]], list[tuple[str, int]]] = {}
+        if self._client.status != "running":
+            return  # the first call says so
+        seats: dict[str, Any] = self._client.run(seat, on_error="return")
+        for address, count in self._client.nthreads().items():
+            if not isinstance(found := seats.get(address), BaseException | None):
+                threads.setdefault(found, []).append((address, count))
+        for (host, _), workers in threads.items():
+            address, total = workers[0][0], sum(count for _, count in workers)
+            why = self._client.run(oversubscription, total, workers=[address], on_error="return").get(address)
+            if isinstance(why, str):
+                self._told.add(host)
+                self._warn(f"on {host} {why}")
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """End what was submitted here; the client stays open.
+
+        Args:
+            wait: Wait until all calls have ended; without it they are cancelled, as Dask's own executor does.
+            cancel_futures: Cancel them in any case.
+        """
+        self._ended = True
+        futures = list(self._futures)
+        if cancel_futures or not wait:
+            for future in futures:
+                future.cancel()
+        if wait:
+            await_all(futures)
+
+
+class _Call(Generic[T]):
+    """A call on a Dask cluster that is made again if the scheduler gives it up.
+
+    The client's own executor is not used: it takes a call for failed whose worker is lost just while its answer is on
+    the way (distributed 2026.8).
+    """
+
+    def __init__(self, client: Any, scheduler: str, args: tuple[Any, ...], opened: Callable[[Answer[T]], T]) -> None:
+        self.future: Future[T] = Future()
+        self._client, self._scheduler, self._args, self._opened = client, scheduler, args, opened
+        self._attempts = 0
+        self.future.add_done_callback(lambda done: self._cancel() if done.cancelled() else None)
+
+    def attempt(self) -> None:
+        from distributed.client import ClosedClientError
+
+        self._attempts += 1
+        try:
+            inner = self._client.submit(_apart, *self._args, pure=False)
+        except ClosedClientError:
+            self._fail(self._lost())
+        else:
+            # nothing may keep it: the cluster holds the answer as long as somebody does
+            self._inner = weakref.ref(inner)
+            self._client.loop.add_callback(self._follow, inner)
+
+    async def _follow(self, inner: Any) -> None:
+        from distributed import KilledWorker
+
+        try:
+            answer = await inner
+        except KilledWorker as error:
+            if self._attempts < ATTEMPTS and not self.future.cancelled():
+                self.attempt()
+            else:
+                self._fail(WorkerDied(f"the Dask workers it ran on died one after another: {error}"))
+        except Exception as error:  # noqa: BLE001 - whatever the call raised is what came of it
+            self._fail(error if inner.status == "error" else self._lost())
+        else:
+            if self.future.set_running_or_notify_cancel():
+                self.future.set_result(self._opened(answer))
+
+    def _fail(self, error: Exception) -> None:
+        if self.future.set_running_or_notify_cancel():
+            self.future.set_exception(error)
+
+    def _lost(self) -> ClusterLost:
+        lost = f"the Dask scheduler {self._scheduler} is lost, and with it what it held"
+        return ClusterLost(f"{lost}; what is committed is kept. Start a cluster and resume")
+
+    def _cancel(self) -> None:
+        if (inner := self._inner()) is not None:
+            inner.cancel()
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """How a call is run: its time limit, and whether on a core of its own."""
+
+    timeout: float | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Answer(Generic[T]):
+    """What a call gave, on which host, and why it had no core of its own there if it should have had one."""
+
+    value: T
+    host: str
+    crowded: str
+
+
+def _terms(args: tuple[Any, ...]) -> Terms:
+    """Those of the `Task` among a call's arguments."""
+    return next((Terms(task.limits.timeout, task.warm_up) for task in args if isinstance(task, Task)), Terms())
+
+
+_here = threading.local()
+
+
+def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Answer[T]:
+    """Run a call in a process of its own, which this thread keeps for its calls to come."""
+    pool: WorkerPool | None = getattr(_here, "pool", None)
+    if pool is None or _here.terms != terms:
+        if pool is not None:
+            pool.shutdown()
+        pool = _here.pool = WorkerPool(1, terms.timeout, pinned="free" if terms.pinned else False)
+        _here.terms = terms
+    value = pool.submit(fn, *args, **kwargs).result()
+    return Answer(value, platform.node(), pool.crowded)
