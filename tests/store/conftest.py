@@ -1,8 +1,13 @@
-"""Runs to store."""
+"""Runs to store, and places to store them."""
+
+import itertools
+import logging
+import uuid
 
 import numpy as np
 import pytest
 
+from polarbear import store
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 
@@ -21,3 +26,42 @@ def make_run(seed=0, size=20, instance="f1", algorithm="cma", **outcome):
 def run():
     """Build a run: ``run(seed, size=, instance=, algorithm=, **outcome)``."""
     return make_run
+
+
+@pytest.fixture(scope="session")
+def bucket():
+    """A bucket of an S3 server in this process, of which processes that are started know by their environment."""
+    server = pytest.importorskip("moto.server", reason="the S3 server of tests is not installed")
+    s3fs = pytest.importorskip("s3fs", reason="what speaks to S3 is not installed")
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    moto = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    moto.start()
+    host, port = moto.get_host_and_port()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+        patch.setenv("AWS_ACCESS_KEY_ID", "test")
+        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
+        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+        s3fs.S3FileSystem.clear_instance_cache()
+        s3fs.S3FileSystem().mkdir("studies")
+        yield "s3://studies"
+        s3fs.S3FileSystem.clear_instance_cache()
+    moto.stop()
+
+
+@pytest.fixture(params=["local", "memory", "s3"])
+def fresh(request, tmp_path_factory):
+    """New places for studies: each call gives another; on disk, in memory, on an object store."""
+    if request.param == "local":
+        return lambda: tmp_path_factory.mktemp("studies") / "deep" / "study"
+    if request.param == "memory":
+        pytest.importorskip("fsspec", reason="what reaches places elsewhere is not installed")
+    root = request.getfixturevalue("bucket") if request.param == "s3" else "memory://studies"
+    root, numbers = f"{root}/{uuid.uuid4()}", itertools.count()
+    return lambda: store.place(f"{root}/{next(numbers)}/deep/study")
+
+
+@pytest.fixture
+def path(fresh):
+    """A new place for a study."""
+    return fresh()

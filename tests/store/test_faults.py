@@ -2,6 +2,7 @@
 
 import errno
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -43,28 +44,29 @@ while True:
 """
 
 
-def kill_a_writer(path, rng):
+def kill_a_writer(path, rng, how):
     """Let a process write for a random while, kill it, and return the last things it acknowledged."""
     command = [sys.executable, "-c", WRITER, path, HERE / "conftest.py"]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert writer.stdout.readline() == "up\n"
     first = writer.stdout.readline()  # however busy the machine is, it has begun to write
     time.sleep(rng.exponential(0.03))
-    writer.kill()
+    writer.send_signal(how)
     lines = [first, *writer.stdout.read().splitlines()]
     acknowledged = dict(line.split() for line in lines if line.count(" ") == 1)
     writer.stdout.close()
-    assert writer.wait() == -9
+    assert writer.wait() == -how
     return {name: int(number) for name, number in acknowledged.items()}
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(200, marks=pytest.mark.slow)])
-def test_no_kill_loses_what_was_committed(tmp_path, run, kills):
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("kills", [10, pytest.param(200, marks=pytest.mark.slow)])
+def test_no_kill_loses_what_was_committed(tmp_path, run, kills, how):
     rng = np.random.default_rng(5)
     path = tmp_path / "study"
     runs = rounds = 0
     for _ in range(kills):
-        acknowledged = kill_a_writer(path, rng)
+        acknowledged = kill_a_writer(path, rng, how)
         runs, rounds = max(runs, acknowledged.get("runs", 0)), max(rounds, acknowledged.get("round", 0))
         with store.open(path) as study:
             assert study.damaged == ()

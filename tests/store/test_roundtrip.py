@@ -61,12 +61,13 @@ def bits(run):
     )
 
 
+@pytest.mark.parametrize("fresh", ["local", "memory", pytest.param("s3", marks=pytest.mark.slow)], indirect=True)
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=60)
 @given(
     runs=st.lists(any_run(), max_size=12, unique_by=lambda run: run.key), merge=st.booleans(), cut=st.integers(0, 12)
 )
-def test_every_run_comes_back_bit_by_bit(tmp_path_factory, runs, merge, cut):
-    path = tmp_path_factory.mktemp("roundtrip") / "study"
+def test_every_run_comes_back_bit_by_bit(fresh, runs, merge, cut):
+    path = fresh()
     with store.create(path, {}) as study:
         study.extend(runs[:cut])
         study.commit()
@@ -84,13 +85,13 @@ def test_every_run_comes_back_bit_by_bit(tmp_path_factory, runs, merge, cut):
         assert all(type(study.run(run.key).outcome.reason) is Reason for run in runs)
 
 
-def test_special_values(tmp_path, run):
+def test_special_values(path, run):
     values = np.array([math.inf, 1.0, 5e-324, 0.0, -5e-324, -1.7976931348623157e308, -math.inf])
     times = np.arange(1, values.size + 1)
     special = Run(RunKey("i", "a", 0), Trajectory(times, times.astype(float), values, run(1).outcome), math.inf)
-    with store.create(tmp_path / "study", {}) as study:
+    with store.create(path, {}) as study:
         study.append(special)
-    assert [bits(each) for each in store.read(tmp_path / "study")] == [bits(special)]
+    assert [bits(each) for each in store.read(path)] == [bits(special)]
 
 
 def test_parts_of_earlier_versions_lack_what_came_later(run):
@@ -100,11 +101,11 @@ def test_parts_of_earlier_versions_lack_what_came_later(run):
     assert parts.runs_of(parts.decode_table(old.getvalue()), [0, 1]) == [run(1), run(2)]
 
 
-def test_half_a_surrogate_pair_in_a_message_is_escaped(tmp_path, run):
-    with store.create(tmp_path / "study", {}) as study:
+def test_half_a_surrogate_pair_in_a_message_is_escaped(path, run):
+    with store.create(path, {}) as study:
         study.append(run(1, message="bad \ud800 byte"))
         study.append(run(1, message="bad \ud800 byte"))  # the same run
-    assert store.read(tmp_path / "study")[0].outcome.message == "bad \\ud800 byte"
+    assert store.read(path)[0].outcome.message == "bad \\ud800 byte"
 
 
 @pytest.mark.parametrize(
@@ -114,23 +115,23 @@ def test_half_a_surrogate_pair_in_a_message_is_escaped(tmp_path, run):
         (RunKey("\ud800", "a", 0), "no valid Unicode"),
     ],
 )
-def test_a_key_that_cannot_be_stored_is_refused_at_once(tmp_path, run, key, complaint):
-    with store.create(tmp_path / "study", {}) as study:
+def test_a_key_that_cannot_be_stored_is_refused_at_once(path, run, key, complaint):
+    with store.create(path, {}) as study:
         with pytest.raises(ValueError, match=complaint):
             study.append(Run(key, run(0).trajectory))
         study.append(run(1))
-    assert len(store.read(tmp_path / "study")) == 1
+    assert len(store.read(path)) == 1
 
 
-def test_rounds_and_spec_come_back_as_json_gives_them(tmp_path):
+def test_rounds_and_spec_come_back_as_json_gives_them(path):
     spec = {"times": [1, 2.5, 1e300], "name": "Größe α", "nested": {"a": None, "b": [True, math.inf]}}
-    with store.create(tmp_path / "study", spec) as study:
+    with store.create(path, spec) as study:
         assert study.spec == spec
         for number in range(12):
             study.append_round({"number": number, "pair": (1, 2), "value": 0.1 + number})
         study.rounds()[0]["number"] = "changed outside"
         rounds = study.rounds()
-    with store.open(tmp_path / "study") as study:
+    with store.open(path) as study:
         assert study.spec == spec
         assert study.rounds() == rounds
     assert rounds == [{"number": number, "pair": [1, 2], "value": 0.1 + number} for number in range(12)]

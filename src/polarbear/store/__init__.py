@@ -2,8 +2,9 @@
 
 A study is created once, appended to by one writer, and read by any number of readers meanwhile. It is a directory of
 plain files: its specification, its runs as Parquet parts, its rounds as JSON. Every file appears whole, by an atomic
-rename, so that what is on disk after a kill is complete. `docs/reference/store.md` describes the files and what is
-guaranteed, `docs/reference/formats.md` the formats of others that are read and written.
+rename, so that what is on disk after a kill is complete. A study may lie on an object store as well, given by its URL.
+`docs/reference/store.md` describes the files and what is guaranteed, `docs/reference/formats.md` the formats of others
+that are read and written.
 """
 
 from __future__ import annotations
@@ -13,24 +14,32 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from polarbear.records import Run
-from polarbear.store.errors import StudyError, StudyLocked, StudyNotFound
-from polarbear.store.formats.exporting import export
+from polarbear.store.errors import PackageMissing, StudyError, StudyLocked, StudyNotFound
+from polarbear.store.formats.exporting import Exported, export, export_checked
 from polarbear.store.formats.importing import Imported, import_runs
 from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.reading import Options, read_data
 from polarbear.store.formats.reference import read_reference
 from polarbear.store.formats.reports import IncompleteData, Progress, Reading, Skipped
 from polarbear.store.index import Damage
+from polarbear.store.lock import take_over
+from polarbear.store.merging import Conflict, MergeConflict, Merged, merge
+from polarbear.store.places import place, remote
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create
 from polarbear.store.study import open_study as open  # noqa: A004 - store.open reads as what it does
 
 __all__ = [
     "ArchiveRefused",
+    "Conflict",
     "Damage",
+    "Exported",
     "Imported",
     "IncompleteData",
     "Limits",
+    "MergeConflict",
+    "Merged",
+    "PackageMissing",
     "Progress",
     "Reading",
     "Skipped",
@@ -41,11 +50,15 @@ __all__ = [
     "create",
     "exists",
     "export",
+    "export_checked",
     "import_runs",
+    "merge",
     "open",
+    "place",
     "read",
     "read_checked",
     "read_reference",
+    "take_over",
 ]
 
 
@@ -64,7 +77,7 @@ def read(path: str | Path) -> list[Run]:
         ArchiveRefused: If it is an archive that asks for too much.
         ValueError: If no run can be read; the message says what was found and what is supported.
     """
-    if exists(path):
+    if exists(path) or remote(place(path)):
         with open(path) as study:
             return study.runs()
     reading = read_checked(path)
@@ -101,7 +114,7 @@ def read_checked(
         ArchiveRefused: If it is an archive that asks for too much.
         ValueError: If nothing at `path` is of a known format; the message says what was found and what is supported.
     """
-    if exists(path):
+    if exists(path) or remote(place(path)):
         with open(path) as study:
             damaged = tuple(Skipped(str(damage.path), None, damage.why) for damage in study.damaged)
             return Reading(tuple(study.runs()), damaged, ("study",))

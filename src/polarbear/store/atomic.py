@@ -6,6 +6,8 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
+from polarbear.store.places import remote
+
 TEMPORARY = ".tmp-"
 """How the names of unfinished files begin. A kill may leave some behind; readers pass over them."""
 
@@ -14,11 +16,15 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a restart after a kill, sees either all of it or none.
 
     The bytes go to a temporary file beside it, are flushed to the disk, and get their name by one atomic rename; then
-    the directory is flushed, so that the name lasts as well.
+    the directory is flushed, so that the name lasts as well. Elsewhere the store replaces the file as a whole.
 
     Raises:
         OSError: If the disk is full or not writable. What was there before is untouched.
     """
+    elsewhere = remote(path)
+    if elsewhere is not None:
+        elsewhere.write_bytes(data)
+        return
     temporary = path.with_name(f"{TEMPORARY}{path.name}-{os.getpid()}")
     try:
         _write_through(temporary, data)

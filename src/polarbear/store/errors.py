@@ -13,3 +13,7 @@ class StudyNotFound(StudyError, FileNotFoundError):  # noqa: N818 - says what is
 
 class StudyLocked(StudyError):  # noqa: N818 - says what is the case
     """Another process writes to the study; the message names it."""
+
+
+class PackageMissing(StudyError, ImportError):  # noqa: N818 - says what is the case
+    """A package that reaches the study's place is not installed; the message names it."""

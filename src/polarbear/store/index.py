@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from polarbear.records import Run, RunKey
+from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import TEMPORARY
+from polarbear.store.places import remote
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 ATTEMPTS = 20
 """How often to look again for a part that the writer merges into others meanwhile."""
+_AT_ONCE = 8
+"""How many parts are fetched at the same time from elsewhere."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +72,19 @@ class PartIndex:
         return max(map(parts.part_number, (*self._parts, *self.damaged)), default=0) + 1
 
     def refresh(self) -> None:
-        """Look at the directory again: take in new parts, let go of those that were merged into others."""
+        """Look at the directory again: take in new parts, let go of those that were merged into others.
+
+        Raises:
+            OSError: If it lies elsewhere and cannot be reached.
+        """
         # A listing made while the writer merges parts can miss both the merged part and its sources. All are known
         # once nothing has changed between two listings.
         seen: set[str] | None = None
         while (present := _listing(self._directory)) != seen:
             seen = present
             self.forget({*self._parts, *self.damaged} - present)
-            for name in sorted(present - self._parts.keys() - self.damaged.keys()):
-                self._take(name)
+            for name, data in self._fetched(sorted(present - self._parts.keys() - self.damaged.keys())):
+                self._take(name, data)
 
     def add(self, name: str, data: bytes) -> None:
         """Take in a part; ValueError if its bytes cannot be read."""
@@ -110,6 +118,30 @@ class PartIndex:
         """The keys of the runs that are read from these parts."""
         return [key for key, (name, _) in self._where.items() if name in names]
 
+    def by_part(self) -> dict[str, list[RunKey]]:
+        """The keys of the runs that are read from each part, by file name in the order of commits."""
+        held: dict[str, list[RunKey]] = {name: [] for name in sorted(self._parts)}
+        for key, (name, _) in self._where.items():
+            held[name].append(key)
+        return held
+
+    def outcomes(self, keys: Iterable[RunKey]) -> list[tuple[RunKey, Outcome]]:
+        """How these runs ended; errors as for `runs`."""
+        wanted = list(keys)
+        for _ in range(ATTEMPTS):
+            with suppress(FileNotFoundError):
+                return self._read_outcomes(wanted)
+            self.refresh()
+        return self._read_outcomes(wanted)
+
+    def _read_outcomes(self, keys: Iterable[RunKey]) -> list[tuple[RunKey, Outcome]]:
+        wanted = set(keys)
+        found: list[tuple[RunKey, Outcome]] = []
+        for name in sorted({self._where[key][0] for key in wanted}):
+            ended = parts.decode_outcomes(parts.read_part(self._directory / name))
+            found += [(key, outcome) for key, outcome in ended if key in wanted and self._where[key][0] == name]
+        return found
+
     def _read(self, keys: Iterable[RunKey]) -> list[Run]:
         rows: defaultdict[str, list[int]] = defaultdict(list)
         for key in keys:
@@ -129,12 +161,32 @@ class PartIndex:
                 raise ValueError(f"{path} was damaged since the study was opened: {error}") from error
         return self._last[1]
 
-    def _take(self, name: str) -> None:
+    def _fetched(self, names: Sequence[str]) -> Iterator[tuple[str, bytes | Exception]]:
+        """The bytes of parts, or what keeps them from being read."""
+        if remote(self._directory) is None or len(names) < 2:
+            yield from ((name, self._fetch(name)) for name in names)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:  # most of the time is waiting for the store
+            for first in range(0, len(names), _AT_ONCE):
+                some = names[first : first + _AT_ONCE]
+                yield from zip(some, pool.map(self._fetch, some), strict=True)
+
+    def _fetch(self, name: str) -> bytes | Exception:
         try:
-            self.add(name, parts.read_part(self._directory / name))
+            return parts.read_part(self._directory / name)
+        except (OSError, ValueError) as error:
+            return error
+
+    def _take(self, name: str, data: bytes | Exception) -> None:
+        try:
+            if isinstance(data, Exception):
+                raise data
+            self.add(name, data)
         except FileNotFoundError:
             return  # merged since the listing; the next listing differs
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and remote(self._directory):
+                raise  # the store cannot be reached, which says nothing about the part
             self.damaged[name] = str(error)
 
     def _locate(self, name: str) -> None:

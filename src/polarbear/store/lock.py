@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import getpass
 import json
-import os
-import socket
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from polarbear.store.atomic import write_atomically
 from polarbear.store.errors import StudyLocked
+from polarbear.store.holder import HOLDER, described, myself, not_writable
+from polarbear.store.lease import RemoteLock, take_over_lease
+from polarbear.store.places import place, remote
 
-LOCK, HOLDER = "lock", "lock.json"
+LOCK = "lock"
 
 
 class WriterLock:
-    """The right to write to a study, held until `release`.
+    """The right to write to a study in a directory, held until `release`.
 
     It is a lock of the operating system on the file ``lock``: it ends with its process, however that ends. Beside it
     ``lock.json`` names the holder. On network file systems without working `flock` two machines may both get it.
@@ -36,13 +35,16 @@ class WriterLock:
         except Timeout:
             raise StudyLocked(_who_holds(study)) from None
         except OSError as error:
-            raise _not_writable(study, error) from error
+            raise not_writable(study, error) from error
         try:
-            write_atomically(study / HOLDER, json.dumps(_myself()).encode())
+            write_atomically(study / HOLDER, json.dumps(myself()).encode())
         except OSError as error:
             self._lock.release()
-            raise _not_writable(study, error) from error
+            raise not_writable(study, error) from error
         self._holder = study / HOLDER
+
+    def require_held(self) -> None:
+        """Do nothing: nobody can take it away."""
 
     def release(self) -> None:
         """Let others write."""
@@ -50,30 +52,40 @@ class WriterLock:
         self._lock.release()
 
 
-def _myself() -> dict[str, Any]:
-    since = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"pid": os.getpid(), "host": socket.gethostname(), "user": _user(), "since": since}
+Lock = WriterLock | RemoteLock
+"""Either right to write."""
 
 
-def _user() -> str:
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):  # a user id without a name, as in containers
-        return str(os.getuid())
+def lock_for_writing(study: Path) -> Lock:
+    """The right to write to the study at a place; errors as for the two locks."""
+    elsewhere = remote(study)
+    return WriterLock(study) if elsewhere is None else RemoteLock(elsewhere)
+
+
+def take_over(path: str | Path) -> None:
+    """Remove the lock that an ended writer left on a study elsewhere (s3://…).
+
+    Call it only if you know that the writer has ended. A lock in a local directory ends with its process, so that
+    there is nothing to take over.
+
+    Raises:
+        StudyLocked: If the writer may still live: it has renewed the lock within ten minutes, and is no process of
+            this machine that has ended.
+        OSError: If the lock cannot be read or removed.
+    """
+    study = place(path)
+    elsewhere = remote(study)
+    if elsewhere is not None:
+        take_over_lease(elsewhere)
+    elif (study / LOCK).exists():
+        WriterLock(study).release()
 
 
 def _who_holds(study: Path) -> str:
+    holder: dict[str, Any] = {}
     try:
         holder = json.loads((study / HOLDER).read_bytes())
-        who = f"process {holder['pid']} on {holder['host']} (user {holder['user']}, since {holder['since']})"
-    except (OSError, ValueError, KeyError, TypeError):
-        who = "another process (it did not leave its name)"
+        who = described(holder)
+    except (OSError, ValueError, TypeError):
+        who = described({})
     return f"study {study} is being written by {who}; wait for it or end it. Reading is possible meanwhile."
-
-
-def _not_writable(study: Path, error: OSError) -> OSError:
-    return OSError(
-        error.errno,
-        f"study {study} cannot be opened for writing: {error.strerror}. It can still be read; make the directory "
-        "writable or copy the study elsewhere to go on with it",
-    )

@@ -24,6 +24,7 @@ _LISTS = ("evaluations", "seconds", "values")
 _LATER = ("optimum", "parameter_evaluations", "parameters")
 """Columns that parts of earlier versions lack."""
 _KEY = ("instance", "algorithm", "seed")
+_OUTCOME = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
 
 
 def encode(runs: Sequence[Run]) -> bytes:
@@ -76,6 +77,12 @@ def read_part(path: Path) -> bytes:
 def decode_keys(data: bytes) -> list[RunKey]:
     """The keys of a part's runs, in the order of its rows; ValueError if it cannot be read."""
     return _keys(_frame(data, _KEY))
+
+
+def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
+    """How each of a part's runs ended; ValueError as for `decode_keys`. Their trajectories are not read."""
+    frame = _frame(data, (*_KEY, *_OUTCOME))
+    return [(key, _outcome(row)) for key, row in zip(_keys(frame), frame.iter_rows(named=True), strict=True)]
 
 
 def decode_table(data: bytes) -> pl.DataFrame:

@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+from polarbear.store.places import remote
+
 _NAME = re.compile(r"(\d{6,})\.json")
 
 
@@ -34,7 +36,7 @@ class RoundFiles:
         return self._directory / f"{number:06d}.json"
 
     def refresh(self) -> None:
-        """Read the rounds written since the last time."""
+        """Read the rounds written since the last time; OSError if they lie elsewhere and cannot be reached."""
         found = (_NAME.fullmatch(path.name) for path in self._directory.glob("*.json"))
         present = {int(match.group(1)) for match in found if match is not None}
         self.damaged = {}
@@ -48,6 +50,8 @@ class RoundFiles:
         try:
             content = json.loads(path.read_bytes())
         except (OSError, ValueError) as error:
+            if isinstance(error, OSError) and remote(path):
+                raise  # the store cannot be reached, which says nothing about the round
             self.damaged[path.name] = str(error)
             return
         if isinstance(content, dict):

@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from polarbear.store.atomic import TEMPORARY
 from polarbear.store.errors import StudyError, StudyNotFound
-from polarbear.store.lock import HOLDER, LOCK
+from polarbear.store.holder import HOLDER
+from polarbear.store.lock import LOCK
+from polarbear.store.places import place, remote
 
 FORMAT = "polarbear study"
 VERSION = 1
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
+GROWING = frozenset({("plan", "repetitions"), ("plan", "draws")})
+"""Numbers in a specification that may become larger: there is more to run then."""
+MISSING: Final = object()
+"""Stands for what is not there."""
 
 
 def exists(path: str | Path) -> bool:
     """Whether there is a study at `path`."""
-    return (Path(path) / SPEC).is_file()
+    return (place(path) / SPEC).is_file()
 
 
 def to_json(content: dict[str, Any], what: str) -> bytes:
@@ -67,8 +74,24 @@ def read_spec(path: Path) -> dict[str, Any]:
     return cast("dict[str, Any]", spec)
 
 
+def differing(
+    first: Mapping[str, Any], other: Mapping[str, Any], where: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
+    """Where two specifications differ: such as ``(("plan", "seed"), 0, 5)``, with `MISSING` for what is not there."""
+    for name in dict.fromkeys([*first, *other]):
+        place = (*where, name)
+        one, another = first.get(name, MISSING), other.get(name, MISSING)
+        if isinstance(one, Mapping) and isinstance(another, Mapping):
+            yield from differing(cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", another), place)
+        elif one != another:
+            yield place, one, another
+
+
 def require_free(path: Path) -> None:
-    """Raise FileExistsError unless a study can be created at `path`."""
+    """Raise FileExistsError unless a study can be created at `path`, StudyError if none can be written there at all."""
+    path = place(path)
+    if elsewhere := remote(path):
+        elsewhere.require_whole_writes()
     if exists(path):
         raise FileExistsError(f"{path} is a study already; open it, or choose another path")
     if path.exists() and not path.is_dir():

@@ -6,17 +6,19 @@ import copy
 import json
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from polarbear.records import Run, RunKey
+from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
+from polarbear.store.errors import StudyLocked
 from polarbear.store.index import Damage, PartIndex
-from polarbear.store.lock import WriterLock
+from polarbear.store.lock import Lock, lock_for_writing
+from polarbear.store.places import place, remote
 from polarbear.store.query import Wanted, matching
 from polarbear.store.rounds import RoundFiles
 from polarbear.store.specification import (
@@ -43,27 +45,28 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
     """Create a study and open it for writing.
 
     Args:
-        path: Its directory: new, or empty.
+        path: Its directory, new or empty; or a URL of a place elsewhere, such as ``s3://bucket/a.study``.
         spec: What can be written as JSON; non-finite numbers are written as Python's ``json`` does.
         commit_seconds: An appended run is on disk at the latest after so many seconds.
 
     Raises:
         FileExistsError: If there is a study or anything else already.
         TypeError: If `spec` cannot be written as JSON.
-        StudyLocked: If another process creates a study there at the same time.
+        StudyLocked: If another process creates a study there at the same time, or left its lock there.
         OSError: If the directory cannot be written.
     """
-    path = Path(path)
+    path = place(path)
     data = encode_spec(path, spec)
     require_free(path)
     path.mkdir(parents=True, exist_ok=True)
-    lock = WriterLock(path)
+    lock = lock_for_writing(path)
     try:
         require_free(path)
         for name in (RUNS, ROUNDS):
             (path / name).mkdir(exist_ok=True)
         write_atomically(path / SPEC, data)
-        flush_directory(path.parent)
+        if remote(path) is None:
+            flush_directory(path.parent)
         return StudyStore(path, json.loads(data)["spec"], lock, commit_seconds)
     except BaseException:
         lock.release()
@@ -76,12 +79,12 @@ def open_study(path: str | Path, write: bool = False, *, commit_seconds: float =
     Raises:
         StudyNotFound: If there is no study; the message says what is missing.
         StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
-        StudyLocked: If `write` and another process writes to it; the message names the process.
+        StudyLocked: If `write` and another process writes to it, or left its lock there; the message names it.
         OSError: If `write` and the directory is not writable.
     """
-    path = Path(path)
+    path = place(path)
     spec = read_spec(path)
-    return StudyStore(path, spec, WriterLock(path) if write else None, commit_seconds)
+    return StudyStore(path, spec, lock_for_writing(path) if write else None, commit_seconds)
 
 
 class StudyStore:
@@ -90,11 +93,11 @@ class StudyStore:
     A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread.
 
     Attributes:
-        path: Its directory.
+        path: Its directory; for studies elsewhere what stands in for a `Path` (see `polarbear.store.place`).
         spec: Its specification.
     """
 
-    def __init__(self, path: Path, spec: dict[str, Any], lock: WriterLock | None, commit_seconds: float) -> None:
+    def __init__(self, path: Path, spec: dict[str, Any], lock: Lock | None, commit_seconds: float) -> None:
         self.path = path
         self.spec = spec
         self._lock = lock
@@ -106,7 +109,7 @@ class StudyStore:
         self._committed = time.monotonic()
         self._timer: threading.Timer | None = None
         try:
-            if lock is not None:
+            if lock is not None and remote(path) is None:
                 for directory in (path, path / RUNS, path / ROUNDS):
                     directory.mkdir(exist_ok=True)
                     remove_temporaries(directory)
@@ -140,7 +143,9 @@ class StudyStore:
     def damaged(self) -> tuple[Damage, ...]:
         """The files that cannot be used. The runs and rounds of all others are there."""
         with self._mutex:
-            missing = {name: "the directory is missing" for name in (RUNS, ROUNDS) if not (self.path / name).is_dir()}
+            # Elsewhere there are no directories that could be missing.
+            directories = () if remote(self.path) else (RUNS, ROUNDS)
+            missing = {name: "the directory is missing" for name in directories if not (self.path / name).is_dir()}
             found = [Damage(self.path / name, why) for name, why in missing.items()]
             found += [Damage(self.path / RUNS / name, why) for name, why in sorted(self._index.damaged.items())]
             found += [Damage(self.path / ROUNDS / name, why) for name, why in sorted(self._rounds.damaged.items())]
@@ -198,13 +203,38 @@ class StudyStore:
             found += self._index.runs(wanted - self._buffer.keys())
         return sorted(found, key=lambda run: _order(run.key))
 
+    def batches(self) -> Iterator[list[Run]]:
+        """All runs, a file of the study at a time in no particular order, so that memory holds few of them.
+
+        Raises:
+            OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
+        """
+        for keys in self._keys_by_part():
+            yield self.runs(keys)
+
+    def outcomes(self) -> Iterator[tuple[RunKey, Outcome]]:
+        """How each run ended, in no particular order; the trajectories are not read. Errors as for `batches`."""
+        for keys in self._keys_by_part():
+            with self._mutex:
+                ended = [(key, self._buffer[key].outcome) for key in keys if key in self._buffer]
+                ended += self._index.outcomes(key for key in keys if key not in self._buffer)
+            yield from ended
+
+    def _keys_by_part(self) -> list[list[RunKey]]:
+        with self._mutex:
+            return [keys for keys in (list(self._buffer), *self._index.by_part().values()) if keys]
+
     def rounds(self) -> list[dict[str, Any]]:
         """The rounds in order, without damaged ones."""
         with self._mutex:
             return copy.deepcopy([self._rounds.contents[number] for number in sorted(self._rounds.contents)])
 
     def refresh(self) -> None:
-        """See what was written since the study was opened or last refreshed."""
+        """See what was written since the study was opened or last refreshed.
+
+        Raises:
+            OSError: If it lies elsewhere and cannot be reached.
+        """
         with self._mutex:
             self._rounds.refresh()  # first: the runs of a round are on disk before the round is
             self._index.refresh()
@@ -247,6 +277,7 @@ class StudyStore:
         Raises:
             OSError: If the disk is full or not writable. Nothing committed before is lost, and what was appended is
                 kept in memory: mend the cause and commit again, or resume the study later.
+            StudyLocked: If the lock of a study elsewhere was taken from this process.
         """
         with self._mutex:
             if not self._buffer:
@@ -356,12 +387,13 @@ class StudyStore:
         with self._mutex:
             self._timer = None
             if self._lock is not None:
-                with suppress(OSError):  # the runs are kept, so that the next append or commit says it
+                with suppress(OSError, StudyLocked):  # the runs are kept, so that the next append or commit says it
                     self.commit()
 
     def _require_writer(self) -> None:
         if self._lock is None:
             raise ValueError(f"study {self.path} is not open for writing; open it with write=True")
+        self._lock.require_held()
 
     def _release(self) -> None:
         with self._mutex:

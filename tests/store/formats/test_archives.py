@@ -4,6 +4,7 @@ import gzip
 import io
 import lzma
 import os
+import re
 import tarfile
 import zipfile
 
@@ -171,6 +172,37 @@ def test_encrypted_and_broken_zips_are_named(tmp_path):
     (tmp_path / "x.zip").write_bytes(b"PK\x03\x04" + bytes(100))
     with pytest.raises(ValueError, match=r"x\.zip is a damaged zip archive"):
         store.read(tmp_path / "x.zip")
+
+
+def test_files_compressed_in_an_unknown_way_are_named_and_the_others_read(tmp_path):
+    """Such as Deflate64 (method 9), in which Windows packs what is large."""
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        for name in ("a.csv", "b.csv"):
+            archive.writestr(name, "evaluations,value\n1,2.5\n")
+        first, start = archive.getinfo("a.csv"), archive.start_dir
+    data = bytearray((tmp_path / "x.zip").read_bytes())
+    data[first.header_offset + 8] = data[start + 10] = 9  # the method: in the file's own header, and in the list
+    (tmp_path / "x.zip").write_bytes(data)
+    reading = store.read_checked(tmp_path / "x.zip")
+    (skipped,) = reading.skipped
+    assert skipped.path.endswith("x.zip:a.csv")
+    assert re.fullmatch(
+        r"it is compressed in a way that cannot be read \(.+ not supported\); unpack the archive", skipped.why
+    )
+    assert [run.key.algorithm for run in reading.runs] == ["b"]
+
+
+def test_an_archive_of_a_version_to_come_is_named(tmp_path):
+    with zipfile.ZipFile(tmp_path / "x.zip", "w") as archive:
+        archive.writestr("a.csv", "evaluations,value\n1,2.5\n")
+        start = archive.start_dir
+    data = bytearray((tmp_path / "x.zip").read_bytes())
+    data[start + 6] = 250  # the version needed to read it
+    (tmp_path / "x.zip").write_bytes(data)
+    with pytest.raises(
+        ValueError, match=r"x\.zip cannot be read \(zip file version 25\.0\); unpack it and give the folder"
+    ):
+        store.read_checked(tmp_path / "x.zip")
 
 
 def test_what_operating_systems_leave_behind_is_passed_over(coco, two_runs):

@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polarbear import store
-from polarbear.records import Instance, Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.records import Instance, Outcome, Parameters, Reason, Run, RunKey, Trajectory, lost
+from polarbear.store.formats.exporting import export_checked
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1, max_size=12)
@@ -244,3 +245,61 @@ def test_a_file_is_never_replaced(tmp_path, form):
     with pytest.raises(FileExistsError, match="precious exists; choose a new file"):
         store.export([run], path, form)
     assert path.read_text() == "mine"
+
+
+def nothing_found(algorithm):
+    """Runs of 5-D function 8 that hold no value: one that failed at once, one that was killed, one that saw NaN."""
+    keys = [RunKey(f"bbob-f8-i{number}-d5", algorithm, 1) for number in (1, 2, 3)]
+    ends = [Outcome(Reason.FAILED, 0, 0.0, "ValueError: no"), Outcome(Reason.BUDGET, 40, 0.0, invalid_evaluations=40)]
+    return [
+        Run(keys[0], Trajectory.empty(ends[0])),
+        lost(keys[1], Reason.KILLED, "its worker died"),
+        Run(keys[2], Trajectory.empty(ends[1]), optimum=0.0),
+    ]
+
+
+LEFT_OUT = (
+    "3 runs that found no value are left out, which COCO's data cannot hold: 1 of A (budget), 1 of A (failed: "
+    "ValueError), 1 of A (killed: its worker died); 40 evaluations spent on them do not count there"
+)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_runs_that_found_nothing_are_left_out_of_coco_data_and_told(runs, tmp_path, capsys):
+    import cocopp
+    from cocopp import genericsettings, testbedsettings
+
+    genericsettings.verbose = False
+    testbedsettings.current_testbed = None
+    empty = nothing_found("A")
+    done = export_checked([*empty, *runs], tmp_path / "out", "coco")
+    assert done.runs == len(runs)
+    assert done.left_out == tuple(run.key for run in empty)
+    assert done.why == LEFT_OUT
+    assert sorted(store.read(tmp_path / "out"), key=lambda run: run.key) == sorted(runs, key=lambda run: run.key)
+    data = cocopp.load(str(tmp_path / "out" / "A"))
+    assert sorted((one.funcId, one.dim, one.nbRuns()) for one in data) == [(f, d, 15) for f in (1, 8) for d in (2, 5)]
+    capsys.readouterr()
+
+
+def test_export_warns_of_what_it_leaves_out(runs, tmp_path):
+    with pytest.warns(store.IncompleteData) as told:
+        assert store.export([*nothing_found("A"), *runs], tmp_path / "out", "coco") == tmp_path / "out"
+    assert [str(one.message) for one in told] == [LEFT_OUT]
+    assert told[0].filename == __file__
+
+
+def test_where_no_run_found_anything_there_is_nothing_to_export_to_coco(tmp_path):
+    with pytest.raises(
+        ValueError, match=r"no run can be exported to COCO.*: none was found, 1 of A \(budget\), 1 of A"
+    ):
+        store.export(nothing_found("A"), tmp_path / "out", "coco")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("kind", ["iohprofiler", "csv", "parquet"])
+def test_other_formats_hold_runs_that_found_nothing(tmp_path, kind):
+    empty = nothing_found("A")
+    done = export_checked(empty, tmp_path / f"out.{kind}", kind)
+    assert (done.runs, done.left_out, done.why) == (3, (), "")
+    assert [run.key for run in store.read(done.path)] == [run.key for run in empty]

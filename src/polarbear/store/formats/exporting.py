@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal, get_args
@@ -9,6 +10,8 @@ from typing import Literal, get_args
 from polarbear.records import Run
 from polarbear.store.formats import write_coco, write_iohprofiler, write_table
 from polarbear.store.formats.reading import by_key
+from polarbear.store.formats.reports import Exported, IncompleteData
+from polarbear.store.places import place, remote
 
 ExportFormat = Literal["iohprofiler", "coco", "csv", "parquet"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
@@ -16,6 +19,9 @@ EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:  # noqa: A002 - the format's plain name
     """Write runs for other tools. Numbers are written such that they are read back bit by bit.
+
+    Runs that found no value are left out of COCO's data, which cannot hold them; the warning `IncompleteData` says how
+    many and why they ended, and `export_checked` lists them.
 
     Args:
         runs: The runs. `docs/reference/formats.md` tells what each format can hold of them.
@@ -28,13 +34,26 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
         `path`.
 
     Raises:
-        ValueError: If the format is unknown, or cannot hold a run; the message names the run and what it lacks.
+        ValueError: If the format is unknown, or cannot hold a run; the message names the run and what it lacks. If
+            nothing is left to write. Or if `path` is a URL: only studies can lie elsewhere.
         FileExistsError: If the file exists, or the folder holds something.
         OSError: If it cannot be written.
     """
+    done = export_checked(runs, path, format)
+    if done.left_out:
+        warnings.warn(done.why, IncompleteData, stacklevel=2)
+    return done.path
+
+
+def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Exported:  # noqa: A002 - as above
+    """Write runs as `export` does, and list those that were left out; no warning is given."""
+    if remote(place(path)):
+        raise ValueError(f"{path} is a URL; runs are exported to local files and folders, which can be copied there")
     path, chosen = Path(path), sorted(runs, key=by_key)
     if not chosen:
         raise ValueError("there are no runs to export")
+    left_out: list[Run] = []
+    why = ""
     if format == "csv":
         write_table.write_csv(chosen, _new(path))
     elif format == "parquet":
@@ -42,10 +61,11 @@ def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:
     elif format == "iohprofiler":
         write_iohprofiler.write(chosen, _empty(path))
     elif format == "coco":
+        chosen, left_out, why = write_coco.writable(chosen)
         write_coco.write(chosen, _empty(path))
     else:
         raise ValueError(f"format is {format!r}; runs are exported as one of {', '.join(EXPORT_FORMATS)}")
-    return path
+    return Exported(path, len(chosen), tuple(run.key for run in left_out), why)
 
 
 def _new(path: Path) -> Path:

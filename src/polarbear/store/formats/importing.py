@@ -12,6 +12,7 @@ from polarbear.store import parts
 from polarbear.store.formats.limits import Limits
 from polarbear.store.formats.reading import Options, read_data
 from polarbear.store.formats.reports import Progress, Reading, Skipped
+from polarbear.store.places import place
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, open_study
 
@@ -84,7 +85,7 @@ def import_runs(
     options = Options(columns or {}, maximize, limits or Limits())
     readings: list[Reading] = []
     counts = [0, 0]
-    with _study(Path(into)) as study:
+    with _study(place(into)) as study:
         for path in todo:
             reading = _renamed(read_data(path, options, progress), rename or {})
             added = _add(study, path, reading.runs)
@@ -94,7 +95,7 @@ def import_runs(
             counts[1] += len(reading.runs) - added
     runs = [run for reading in readings for run in reading.runs]
     return Imported(
-        study=Path(into),
+        study=place(into),
         added=counts[0],
         known=counts[1],
         algorithms=tuple(sorted({run.key.algorithm for run in runs})),

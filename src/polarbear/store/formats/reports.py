@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from polarbear.records import Run
+from polarbear.records import Run, RunKey
 
 Progress = Callable[[str, int, int], None]
 """Called before each file with its name, how many came before it, and how many there are in its folder or archive."""
@@ -45,8 +46,25 @@ class Reading:
     formats: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The outcome of an export.
+
+    Attributes:
+        path: The file or folder that was written.
+        runs: How many runs it holds.
+        left_out: Those it does not hold, sorted by instance, algorithm and seed.
+        why: Why not, in words; empty if nothing was left out.
+    """
+
+    path: Path
+    runs: int
+    left_out: tuple[RunKey, ...]
+    why: str
+
+
 class IncompleteData(UserWarning):
-    """Not everything in a file, folder or archive could be read."""
+    """Not everything in a file, folder or archive could be read, or not every run be written."""
 
 
 class Report:

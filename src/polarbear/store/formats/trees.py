@@ -159,6 +159,8 @@ class Zip:
             raise ValueError(
                 f"{path} is a damaged zip archive: {error}. Its list of files stands at its end; fetch it again"
             ) from error
+        except NotImplementedError as error:  # what zipfile raises for what it cannot read, here and in `read`
+            raise ValueError(f"{path} cannot be read ({error}); unpack it and give the folder") from error
         try:
             self._files = {safe(self.path, info.filename): info for info in self._check(path, limits)}
         except BaseException:
@@ -191,7 +193,7 @@ class Zip:
             return self._archive.read(self._files[name])
         except (zipfile.BadZipFile, EOFError, zlib.error) as error:
             raise ValueError(f"it is damaged within the archive: {error}") from error
-        except NotImplementedError as error:  # zipfile's way to say it does not know how a file was compressed
+        except NotImplementedError as error:
             raise ValueError(f"it is compressed in a way that cannot be read ({error}); unpack the archive") from error
 
     def label(self, name: str) -> str:

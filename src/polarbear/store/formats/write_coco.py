@@ -7,7 +7,7 @@ hit one of COCO's targets, and the ``.tdat`` files the end of each run as well.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -18,6 +18,8 @@ from polarbear.store.formats.coco import PRECISION
 from polarbear.store.formats.write_iohprofiler import distinct
 
 Member = tuple[Instance, Run]
+_LONGEST = 80
+"""Characters of a message that are told."""
 _HEADER = (
     "% f evaluations | g evaluations | best noise-free fitness - Fopt ({optimum!r}) + sum g_i+ | measured fitness | "
     "best measured fitness or single-digit g-values | x1 | x2...\n"
@@ -33,7 +35,7 @@ def write(runs: Sequence[Run], path: Path) -> None:
 
     Raises:
         ValueError: If a run's instance is not named as COCO names them, its optimum is not known, or the value of its
-            first evaluation is not.
+            first evaluation is not; see `writable`.
     """
     groups: defaultdict[tuple[str, str], list[Member]] = defaultdict(list)
     for run in runs:
@@ -47,6 +49,29 @@ def write(runs: Sequence[Run], path: Path) -> None:
         name = algorithm.replace("'", "’").replace("\n", " ")  # COCO's readers know no escape
         write_suite = _two_objectives if "biobj" in suite else _one_objective
         write_suite(folder, name, suite, members)
+
+
+def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
+    """The runs that found a value, those that did not, and what to say of these: COCO's data have no place for them.
+
+    Raises:
+        ValueError: If no run found a value.
+    """
+    kept = [run for run in runs if run.trajectory.values.size]
+    empty = [run for run in runs if not run.trajectory.values.size]
+    if not empty:
+        return kept, empty, ""
+    ends: Counter[str] = Counter()
+    for run in empty:
+        message = run.outcome.message.partition(":")[0].strip()[:_LONGEST]
+        ends[f"of {run.key.algorithm} ({run.outcome.reason}{': ' * bool(message)}{message})"] += 1
+    listed = ", ".join(f"{count:,} {end}" for end, count in sorted(ends.items()))
+    if not kept:
+        raise ValueError(f"no run can be exported to COCO, whose data hold values: none was found, {listed}")
+    what = "1 run that found no value is" if len(empty) == 1 else f"{len(empty):,} runs that found no value are"
+    spent = sum(run.outcome.evaluations for run in empty)
+    uncounted = f"; {spent:,} evaluations spent on them do not count there" if spent else ""
+    return kept, empty, f"{what} left out, which COCO's data cannot hold: {listed}{uncounted}"
 
 
 def _checked(run: Run) -> Instance:
