@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data"
-OURS = ("startup", "recorder", "inference", "models", "threads", "scaling", "accuracy", "truth", "joint", "studies")
+INFERENCE = ("inference", "models", "sharing", "scaling", "accuracy", "calibration", "truth", "joint", "studies")
+OURS = ("startup", "recorder", "throughput", "affine", "gp_bbob", "noise", *INFERENCE)
 ON_DATA = ("imports", "assessment")
 
 for module in (*OURS, "attainment", *(ON_DATA if DATA.is_dir() else ())):

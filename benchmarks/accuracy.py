@@ -9,22 +9,63 @@ from __future__ import annotations
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import numpy as np
 
-from benchmarks.references import FOLDER, Case, cases, logarithms
+from benchmarks.references import FOLDER, LEVELS, Case, cases, logarithms
 from polarbear.inference import Posterior, fit
+from polarbear.inference.diagnostics import HAMILTONIAN
 
-DRAWS = 4000
+DRAWS = 40_000
+RUNS = 16
+"""Fits that are put together where Markov chains answer, each of which is worth a few hundred draws."""
 MEAN, SPREAD, PAIR, JOINT = 0.1, 0.07, 0.03, 0.02
 """Bounds: means by standard deviations, logarithm of the ratio of these, probabilities of pairs, and at all times."""
-ERRORS = 4.0
-"""Standard errors by which the bounds are widened, as both sides have Monte Carlo error."""
+ERRORS = 2.0
+"""Standard errors of each difference that are added to its bound, as both sides have Monte Carlo error."""
+TOGETHER, ALONE = 2.0, 4.0
+"""Bounds in standard errors: of the root mean square of all differences of means, and of that of a hyperparameter."""
+HEAVY = 9.0
+"""Kurtosis, that of an exponential distribution, from which a standard deviation hangs on a few draws far out."""
+
+
+@dataclass(frozen=True)
+class Difference:
+    """Some numbers of a posterior beside those of its reference.
+
+    Attributes:
+        what: What they are, in words.
+        values: The differences.
+        bound: The largest that is allowed.
+        error: The standard error of each.
+    """
+
+    what: str
+    values: np.ndarray
+    bound: float
+    error: np.ndarray
+
+    def excess(self) -> Iterator[str]:
+        """A line about the value farthest beyond its bound, if one is."""
+        sizes, allowed = np.abs(self.values), self.bound + ERRORS * self.error
+        over = sizes - allowed
+        if over.size and not over.max() <= 0:
+            worst = int(np.argmax(over))
+            size, limit = np.ravel(sizes)[worst], np.ravel(allowed)[worst]
+            yield f"{self.what} off by {size:.3f}, allowed {limit:.3f}, at entry {worst}"
+
+    def errors(self) -> float:
+        """The root mean square of the differences, by their standard errors: about 1 if only chance made them."""
+        return float(np.sqrt(np.mean(np.square(self.values / self.error))))
+
+    def largest(self) -> float:
+        """The largest size; 0 if there are no numbers."""
+        return float(np.abs(self.values).max(initial=0.0))
 
 
 @dataclass(frozen=True)
@@ -35,81 +76,137 @@ class Comparison:
         method: The methods that answered.
         reliable: Whether the posterior calls itself reliable.
         mean: (T, n) differences of the means of log θ, in standard deviations.
-        spread: (T, n) ratios of the standard deviations of log θ.
+        spread: (T, n) logarithms of the ratios of the standard deviations of log θ, or where it is heavy-tailed and
+            the reference has quantiles, of the distances between those at `benchmarks.references.LEVELS`.
         pair: (T, n, n) differences of the probabilities that one algorithm is better.
         joint: (n, n) differences of the probabilities that it is at all times; empty if the model is not joint.
-        hyperparameters: Difference of means in standard deviations, and ratio of these, of each logarithm.
-        error: (T, n) standard error of the difference of two means, in standard deviations.
-        spread_error: (T, n) standard error of the logarithm of the ratio.
-        hyperparameter_error: The same of each hyperparameter.
+        hyperparameters: Differences of the means of their logarithms, in standard deviations, and logarithms of the
+            ratios of these, by turns.
     """
 
     method: tuple[str, ...]
     reliable: bool
-    mean: np.ndarray
-    spread: np.ndarray
-    pair: np.ndarray
-    joint: np.ndarray
-    hyperparameters: dict[str, tuple[float, float]]
-    error: np.ndarray
-    spread_error: np.ndarray
-    hyperparameter_error: dict[str, float]
+    mean: Difference
+    spread: Difference
+    pair: Difference
+    joint: Difference
+    hyperparameters: tuple[Difference, ...]
 
     def excesses(self) -> list[str]:
         """What is out of bounds, in words."""
-        slack = ERRORS * self.error
         found = [] if self.reliable else ["the posterior calls itself unreliable"]
-        found += beyond("mean off by (sd)", np.abs(self.mean), MEAN + slack)
-        found += beyond("log of the sd ratio", np.abs(np.log(self.spread)), SPREAD + ERRORS * self.spread_error)
-        found += beyond("pair probability off by", np.abs(self.pair), PAIR + 0.5 * slack.max())
-        found += beyond("joint probability off by", np.abs(self.joint), JOINT + 0.5 * slack.max())
-        for name, (mean, spread) in self.hyperparameters.items():
-            room = ERRORS * self.hyperparameter_error[name]
-            found += beyond(f"{name}: mean off by (sd)", np.abs(mean), MEAN + room)
-            found += beyond(f"{name}: log of the sd ratio", np.abs(np.log(spread)), SPREAD + room)
-        return found
-
-
-def beyond(what: str, values: np.ndarray | float, bounds: np.ndarray | float) -> Iterator[str]:
-    """A line about the value farthest beyond its bound, if one is."""
-    over = np.subtract(values, bounds)
-    if over.size and not over.max() <= 0:
-        worst = int(np.argmax(over))
-        yield f"{what} {np.ravel(values)[worst]:.3f}, {over.max():.3f} beyond the bound, at entry {worst}"
+        every = (self.mean, self.spread, self.pair, self.joint, *self.hyperparameters)
+        found += [line for difference in every for line in difference.excess()]
+        means = [(self.mean, TOGETHER), *((difference, ALONE) for difference in self.hyperparameters[::2])]
+        return found + [
+            f"{difference.what} off by {difference.errors():.2f} standard errors, allowed {bound:g}"
+            for difference, bound in means
+            if not difference.errors() <= bound
+        ]
 
 
 def compared(posterior: Posterior, path: Path) -> Comparison:
     """A posterior beside the reference in a file."""
     reference, found = np.load(path), posterior.diagnostics
     log_theta = logarithms(posterior.draws)
-    pair = posterior.pairwise_probabilities() - reference["better"]
-    pair[:, np.eye(pair.shape[1], dtype=bool)] = 0.0
-    hyperparameters, hyperparameter_error = {}, {}
-    for name, values in posterior.hyperparameters.items():
-        mean, sd, ess = reference[name].tolist()
-        hyperparameters[name] = ((np.log(values).mean() - mean) / sd, np.log(values).std() / sd)
-        hyperparameter_error[name] = np.sqrt(1 / values.size + 1 / ess)
+    mean, sd = log_theta.mean(axis=0), log_theta.std(axis=0)
     error = np.sqrt(1 / found.ess[:, np.newaxis] + 1 / reference["ess"])
-    centred = log_theta - log_theta.mean(axis=0)
-    kurtosis = (centred**4).mean(axis=0) / (centred**2).mean(axis=0) ** 2
+    both = np.maximum(error[:, :, np.newaxis], error[:, np.newaxis, :])
+    pair = Difference("pair probability", *shares(posterior.pairwise_probabilities(), reference["better"], PAIR, both))
+    joint = Difference("joint probability", np.empty(0), JOINT, np.empty(0))
+    if posterior.joint:
+        dominates = shares(posterior.dominance_probabilities(), reference["dominates"], JOINT, both.max(axis=0))
+        joint = replace(joint, values=dominates[0], error=dominates[2])
     return Comparison(
         method=tuple(dict.fromkeys(found.method)),
         reliable=found.reliable,
-        mean=(log_theta.mean(axis=0) - reference["mean"]) / reference["sd"],
-        spread=log_theta.std(axis=0) / reference["sd"],
+        mean=Difference("mean (sd)", (mean - reference["mean"]) / reference["sd"], MEAN, error),
+        spread=spread(log_theta, sd, reference, error),
         pair=pair,
-        joint=posterior.dominance_probabilities() - reference["dominates"] if posterior.joint else np.empty(0),
-        hyperparameters=hyperparameters,
-        error=error,
-        spread_error=0.5 * np.sqrt(kurtosis - 1.0) * error,
-        hyperparameter_error=hyperparameter_error,
+        joint=joint,
+        hyperparameters=tuple(of_hyperparameters(posterior, reference)),
     )
 
 
-def answered(case: Case, method: str | None = None) -> Posterior:
-    """The posterior of a case."""
-    rng = np.random.default_rng(0)
-    return fit(case.counts, times=case.times, model=case.model, draws=DRAWS, rng=rng, method=method)
+def shares(
+    found: np.ndarray, expected: np.ndarray, bound: float, error: np.ndarray
+) -> tuple[np.ndarray, float, np.ndarray]:
+    """Differences of probabilities, their bound, and standard errors √(p (1 − p)) of that of a mean.
+
+    The last two axes are pairs of algorithms; one of an algorithm with itself is no difference.
+    """
+    others = ~np.eye(found.shape[-1], dtype=bool)
+    p = 0.5 * (found + expected)
+    return np.where(others, found - expected, 0.0), bound, np.sqrt(p * (1 - p)) * error
+
+
+def spread(log_theta: np.ndarray, sd: np.ndarray, reference: Mapping[str, np.ndarray], error: np.ndarray) -> Difference:
+    """Logarithms of ratios of scales: see `Comparison`."""
+    kurtosis = moment(log_theta)
+    values, errors = np.log(sd / reference["sd"]), 0.5 * np.sqrt(kurtosis - 1.0) * error
+    heavy = kurtosis > HEAVY
+    if "quantiles" in reference and heavy.any():
+        low, high = reference["quantiles"].astype(float)
+        for t, i in zip(*np.nonzero(heavy), strict=True):
+            step = np.sqrt(LEVELS[0] * LEVELS[1]) * error[t, i]
+            narrow, exact, wide = (
+                np.diff(np.quantile(log_theta[:, t, i], np.add(LEVELS, (-by, by)))).item() for by in (-step, 0.0, step)
+            )
+            values[t, i] = np.log(exact / (high[t, i] - low[t, i]))
+            errors[t, i] = 0.5 * np.log(wide / narrow)
+    return Difference("log of the scale ratio", values, SPREAD, errors)
+
+
+def of_hyperparameters(posterior: Posterior, reference: Mapping[str, np.ndarray]) -> Iterator[Difference]:
+    """Means and standard deviations of their logarithms: see `Comparison`."""
+    for name, values in posterior.hyperparameters.items():
+        logs, (mean, sd, ess) = np.log(values), reference[name].tolist()
+        error = np.sqrt(1 / posterior.diagnostics.ess.min() + 1 / ess)
+        yield Difference(f"{name}: mean (sd)", (logs.mean() - mean) / sd, MEAN, error)
+        ratio, spread_error = np.log(logs.std() / sd), 0.5 * np.sqrt(moment(logs) - 1.0) * error
+        yield Difference(f"{name}: log of the sd ratio", ratio, SPREAD, spread_error)
+
+
+def moment(values: np.ndarray) -> np.ndarray:
+    """The kurtosis along the first axis, 3 for a normal distribution."""
+    squares = np.square(values - values.mean(axis=0))
+    return np.square(squares).mean(axis=0) / np.square(squares.mean(axis=0))
+
+
+def answered(case: Case, *, draws: int = DRAWS, runs: int = RUNS) -> Posterior:
+    """The posterior of a case; where Markov chains answer, so many fits with different seeds put together."""
+
+    def run(number: int, seed: int) -> Posterior:
+        rng = np.random.default_rng(seed)
+        return fit(case.counts, times=case.times, model=case.model, draws=number, rng=rng)
+
+    each = DRAWS // RUNS
+    first = run(each, 0)
+    if HAMILTONIAN not in first.diagnostics.method:
+        return run(draws, 0)
+    return together([first, *(run(each, seed) for seed in range(1, runs))])
+
+
+def together(every: list[Posterior]) -> Posterior:
+    """The draws of independent fits as one posterior."""
+    first, found = every[0], [posterior.diagnostics for posterior in every]
+    joined = replace(
+        first.diagnostics,
+        ess=np.sum([one.ess for one in found], axis=0),
+        k_hat=np.fmax.reduce([one.k_hat for one in found]),
+        r_hat=np.fmax.reduce([one.r_hat for one in found]),
+    )
+    return Posterior(
+        draws=np.concatenate([posterior.draws for posterior in every]),
+        hyperparameters={
+            name: np.concatenate([posterior.hyperparameters[name] for posterior in every])
+            for name in first.hyperparameters
+        },
+        times=first.times,
+        names=first.names,
+        joint=first.joint,
+        diagnostics=joined,
+    )
 
 
 def main() -> None:
@@ -117,37 +214,40 @@ def main() -> None:
     every_case = cases()
     for name in sys.argv[1:] or every_case:
         case, path = every_case[name], FOLDER / f"{name}.npz"
-        if not path.exists():
-            print(f"{name}: no reference")
-            continue
         found = compared(answered(case), path)
         label = f"{case.model.name} {getattr(case.model, 'kernel', '')}".strip()
         groups.setdefault(label, []).append(found)
-        print(f"{name}: {', '.join(found.method)}; mean off by {np.abs(found.mean).max():.3f} sd", *found.excesses())
+        print(f"{name}: {', '.join(found.method)}; {cells([found])}", *found.excesses(), flush=True)
     print(
-        "\n| model | cases | mean off by (sd) | sd ratio | pair off by | joint off by | hyperparameter off by (sd) |",
-        end="",
+        "\n| model | cases | mean off by (sd) | by standard errors | scale ratio | pair off by | joint off by |", end=""
     )
-    print(" answered by |\n|---|---|---|---|---|---|---|---|")
+    print(" hyperparameter off by (sd) | its sd ratio | answered by |\n|---|---|---|---|---|---|---|---|---|---|")
     for label, every in groups.items():
-        print(f"| {label} | {len(every)} | {row(every)} |")
+        methods = Counter(method for found in every for method in found.method)
+        by = ", ".join(f"{method} ×{count}" for method, count in methods.most_common())
+        print(f"| {label} | {len(every)} | {cells(every)} | {by} |")
 
 
-def row(every: list[Comparison]) -> str:
+def cells(every: list[Comparison]) -> str:
     """The worst of all comparisons, as cells of a table."""
-    spreads = np.concatenate([found.spread.ravel() for found in every])
-    joint = [np.abs(found.joint).max() for found in every if found.joint.size]
-    hyperparameters = [abs(mean) for found in every for mean, _ in found.hyperparameters.values()]
-    methods = Counter(method for found in every for method in found.method)
-    cells = [
-        f"{max(np.abs(found.mean).max() for found in every):.3f}",
-        f"{spreads.min():.3f} to {spreads.max():.3f}",
-        f"{max(np.abs(found.pair).max() for found in every):.3f}",
+    joint = [found.joint.largest() for found in every if found.joint.values.size]
+    means = [difference.largest() for found in every for difference in found.hyperparameters[::2]]
+    found = [
+        f"{max(found.mean.largest() for found in every):.3f}",
+        f"{max(found.mean.errors() for found in every):.2f}",
+        ratios([found.spread for found in every]),
+        f"{max(found.pair.largest() for found in every):.3f}",
         f"{max(joint):.3f}" if joint else "–",
-        f"{max(hyperparameters):.3f}" if hyperparameters else "–",
-        ", ".join(f"{method} ×{count}" for method, count in methods.most_common()),
+        f"{max(means):.3f}" if means else "–",
+        ratios([difference for found in every for difference in found.hyperparameters[1::2]]),
     ]
-    return " | ".join(cells)
+    return " | ".join(found)
+
+
+def ratios(every: list[Difference]) -> str:
+    """The least and largest of some ratios, which are kept as logarithms."""
+    values = np.exp(np.concatenate([np.ravel(difference.values) for difference in every] or [np.empty(0)]))
+    return f"{values.min():.3f} to {values.max():.3f}" if values.size else "–"
 
 
 if __name__ == "__main__":

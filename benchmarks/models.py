@@ -1,11 +1,12 @@
-"""Seconds per fit of every temporal model: ``python -m benchmarks.models``.
+"""Seconds per fit of every model, and its memory: ``python -m benchmarks.models``.
 
-n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the median of 3 fits after one to warm up.
-The rankings come from log-ratings that walk at random over time.
+n = 5 algorithms, P = 30 instances, 4,000 draws, one core, processor time, the slowest of 3 fits after one to warm up.
+The rankings come from log-ratings that walk at random over time. Each fit for the memory is in a process of its own.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import resource
 import time
@@ -19,6 +20,7 @@ from polarbear.inference import (
     GaussianProcess,
     HierarchicalDirichlet,
     HilbertSpaceGaussianProcess,
+    IndependentDirichlet,
     Model,
     RandomWalk,
     SparseGaussianProcess,
@@ -27,7 +29,10 @@ from polarbear.inference import (
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 DRAWS = 4000
+LARGE = 1000, 10, 30
+"""T timepoints, n algorithms and P instances of the fits whose memory is measured."""
 MODELS: dict[str, tuple[Model, str]] = {
+    "independent Dirichlet": (IndependentDirichlet(), ""),
     "hierarchical Dirichlet": (HierarchicalDirichlet(), "0.5"),
     "random walk": (RandomWalk(), "0.3"),
     "B-spline, K = T / 2": (BSpline(), "0.2"),
@@ -39,28 +44,37 @@ MODELS: dict[str, tuple[Model, str]] = {
 }
 
 
-def rankings(timepoints: int, algorithms: int, instances: int, seed: int = 0) -> ChoiceCounts:
-    """Choice counts of Plackett–Luce rankings whose log-ratings walk at random."""
+def values(timepoints: int, algorithms: int, instances: int, seed: int = 0) -> np.ndarray:
+    """(P, T, n) values ranked by a Plackett–Luce model whose log-ratings walk at random."""
     rng = np.random.default_rng(seed)
     steps = rng.normal(size=(timepoints, algorithms)) / np.sqrt(timepoints)
     mean = np.cumsum(steps, axis=0) + 0.7 * rng.normal(size=algorithms)
-    return choice_counts(-(mean + rng.gumbel(size=(instances, timepoints, algorithms))))
+    return -(mean + rng.gumbel(size=(instances, timepoints, algorithms)))
+
+
+def rankings(timepoints: int, algorithms: int, instances: int, seed: int = 0) -> ChoiceCounts:
+    """Choice counts of such values."""
+    return choice_counts(values(timepoints, algorithms, instances, seed))
 
 
 def measured(counts: ChoiceCounts, model: Model, repetitions: int) -> str:
-    """Median seconds, the method that answered, effective sample size and k-hat."""
-    seconds = []
+    """Seconds of the slowest fit, smallest effective sample size, largest k-hat, and all methods that answered."""
+    seconds, found = [], []
     for repetition in range(repetitions):
         start = time.process_time()
         posterior = fit(counts, model=model, draws=DRAWS, rng=np.random.default_rng(repetition))
         seconds.append(time.process_time() - start)
-    found = posterior.diagnostics
-    answered = (
-        ""
-        if found.method[0] in {"nested Laplace importance sampling", "importance sampling"}
-        else f", {found.method[0]}"
-    )
-    return f"{np.median(seconds):.2f} (ESS {found.ess.min():.0f}, k-hat {found.k_hat.max():.2f}{answered})"
+        found.append(posterior.diagnostics)
+    methods = dict.fromkeys(method for one in found for method in one.method)
+    ess, k_hat = (np.concatenate([getattr(one, name) for one in found]) for name in ("ess", "k_hat"))
+    shape = f"k-hat {np.nanmax(k_hat):.2f}, " if not np.isnan(k_hat).all() else ""
+    return f"{max(seconds):.2f} (ESS {ess.min():.0f}, {shape}{', '.join(methods)})"
+
+
+def memory(name: str, size: tuple[int, int, int]) -> str:
+    """A row of a fit to T timepoints, n algorithms and P instances: seconds, and the peak memory of this process."""
+    cell = measured(rankings(*size), MODELS[name][0], 1)
+    return f"| {name} | {cell} | {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} |"
 
 
 def main() -> None:
@@ -72,13 +86,15 @@ def main() -> None:
     for name, (model, target) in MODELS.items():
         fit(data[20], model=model, draws=DRAWS, rng=np.random.default_rng(0))
         cells = [measured(data[t], model, 3 if t < 1000 else 1) for t in (20, 100)]
-        slow = isinstance(model, BSpline)
-        cells.append("—" if slow else measured(data[1000], model, 1))
+        cells.append(measured(data[1000], model, 1))
         print(f"| {name} | {' | '.join(cells)} | {target} |", flush=True)
     print("\n| random walk | seconds |\n|---|---|")
     for t, n, p in ((100, 5, 10), (100, 5, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
         print(f"| T={t}, n={n}, P={p} | {measured(rankings(t, n, p), RandomWalk(), 1)} |", flush=True)
-    print(f"\nPeak memory of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.2f} GB")
+    print("\n| T = {:,}, n = {}, P = {} | seconds | peak memory (GB) |\n|---|---|---|".format(*LARGE))
+    for name in MODELS:
+        with multiprocessing.get_context("spawn").Pool(1) as process:
+            print(process.apply(memory, (name, LARGE)), flush=True)
 
 
 if __name__ == "__main__":

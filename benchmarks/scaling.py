@@ -1,6 +1,7 @@
 """How the time of a fit grows with T timepoints, n algorithms and P instances: ``python -m benchmarks.scaling``.
 
-4,000 draws, one core, processor time, the faster of two fits after one to warm up. Draws docs/scaling.svg.
+4,000 draws, one core, processor time, the faster of two fits after one to warm up, each with the counting of the
+rankings, as a race counts anew in every round. Draws docs/scaling.svg.
 """
 
 from __future__ import annotations
@@ -15,30 +16,46 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullFormatter, NullLocator
 
-from benchmarks.models import DRAWS, rankings
+from benchmarks.models import DRAWS, rankings, values
 from polarbear.figures.style import COUNTS, MUTED, WIDE, blank, end_labels, looks, styled, svg
-from polarbear.inference import GaussianProcess, HierarchicalDirichlet, IndependentDirichlet, Model, RandomWalk, fit
+from polarbear.inference import (
+    BSpline,
+    GaussianProcess,
+    HierarchicalDirichlet,
+    HilbertSpaceGaussianProcess,
+    IndependentDirichlet,
+    Model,
+    RandomWalk,
+    SparseGaussianProcess,
+    fit,
+)
+from polarbear.rankings import choice_counts
 
 FIGURE = Path(__file__).parents[1] / "docs" / "scaling.svg"
 MODELS: dict[str, Model] = {
     "independent": IndependentDirichlet(),
     "hierarchical": HierarchicalDirichlet(),
     "random walk": RandomWalk(),
-    "Gaussian process": GaussianProcess(),
+    "B-spline": BSpline(),
+    "GP Matérn-3/2": GaussianProcess(),
+    "GP Matérn-5/2": GaussianProcess("matern-5/2"),
+    "GP squared exponential": GaussianProcess("squared-exponential"),
+    "HSGP": HilbertSpaceGaussianProcess(),
+    "sparse GP": SparseGaussianProcess(),
 }
 SWEEPS: dict[str, list[tuple[int, int, int]]] = {
     "timepoints T (n = 5, P = 30)": [(t, 5, 30) for t in (10, 30, 100, 300, 1000)],
-    "algorithms n (T = 20, P = 100)": [(20, n, 100) for n in (3, 5, 8, 12, 20, 30)],
+    "algorithms n (T = 20, P = 100)": [(20, n, 100) for n in (3, 5, 8, 12, 20, 30, 64)],
     "instances P (T = 100, n = 5)": [(100, 5, p) for p in (10, 30, 100, 300, 1000, 3000)],
 }
 
 
 def seconds(model: Model, size: tuple[int, int, int]) -> float:
     """The time of a fit to T timepoints, n algorithms and P instances."""
-    counts, best = rankings(*size), np.inf
+    data, best = values(*size), np.inf
     for repetition in range(2):
         began = time.process_time()
-        fit(counts, model=model, draws=DRAWS, rng=np.random.default_rng(repetition))
+        fit(choice_counts(data), model=model, draws=DRAWS, rng=np.random.default_rng(repetition))
         best = min(best, time.process_time() - began)
     return best
 
@@ -53,12 +70,12 @@ def draw(measured: dict[str, dict[str, list[float]]]) -> str:
         axis = next(k for k in range(3) if sizes[0][k] != sizes[1][k])
         at = [size[axis] for size in sizes]
         for name, times in measured[title].items():
-            panel.plot(at, times, color=look[name].color, marker="o", markersize=2.5, linewidth=1.2)
+            panel.plot(at, times, color=look[name].color, marker=look[name].marker, markersize=3, linewidth=1.2)
         scales(panel, at, title)
     at, top = [size[0] for size in SWEEPS[next(iter(SWEEPS))]], 0.6
     panels[0].plot(at, [top * t / at[-1] for t in at], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
     panels[0].annotate("linear", (at[1], top * at[1] / at[-1]), xytext=(4, -8), textcoords="offset points", color=MUTED)
-    panels[0].set_ylabel("seconds per fit")
+    panels[0].set_ylabel("seconds per count and fit")
     ends = [(measured[title][name][-1], name, look[name], False) for name in MODELS]
     end_labels(panels[-1], ends)
     return svg(figure)

@@ -1,4 +1,7 @@
-"""The hierarchical Dirichlet model against closed forms, quadrature and calibration; NUTS is in test_accuracy.py."""
+"""The hierarchical Dirichlet model against closed forms and quadrature.
+
+NUTS is in test_accuracy.py, calibration in test_temporal_calibration.py.
+"""
 
 import numpy as np
 import pytest
@@ -7,8 +10,6 @@ from scipy.special import betaln
 
 from polarbear.inference import HierarchicalDirichlet, IndependentDirichlet, fit, from_description
 from polarbear.rankings import ChoiceCounts, choice_counts
-
-DRAWS, BINS = 99, 10
 
 
 def fitted(values, model=None, draws=4000, seed=0):
@@ -87,22 +88,3 @@ def test_description_and_parameters():
     assert HierarchicalDirichlet().describe() == {"model": "hierarchical-dirichlet", "rate": None}
     with pytest.raises(ValueError, match=r"rate is 0\.0; it must be positive"):
         HierarchicalDirichlet(0.0)
-
-
-@pytest.mark.parametrize("replicates", [60, pytest.param(500, marks=pytest.mark.slow)])
-def test_ranks_of_the_truth_are_uniform(replicates):
-    """Simulation-based calibration of ratings and κ; one chi-squared test per functional at level 1e-4."""
-    rng = np.random.default_rng(3)
-    found = []
-    for _ in range(replicates):
-        kappa = rng.exponential(4.0)
-        theta = np.maximum(rng.dirichlet(np.full(4, kappa / 4), size=8), 1e-300)
-        values = -(np.log(theta) + rng.gumbel(size=(8, 8, 4)))
-        values[:3, :, 3] = np.nan
-        posterior = fitted(values, draws=1000, seed=rng)
-        draws = posterior.draws[:DRAWS]
-        ranks = [(draws[:, t, i] < theta[t, i]).sum() for t, i in ((0, 0), (4, 3), (7, 1))]
-        found.append([*ranks, (posterior.hyperparameters["kappa"][:DRAWS] < kappa).sum()])
-    for functional in np.array(found).T:
-        counts = np.bincount(functional * BINS // (DRAWS + 1), minlength=BINS)
-        assert stats.chisquare(counts).pvalue > 1e-4, counts

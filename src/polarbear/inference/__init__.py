@@ -16,6 +16,7 @@ from polarbear.inference.posterior import Posterior
 from polarbear.inference.prior_draws import prior
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import Sampling
+from polarbear.inference.workers import HelperDied, Workers
 
 if TYPE_CHECKING:
     from polarbear.inference.bspline import BSpline
@@ -40,6 +41,7 @@ __all__ = [
     "Comparison",
     "Diagnostics",
     "GaussianProcess",
+    "HelperDied",
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
     "IndependentDirichlet",
@@ -50,6 +52,7 @@ __all__ = [
     "Recall",
     "Sampling",
     "SparseGaussianProcess",
+    "Workers",
     "check",
     "compare",
     "events",

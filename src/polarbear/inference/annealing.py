@@ -26,7 +26,7 @@ _SHRINK, _GROW = 0.6, 1.15
 _FEWEST_ACCEPTED = 0.65
 
 
-class _Target:
+class Target:
     """The log-ratio r of the draws of several nodes, and its gradient."""
 
     def __init__(self, likelihood: Likelihood, nodes: Sequence[Node]) -> None:
@@ -61,7 +61,7 @@ def annealed(
     Returns:
         For each node the draws (noises, D_k) moved, and the log-weights (D,) of all draws.
     """
-    target = _Target(likelihood, nodes)
+    target = Target(likelihood, nodes)
     states = [np.array(noise) for noise in noises]
     ratio, gradient = target(states)
     steps = _steps(ratio, [e.shape[1] for e in states])
@@ -83,7 +83,7 @@ def _steps(ratio: FloatArray, sizes: Sequence[int]) -> int:
 
 
 def _moved(
-    target: _Target,
+    target: Target,
     states: list[FloatArray],
     ratio: FloatArray,
     gradient: list[FloatArray],

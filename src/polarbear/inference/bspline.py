@@ -24,6 +24,9 @@ class BSpline(TemporalModel):
     The inner knots lie at quantiles of the timepoints, so that each coefficient governs about as many timepoints; the
     outer ones are repeated at both ends.
 
+    Where coefficients know only a few rankings each, as with K = T / 2 at a thousand timepoints, weights are poor, and
+    annealing or Markov chains answer: the cost then grows faster than T.
+
     Attributes:
         degree: Degree d of the splines; 3 is cubic.
         coefficients: Number K of splines, at least d + 1; None: half the number of timepoints.

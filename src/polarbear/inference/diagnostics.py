@@ -17,9 +17,13 @@ HAMILTONIAN = "Hamiltonian Monte Carlo"
 NO_U_TURN = "the No-U-Turn sampler"
 PATHFINDER_DRAWS = "Pathfinder"
 PRIOR_DRAWS = "independent draws of the prior"
-FEWEST_EFFECTIVE_DRAWS = 100
-LARGEST_K_HAT = 0.7
-LARGEST_R_HAT = 1.05
+LARGEST_R_HAT, FEWEST_OF_CHAINS = 1.01, 400
+"""What is asked of Markov chains (Wurth et al. 2026, section 3.3; Vehtari et al. 2021): with fewer effective draws the
+R-hat and the effective sample size themselves are not known well."""
+LARGEST_K_HAT, FEWEST_WEIGHTED = 0.7, 100
+"""What is asked of importance sampling. Its draws are independent, and their weights known, so that only the Monte
+Carlo error counts: at most 0.05 for a probability."""
+_CHAINS = {GIBBS, HAMILTONIAN, NO_U_TURN}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +34,13 @@ class Diagnostics:
         method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
             importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not;
             "the No-U-Turn sampler" or "Pathfinder" where they were asked for.
-        ess: (T,) how many independent draws the draws are worth.
+        ess: (T,) how many independent draws the draws are worth; unreliable below 400 where Markov chains answered, and
+            below 100 elsewhere.
         k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
             -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs, Hamiltonian, No-U-Turn).
-        r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.05; else NaN.
-        divergences: How many transitions of the No-U-Turn sampler diverged, unreliable if any did; None if it did not
-            answer.
+        r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
+        divergences: How many transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler diverged: the energy,
+            which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither answered.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -58,10 +63,11 @@ class Diagnostics:
     @property
     def doubtful(self) -> NDArray[np.bool_]:
         """(T,) whether the draws at each timepoint should not be relied on; those of Pathfinder never should."""
-        chains = self._by({GIBBS, HAMILTONIAN, NO_U_TURN})
+        chains = self._by(_CHAINS)
+        few = np.where(chains, FEWEST_OF_CHAINS, FEWEST_WEIGHTED)
         converged = np.where(chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
         wrong = self._by({PATHFINDER_DRAWS}) | bool(self.divergences)
-        return ~converged | ~(self.ess >= FEWEST_EFFECTIVE_DRAWS) | wrong
+        return ~converged | ~(self.ess >= few) | wrong
 
     @property
     def reliable(self) -> bool:

@@ -9,14 +9,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from polarbear.inference.choices import Choices
-from polarbear.inference.diagnostics import GIBBS, IMPORTANCE_SAMPLING, Diagnostics
+from polarbear.inference.diagnostics import FEWEST_OF_CHAINS, GIBBS, IMPORTANCE_SAMPLING, Diagnostics
 from polarbear.inference.gibbs import gibbs
 from polarbear.inference.hyperparameters import hyperparameter_draws
 from polarbear.inference.importance import ImportanceDraws, importance
 from polarbear.inference.newton import mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, log_gamma, proposal
-from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
+from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -74,19 +74,23 @@ class IndependentDirichlet:
         counts do.
         """
         draws, exact, recall = sampling.draws, sampling.method == EXACT_GIBBS, sampling.recall
-        theta = np.empty((counts.timepoints, counts.algorithms, draws))
+        seeds = sampling.seeds(counts.timepoints)
+        keys = [
+            recall.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed) for t, seed in enumerate(seeds)
+        ]
         recall.begin()
-
-        def at(place: tuple[int, np.random.Generator]) -> Sampled:
-            t, rng = place
-            choices = Choices.at(counts, t, self.alpha)
-            key = recall.key(choices, draws, exact, rng.bit_generator.state)
-            here: Sampled = recall.known(key) or sample(choices, draws=draws, rng=rng, exact=exact)
-            theta[t] = here.theta
-            recall.keep(key, replace(here, theta=theta[t]))
-            return replace(here, theta=_NO_DRAWS)
-
-        found = sampling.workers.map(at, enumerate(sampling.rng.spawn(counts.timepoints)))
+        known: list[Sampled | None] = [recall.known(key) for key in keys]
+        with sampling.workers.team(_Share, counts, self.alpha, draws, exact=exact) as team:
+            theta = team.array((counts.timepoints, counts.algorithms, draws))
+            unknown = [(t, seeds[t]) for t, one in enumerate(known) if one is None]
+            sampled = iter(team.map(_Share.sample, unknown))
+            for t, one in enumerate(known):
+                if one is not None:
+                    theta[t] = one.theta
+            theta = team.kept(theta)
+        found = [replace(next(sampled) if one is None else one, theta=theta[t]) for t, one in enumerate(known)]
+        for key, here in zip(keys, found, strict=True):
+            recall.keep(key, here)
         method = tuple(here.method for here in found)
         ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
         return Posterior(
@@ -97,6 +101,33 @@ class IndependentDirichlet:
             diagnostics=Diagnostics(method, ess, k_hat, r_hat),
             model=self,
         )
+
+
+class _Share:
+    """One process's share of the work: draws at some timepoints.
+
+    Args:
+        counts: The rankings.
+        alpha: The prior's concentration.
+        draws: How many draws.
+        exact: Sample by Gibbs at once.
+    """
+
+    def __init__(self, counts: ChoiceCounts, alpha: float, draws: int, *, exact: bool) -> None:
+        self._counts, self._alpha, self._draws, self._exact = counts, alpha, draws, exact
+        self._theta = _NO_DRAWS
+
+    def lend(self, memory: FloatArray) -> None:
+        """Take the memory for ratings (T, n, D)."""
+        self._theta = memory
+
+    def sample(self, place: tuple[int, Seed]) -> Sampled:
+        """Draw at one timepoint; the draws themselves go to the memory."""
+        t, seed = place
+        choices = Choices.at(self._counts, t, self._alpha)
+        here = sample(choices, draws=self._draws, rng=seed.generator(), exact=self._exact)
+        self._theta[t] = here.theta
+        return replace(here, theta=_NO_DRAWS)
 
 
 def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:
@@ -169,7 +200,7 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact:
         if not exact and (found := _by_importance(ordered, source, draws, rng)):
             return Sampled(found.theta[back], IMPORTANCE_SAMPLING, found.ess, found.k_hat)
         start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
-    chains = gibbs(choices, start=start, draws=draws, enough=draws / 4, rng=rng)
+    chains = gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
     return Sampled(chains.theta, GIBBS, chains.ess, r_hat=chains.r_hat)
 
 

@@ -18,6 +18,8 @@ _MOST_WORK = 1e9
 """Latent variables drawn in one attempt; an attempt that would take more is not made."""
 _CONVERGED = 1.01
 _TINY = np.finfo(np.float64).tiny
+_LEAST = -600.0
+"""Logarithms of λ from which sums and their inverses are numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +51,7 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
     chains = max(1, min(_MOST_CHAINS, draws // _SHORTEST_CHAIN))
     kept = np.empty((-(-draws // chains), chains, n))
     state = start[np.arange(chains) % len(start)]
-    advance = _Sweeps(choices, rng)
+    advance = Sweeps(choices, rng)
     state = advance(state, _WARM_UP)
     ess = r_hat = float("nan")
     for thin in _THINNING:
@@ -63,7 +65,7 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
     return GibbsDraws(np.ascontiguousarray(theta.T), min(ess, float(draws)), r_hat)
 
 
-class _Sweeps:
+class Sweeps:
     """Advances all chains by sweeps of the Gibbs sampler.
 
     Attributes:
@@ -75,6 +77,7 @@ class _Sweeps:
         self._members = np.concatenate([choices.members, everyone])
         self._counts = np.concatenate([choices.counts, np.full(len(everyone), choices.whole)])
         self._shape, self._total = choices.wins + choices.ties.wins().sum(axis=0), choices.wins.size * choices.alpha
+        self._wins = self._shape - choices.alpha
         self._events = TieEvents(choices.ties, self._total, rng)
         self._rng = rng
         self.latent = choices.counts.size + self._events.work
@@ -83,12 +86,45 @@ class _Sweeps:
         """Ratings (C, n) after so many sweeps."""
         chains, n = theta.shape
         for _ in range(sweeps):
-            rates = np.maximum(theta * self._rng.standard_gamma(self._total, (chains, 1)), _TINY)
-            latent = self._rng.standard_gamma(self._counts, (chains, self._counts.size)) / (rates @ self._members.T)
-            waiting = 1.0 + latent @ self._members + self._events(rates)
+            sums = self._rng.standard_gamma(self._total, (chains, 1))
+            waiting = self._waiting(np.maximum(theta * sums, _TINY))
             rates = self._rng.standard_gamma(self._shape, (chains, n)) / waiting
             theta = rates / rates.sum(axis=1, keepdims=True)
         return theta
+
+    def logarithmic(self, log_theta: FloatArray, alpha: FloatArray) -> FloatArray:
+        """Log-ratings (C, n) after one sweep under each chain's own α (C, 1) of the prior, however small they are."""
+        log_rates = log_theta + log_gamma(log_theta.shape[1] * alpha, self._rng)
+        rates, faint = np.exp(np.maximum(log_rates, _LEAST)), log_rates.min(axis=1) < _LEAST
+        log_waiting = np.empty_like(rates)
+        log_waiting[~faint] = np.log(self._waiting(rates[~faint]))
+        if faint.any():
+            log_waiting[faint] = np.logaddexp(np.log1p(self._events(rates[faint])), self._faint(log_rates[faint]))
+        return normalized(log_gamma(self._wins + alpha, self._rng) - log_waiting)
+
+    def _waiting(self, rates: FloatArray) -> FloatArray:
+        """(C, n) what λ are divided by, given new latent variables, from all λ (C, n)."""
+        latent = self._rng.standard_gamma(self._counts, (len(rates), self._counts.size)) / (rates @ self._members.T)
+        return 1.0 + latent @ self._members + self._events(rates)
+
+    def _faint(self, log_rates: FloatArray) -> FloatArray:
+        """(C, n) logarithms of the sums of new latent variables, set by set, from all log λ (C, n)."""
+        log_sums = np.full(log_rates.shape, -np.inf)
+        each = log_gamma(np.broadcast_to(self._counts, (len(log_rates), self._counts.size)), self._rng)
+        for members, log_one in zip(self._members > 0, each.T, strict=True):
+            log_latent = log_one - np.logaddexp.reduce(log_rates[:, members], axis=1)
+            log_sums[:, members] = np.logaddexp(log_sums[:, members], log_latent[:, np.newaxis])
+        return log_sums
+
+
+def normalized(log_ratings: FloatArray) -> FloatArray:
+    """(..., n) log-ratings whose ratings sum to 1."""
+    return log_ratings - np.logaddexp.reduce(log_ratings, axis=-1, keepdims=True)
+
+
+def log_gamma(shape: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Logarithms of gamma variables, finite for the smallest shapes: G_a is G_{a+1} U^{1/a}."""
+    return np.log(rng.standard_gamma(shape + 1.0)) - rng.standard_exponential(shape.shape) / shape
 
 
 def mixing(log_theta: FloatArray, groups: int | None = None) -> tuple[float, float]:

@@ -1,9 +1,10 @@
-"""Markov chains for posteriors that no Gaussian comes near, such as after rankings that all agree.
+"""Markov chains for posteriors that no weighted Gaussian answers for, such as after rankings that all agree.
 
-Paths are η = R z with standard normal z, where R belongs to the hyperparameters' prior. Each sweep moves z by
-Hamiltonian Monte Carlo, and then the hyperparameters by a few Metropolis steps while z stays, so that the path is
-stretched or bent along. When rankings say little but the order, both move far. The prior's part of the flow is an exact
-rotation.
+There are two kinds. Those in the coordinates of Laplace's method (see `polarbear.inference.laplace_chains`) come first;
+these here follow where they fail. Paths are η = R z with standard normal z, where R belongs to the hyperparameters'
+prior. Each sweep moves z by Hamiltonian Monte Carlo, and then the hyperparameters by a few Metropolis steps while z
+stays, so that the path is stretched or bent along. When rankings say little but the order, both move far. The prior's
+part of the flow is an exact rotation.
 """
 
 from __future__ import annotations
@@ -17,42 +18,49 @@ from numpy.typing import NDArray
 
 from polarbear.inference.fields import Field
 from polarbear.inference.gibbs import mixing
+from polarbear.inference.laplace_chains import LaplaceChains
+from polarbear.inference.lattice_chains import CHAINS, MOST_REMEMBERED, TURN, LatticeChains
 from polarbear.inference.likelihood import Likelihood, ratings
 from polarbear.inference.marginal import Frame, located
 from polarbear.inference.modes import modes
 from polarbear.inference.surface import Surface
 from polarbear.records import FloatArray, IntArray
 
-_CHAINS = 48
 _KEPT = 80
 _WARM_UP = 60
-_DOUBLINGS = 5
+_LENGTHS, _LENGTHS_ON_REQUEST = 5, 8
+"""How often chains that have not converged are continued to twice their length, less one; 16 or 128 sweeps for each
+draw kept."""
 _CONVERGED = 1.01
-_TURN = 0.5 * np.pi
-_MOST_LEAPS = 24
-_METROPOLIS_STEPS = 2
-_AIM_PATHS, _AIM_POINTS = 0.8, 0.35
-_PACE = 0.1
 _MOST_STACKED = 1 << 20
 """Entries of all chains' loadings up to which they are multiplied together rather than one by one."""
 _ENTRIES_AT_ONCE = 1 << 21
-_SPACING = 1 / 3
-"""Of the lattice on which hyperparameters move, in standard deviations of their approximate posterior."""
-_APART = 1.5
-"""How far apart chains start, in the same standard deviations."""
-_MOST_REMEMBERED = 1024
-"""Places of the lattice whose priors are kept."""
 _GROUPS = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ChainDraws:
-    """Ratings (T, n, S) and logarithms of hyperparameters (p, S), how many draws they are worth, and split R-hat."""
+    """What C chains kept.
+
+    Attributes:
+        theta: (T, n, steps, C) ratings.
+        points: (steps, C, p) logarithms of hyperparameters.
+        diverging: (steps, C) whether a transition since the step before diverged.
+        divergences: How many transitions diverged, after warming up.
+        ess: How many draws they are worth.
+        r_hat: The largest nested split R-hat.
+    """
 
     theta: FloatArray
     points: FloatArray
+    diverging: NDArray[np.bool_]
+    divergences: int
     ess: float
     r_hat: float
+
+    def converged(self, enough: float) -> bool:
+        """Whether they are worth enough draws and have forgotten where they began."""
+        return self.ess >= enough and self.r_hat < _CONVERGED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +72,7 @@ class _Prior:
 
     @classmethod
     def of(cls, field: Field, timepoints: int) -> _Prior:
-        small = _CHAINS * timepoints * field.noises <= _MOST_STACKED
+        small = CHAINS * timepoints * field.noises <= _MOST_STACKED
         return cls(field, field.spread(np.eye(field.noises)) if small else None)
 
 
@@ -119,88 +127,75 @@ def _together(each: Sequence[_Prior]) -> tuple[int, FloatArray | None]:
     return noises, stack
 
 
-class _Chains:
-    """The state of all chains: hyperparameters, whitened paths, and what follows from them."""
+class _Chains(LatticeChains):
+    """Chains whose paths are z; arguments as for `LatticeChains`.
 
-    def __init__(self, likelihood: Likelihood, surface: Surface, rng: np.random.Generator) -> None:
-        self._likelihood, self._surface, self._rng = likelihood, surface, rng
-        self._frame = located(surface, Frame.around(*surface.start))
-        self._prior = lru_cache(_MOST_REMEMBERED)(self._prior_at)
-        first = _APART * rng.standard_normal((_CHAINS, self._frame.centre.size))
-        places = np.rint(first / _SPACING).astype(np.int64)
-        able = [(place, prior) for place in places if (prior := self._prior(tuple(place.tolist()))) is not None]
-        centres = modes(likelihood, [prior.field for _, prior in able], [None] * len(able))
-        found = [(*one, centre) for one, centre in zip(able, centres, strict=True) if centre is not None]
-        if not found:
-            raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-        self._places: IntArray = np.array([place for place, _, _ in found])
-        self._priors = _Priors([prior for _, prior, _ in found])
-        pulls = np.stack([centre.pull for _, _, centre in found], axis=2)
-        self.states = self._priors.gather(pulls, self._priors.noises)
-        self.turn, self._step = 0.2, 1.0
-        self.paths = self._priors.spread(self.states)
+    Attributes:
+        states: (C, r, q) z.
+    """
+
+    def __init__(self, likelihood: Likelihood, surface: Surface, frame: Frame, rng: np.random.Generator) -> None:
+        super().__init__(likelihood, surface, frame, rng, turn=0.2)
+        self._prior = lru_cache(MOST_REMEMBERED)(self._prior_at)
+        able = self._start_where([self._prior(tuple(place.tolist())) for place in self._places])
+        centres = modes(likelihood, [prior.field for prior in able], [None] * len(able))
+        pairs = [None if centre is None else (prior, centre) for prior, centre in zip(able, centres, strict=True)]
+        found = self._start_where(pairs)
+        self._priors = _Priors([prior for prior, _ in found])
+        self.states = self._priors.gather(np.stack([centre.pull for _, centre in found], axis=2), self._priors.noises)
+        self._paths = self._priors.spread(self.states)
 
     @property
-    def points(self) -> FloatArray:
-        """(C, p) logarithms of the hyperparameters."""
-        return self._at(self._places)
-
-    def _at(self, places: IntArray) -> FloatArray:
-        """(K, p) the points at places (K, p) of the lattice."""
-        return self._frame.outside(_SPACING * places.astype(np.float64))
+    def paths(self) -> FloatArray:
+        """(T, q, C) η."""
+        return self._paths
 
     def _prior_at(self, place: tuple[int, ...]) -> _Prior | None:
         """The prior at one place of the lattice, or None where floating-point numbers do not suffice."""
         field = self._surface.field(self._at(np.array([place]))[0])
         return None if field is None else _Prior.of(field, self._likelihood.shape[0])
 
-    def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once; while adapting, bring the rates of acceptance near where they should be."""
-        accepted = self._move_paths()
-        moved = np.mean([self._move_points() for _ in range(_METROPOLIS_STEPS)])
-        if adapt:
-            self.turn = min(_TURN, self.turn * np.exp(_PACE * (accepted - _AIM_PATHS) / _AIM_PATHS))
-            self._step *= float(np.exp(_PACE * (moved - _AIM_POINTS) / _AIM_POINTS))
-
     def _move_paths(self) -> float:
         """Hamiltonian Monte Carlo on z; returns the mean probability of acceptance."""
         rng, size = self._rng, self.states.shape[1]
-        turn = self.turn * rng.uniform(0.8, 1.2)
+        turn = np.minimum(self.turn * rng.uniform(0.8, 1.2) * self._tempo(), TURN)[:, np.newaxis, np.newaxis]
         ahead, aside = np.cos(turn), np.sin(turn)
         states, paths, speeds = self.states, self.paths, rng.standard_normal(self.states.shape)
         value, slope = self._likelihood.slope(paths)
         gradient = self._priors.gather(slope, size)
         before = value - _energy(states) - _energy(speeds)
-        for _ in range(int(np.clip(np.ceil(_TURN / turn), 1, _MOST_LEAPS))):
+        for _ in range(self._leaps(self.turn)):
             speeds = speeds + 0.5 * turn * gradient
             states, speeds = ahead * states + aside * speeds, ahead * speeds - aside * states
             paths = self._priors.spread(states)
             value, slope = self._likelihood.slope(paths)
             gradient = self._priors.gather(slope, size)
             speeds = speeds + 0.5 * turn * gradient
-        chance = _chance(value - _energy(states) - _energy(speeds) - before)
-        accept = rng.random(chance.size) < chance
+        gain = value - _energy(states) - _energy(speeds) - before
+        self._count_divergences(gain)
+        accept, mean = self._accepted(gain)
         self.states[accept] = states[accept]
-        self.paths[:, :, accept] = paths[:, :, accept]
-        return float(chance.mean())
+        self._paths[:, :, accept] = paths[:, :, accept]
+        return mean
+
+    def _tempo(self) -> FloatArray:
+        """(C,) how much shorter steps are where σ, the first of the hyperparameters, is large and z moves paths far."""
+        return np.exp(np.minimum(self._frame.centre[0] - self.points[:, 0], 0.0))
 
     def _move_points(self) -> float:
         """A Metropolis step of the hyperparameters, z held; returns the mean probability of acceptance."""
-        rng, old = self._rng, self._priors.each
-        moves = np.rint(self._step / _SPACING * rng.standard_normal(self._places.shape)).astype(np.int64)
-        trial = self._places + moves
+        trial, old = self._trial(), self._priors.each
         found = [self._prior(tuple(place.tolist())) for place in trial]
         priors = _Priors([before if new is None else new for new, before in zip(found, old, strict=True)])
         self._make_room(priors.noises)
         paths = priors.spread(self.states)
         gain = self._likelihood.value(paths) - self._likelihood.value(self.paths)
         gain += self._log_prior(trial) - self._log_prior(self._places)
-        chance = np.where([new is None for new in found], 0.0, _chance(gain))
-        accept = rng.random(chance.size) < chance
+        accept, mean = self._accepted(gain, np.array([new is not None for new in found]))
         self._places[accept] = trial[accept]
         self._priors.take(priors, accept)
-        self.paths[:, :, accept] = paths[:, :, accept]
-        return float(chance.mean())
+        self._paths[:, :, accept] = paths[:, :, accept]
+        return mean
 
     def _log_prior(self, places: IntArray) -> FloatArray:
         return self._surface.log_prior(self._at(places))
@@ -212,39 +207,56 @@ class _Chains:
             self.states = np.concatenate([self.states, self._rng.standard_normal((chains, noises - size, q))], axis=1)
 
 
-def chain_draws(likelihood: Likelihood, surface: Surface, enough: float, rng: np.random.Generator) -> ChainDraws:
+def chain_draws(
+    likelihood: Likelihood, surface: Surface, enough: float, rng: np.random.Generator, *, patient: bool = False
+) -> ChainDraws:
     """Sample the joint posterior by Markov chains.
 
-    As long as they have not converged, the chains are continued to twice their length, and every other draw is kept.
+    As long as they have not converged, the chains are continued to twice their length, and every other draw is kept:
+    at most until 16 sweeps lie between two draws. Chains in the coordinates of Laplace's method come first. If these do
+    not converge, or diverge, those in the prior's coordinates follow, which with patience may go on until 128 sweeps
+    lie between two draws.
 
     Args:
         likelihood: The rankings.
         surface: The prior of the hyperparameters and paths.
         enough: Effective sample size to aim at.
         rng: The source of randomness.
+        patient: Whether there is time.
     """
-    chains = _Chains(likelihood, surface, rng)
+    frame = located(surface, Frame.around(*surface.start))
+    found = _recorded(LaplaceChains(likelihood, surface, frame, rng), likelihood, enough, _LENGTHS)
+    if found.converged(enough) and not found.divergences:
+        return found
+    lengths = _LENGTHS_ON_REQUEST if patient else _LENGTHS
+    return _recorded(_Chains(likelihood, surface, frame, rng), likelihood, enough, lengths)
+
+
+def _recorded(chains: LatticeChains, likelihood: Likelihood, enough: float, lengths: int) -> ChainDraws:
+    """Warm the chains up and run them, to so many lengths at most."""
     for _ in range(_WARM_UP):
         chains.sweep(adapt=True)
-    timepoints, q = likelihood.shape
-    count = len(chains.points)
+    chains.diverged[:] = 0
+    (timepoints, q), count = likelihood.shape, len(chains.points)
     theta, points = np.empty((timepoints, q + 1, _KEPT, count)), np.empty((_KEPT, *chains.points.shape))
-    ess = r_hat = float("nan")
-    thin, first = 1, 0
-    for _ in range(_DOUBLINGS):
+    diverged = np.empty((_KEPT, count), dtype=np.int64)
+    first = 0
+    for length in range(lengths):
         for step in range(first, _KEPT):
-            for _ in range(thin):
+            for _ in range(1 << length):
                 chains.sweep(adapt=False)
-            points[step] = chains.points
+            points[step], diverged[step] = chains.points, chains.diverged
             theta[:, :, step] = ratings(chains.paths, likelihood.contrasts)
+        diverging, divergences = np.diff(diverged, axis=0, prepend=0) > 0, int(chains.diverged.sum())
         ess, r_hat = _mixing(theta, points)
-        if ess >= enough and r_hat < _CONVERGED:
-            break
-        thin, first = 2 * thin, _KEPT // 2
-        for step in range(first):
-            theta[:, :, step], points[step] = theta[:, :, 2 * step + 1], points[2 * step + 1]
-    size = _KEPT * count
-    return ChainDraws(theta.reshape(timepoints, q + 1, size), points.reshape(size, -1).T, min(ess, float(size)), r_hat)
+        found = ChainDraws(theta, points, diverging, divergences, min(ess, float(_KEPT * count)), r_hat)
+        if found.converged(enough) or length == lengths - 1:
+            return found
+        first = _KEPT // 2
+        points[:first], diverged[:first] = points[1::2], diverged[1::2]
+        for here in theta:
+            here[:, :first] = here[:, 1::2]
+    raise ValueError(f"lengths is {lengths}; chains need at least 1")
 
 
 def _mixing(theta: FloatArray, points: FloatArray) -> tuple[float, float]:
@@ -261,9 +273,3 @@ def _mixing(theta: FloatArray, points: FloatArray) -> tuple[float, float]:
 def _energy(states: FloatArray) -> FloatArray:
     """(C,) half the squared lengths."""
     return 0.5 * np.einsum("crq,crq->c", states, states)
-
-
-def _chance(gain: FloatArray) -> FloatArray:
-    """Probability of acceptance; none where numbers do not suffice."""
-    capped: FloatArray = np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0)
-    return np.exp(capped)

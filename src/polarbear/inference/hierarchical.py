@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
+from polarbear.inference.chain_order import ChainOrder, evenly_chosen
 from polarbear.inference.choices import Choices
-from polarbear.inference.diagnostics import IMPORTANCE_SAMPLING, Diagnostics
+from polarbear.inference.diagnostics import (
+    FEWEST_OF_CHAINS,
+    FEWEST_WEIGHTED,
+    GIBBS,
+    IMPORTANCE_SAMPLING,
+    LARGEST_K_HAT,
+    Diagnostics,
+)
 from polarbear.inference.dirichlet import dirichlet
+from polarbear.inference.hierarchical_gibbs import hierarchical_chains
 from polarbear.inference.hyperparameters import Exponential, check_positive, hyperparameter_draws
 from polarbear.inference.importance import ImportanceDraws, in_order, resampled
-from polarbear.inference.marginal import Evaluate, Frame, Marginal, explore, located
+from polarbear.inference.marginal import Frame, Marginal, explore, located
 from polarbear.inference.newton import mode
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, proposal
-from polarbear.inference.sampling import NLIS, NUTS, PATHFINDER, Sampling
+from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
+from polarbear.inference.workers import Team
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
 _NO_DRAWS = np.empty((0, 0))
 _FEWEST_PROPOSALS = 512
 _PILOTS = 200
+_TIMEPOINTS_EACH = 4
+"""Timepoints that make a piece of the work."""
 _AT_ONCE = 4
 """Grid points on either side of the mode at which log κ is looked at together."""
 _MOST_PILOTS = 8
@@ -60,7 +72,7 @@ class HierarchicalDirichlet:
 
     name: ClassVar[str] = "hierarchical-dirichlet"
     joint: ClassVar[bool] = False
-    methods: ClassVar[tuple[str, ...]] = (NLIS, NUTS, PATHFINDER)
+    methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
     rate: float | None = None
 
@@ -86,28 +98,30 @@ class HierarchicalDirichlet:
 
         At each timepoint draws are proposed for one concentration, the anchor, and weighted for all; for several
         anchors if the posterior of κ is wide. A pilot run with few proposals finds where it is. Where weights are
-        poor, four times as many proposals with heavier tails are made.
+        poor, four times as many proposals with heavier tails are made. Where k-hat is then 0.7 or more, or the draws
+        are worth fewer than 100, Markov chains answer at all timepoints, as they do if asked for by "gibbs".
         """
+        if sampling.method == EXACT_GIBBS and counts.wins.size and counts.algorithms > 1:
+            return self._by_chains(counts, times, names, sampling)
         n, timepoints, draws = counts.algorithms, counts.timepoints, sampling.draws
-        prior = _Concentration(1.0 / n if self.rate is None else self.rate)
+        prior = self._concentration(n)
         number = max(draws, _FEWEST_PROPOSALS)
-        task = _Task(counts, prior, sampling.rng.spawn(timepoints))
-        cells, marginal = task.explored(number)
-        drawn = marginal.draw(number, sampling.rng)
-        log_kappa = drawn.points[:, 0]
-        log_evidence = drawn.blend @ task.log_evidence(cells, marginal.frame.outside(marginal.grid)[:, 0])
-        theta = np.ones((timepoints, n, draws))
-
-        def weigh(cell: _Cell) -> ImportanceDraws:
-            t, rng = cell.timepoint, task.generators[cell.timepoint]
-            found = _weighted(cell, log_kappa, log_evidence[:, t], draws, rng)
-            if not (found.k_hat < _GOOD_K_HAT and found.ess >= draws / 4):
-                heavy = task.cell(t, cell.anchors, _MORE * number, heavy=True)
-                found = _weighted(heavy, np.tile(log_kappa, _MORE), np.tile(log_evidence[:, t], _MORE), draws, rng)
-            theta[t] = found.theta
-            return replace(found, theta=_NO_DRAWS)
-
-        found = [weigh(cell) for cell in cells] or [ImportanceDraws(_NO_DRAWS, draws, -np.inf)] * timepoints
+        with sampling.workers.team(_Share, counts, sampling.seeds(timepoints)) as team:
+            task = _Task(team, counts, prior)
+            marginal = task.explored(number)
+            drawn = marginal.draw(number, sampling.rng)
+            log_kappa = drawn.points[:, 0]
+            corners = marginal.frame.outside(marginal.grid)[:, 0]
+            theta = team.array((timepoints, n, draws))
+            found = team.map(_Share.weigh, task.pieces, _Drawn(log_kappa, drawn.blend, corners), draws)
+            theta = team.kept(theta)
+        if n > 1:
+            ess, k_hat = np.array([one for some in found for one in some]).reshape(-1, 2).T
+        else:
+            theta[:] = 1.0
+            ess, k_hat = np.full(timepoints, float(draws)), np.full(timepoints, -np.inf)
+        if not ((k_hat < LARGEST_K_HAT) & (ess >= min(FEWEST_WEIGHTED, draws / 4))).all():
+            return self._by_chains(counts, times, names, sampling)
         return Posterior(
             draws=theta.transpose(2, 0, 1),
             times=times,
@@ -115,12 +129,41 @@ class HierarchicalDirichlet:
             joint=self.joint,
             diagnostics=Diagnostics(
                 (IMPORTANCE_SAMPLING,) * timepoints,
-                np.minimum([one.ess for one in found], float(draws)),
-                np.array([one.k_hat for one in found]),
+                np.minimum(ess, float(draws)),
+                k_hat,
                 np.full(timepoints, np.nan),
             ),
             hyperparameters={"kappa": np.exp(sampling.rng.permutation(log_kappa)[:draws])},
             model=self,
+        )
+
+    def _concentration(self, algorithms: int) -> _Concentration:
+        return _Concentration(1.0 / algorithms if self.rate is None else self.rate)
+
+    def _by_chains(
+        self, counts: ChoiceCounts, times: FloatArray, names: tuple[str, ...], sampling: Sampling
+    ) -> Posterior:
+        """The posterior by Markov chains."""
+        prior, draws, rng = self._concentration(counts.algorithms), sampling.draws, sampling.rng
+        enough = min(draws, FEWEST_OF_CHAINS)
+        found = hierarchical_chains(counts, prior.log_density, prior.start[:, 0], enough=enough, rng=rng)
+        length, number = found.log_kappa.shape
+        chain, step = evenly_chosen(number, length, draws, rng)
+        theta = in_order(found.log_theta[:, :, step, chain])
+        return Posterior(
+            draws=(theta / theta.sum(axis=1, keepdims=True)).transpose(2, 0, 1),
+            times=times,
+            names=names,
+            joint=self.joint,
+            diagnostics=Diagnostics(
+                (GIBBS,) * counts.timepoints,
+                np.minimum(found.ess, float(draws)),
+                np.full(counts.timepoints, np.nan),
+                found.r_hat,
+            ),
+            hyperparameters={"kappa": np.exp(found.log_kappa[step, chain])},
+            model=self,
+            chains=ChainOrder(chain, step, np.zeros(draws, dtype=bool)),
         )
 
 
@@ -199,7 +242,6 @@ def _nearest(anchors: FloatArray, log_kappa: FloatArray) -> NDArray[np.intp]:
 class _Cell:
     """One timepoint: proposals for each anchor."""
 
-    timepoint: int
     anchors: FloatArray
     proposals: list[_Proposals]
 
@@ -225,58 +267,107 @@ class _Cell:
         return log_theta, log_weights
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Task:
-    """The rankings at T timepoints, and what is needed to propose ratings there.
+class _Drawn(NamedTuple):
+    """Values of log κ (S,), weights (S, G) that interpolate from grid points, and these grid points (G,)."""
 
-    Attributes:
+    log_kappa: FloatArray
+    blend: FloatArray
+    corners: FloatArray
+
+
+class _Share:
+    """One process's share of the work: the proposals at some timepoints.
+
+    Args:
         counts: The rankings.
-        prior: Of the concentration.
-        generators: A source of randomness for each timepoint.
+        seeds: One for each timepoint, whose generator goes on from call to call.
     """
 
-    counts: ChoiceCounts
-    prior: _Concentration
-    generators: Sequence[np.random.Generator]
+    def __init__(self, counts: ChoiceCounts, seeds: Sequence[Seed]) -> None:
+        self._counts, self._seeds = counts, seeds
+        self._generators: dict[int, np.random.Generator] = {}
+        self._cells: dict[int, _Cell] = {}
+        self._theta = _NO_DRAWS
 
-    def cell(self, t: int, anchors: FloatArray, number: int, *, heavy: bool = False) -> _Cell:
+    def lend(self, memory: FloatArray) -> None:
+        """Take the memory for ratings (T, n, D)."""
+        self._theta = memory
+
+    def propose(self, piece: range, anchors: FloatArray, number: int) -> None:
+        """Make so many proposals at each timepoint for each anchor."""
+        self._cells |= {t: self._cell(t, anchors, number, heavy=False) for t in piece}
+
+    def log_evidence(self, piece: range, log_kappa: FloatArray) -> FloatArray:
+        """(K, timepoints) log-probability of the rankings at each timepoint given log κ (K,)."""
+        n = self._counts.algorithms
+        nearest, alpha = _nearest(self._cells[piece[0]].anchors, log_kappa).tolist(), np.exp(log_kappa) / n
+        found = [self._cells[t].log_mean_weights(alpha, nearest) for t in piece]
+        return np.stack(found, axis=1) + _log_prior(log_kappa, n)[:, np.newaxis]
+
+    def weigh(self, piece: range, drawn: _Drawn, draws: int) -> list[tuple[float, float]]:
+        """Weight and resample the proposals; the draws go to the memory.
+
+        Returns:
+            ESS and k-hat at each timepoint.
+        """
+        log_evidence = drawn.blend @ self.log_evidence(piece, drawn.corners)
+        return [self._weighed(t, drawn.log_kappa, log_evidence[:, k], draws) for k, t in enumerate(piece)]
+
+    def _weighed(self, t: int, log_kappa: FloatArray, log_evidence: FloatArray, draws: int) -> tuple[float, float]:
+        cell, rng = self._cells.pop(t), self._generators[t]
+        found = _weighted(cell, log_kappa, log_evidence, draws, rng)
+        if not (found.k_hat < _GOOD_K_HAT and found.ess >= draws / 4):
+            heavy = self._cell(t, cell.anchors, _MORE * log_kappa.size, heavy=True)
+            found = _weighted(heavy, np.tile(log_kappa, _MORE), np.tile(log_evidence, _MORE), draws, rng)
+        self._theta[t] = found.theta
+        return found.ess, found.k_hat
+
+    def _cell(self, t: int, anchors: FloatArray, number: int, *, heavy: bool) -> _Cell:
         """So many proposals at one timepoint for each anchor."""
-        alphas = (np.exp(anchors) / self.counts.algorithms).tolist()
-        choices = [Choices.at(self.counts, t, alpha) for alpha in alphas]
-        return _Cell(t, anchors, [_Proposals(one, number, self.generators[t], heavy=heavy) for one in choices])
+        rng = self._generators.setdefault(t, self._seeds[t].generator())
+        alphas = (np.exp(anchors) / self._counts.algorithms).tolist()
+        choices = [Choices.at(self._counts, t, alpha) for alpha in alphas]
+        return _Cell(anchors, [_Proposals(one, number, rng, heavy=heavy) for one in choices])
 
-    def cells(self, anchors: FloatArray, number: int) -> list[_Cell]:
-        """All timepoints; none if there is one algorithm alone, which the concentration says nothing about."""
-        timepoints = range(self.counts.timepoints if self.counts.algorithms > 1 else 0)
-        return [self.cell(t, anchors, number) for t in timepoints]
 
-    def log_evidence(self, cells: Sequence[_Cell], log_kappa: FloatArray) -> FloatArray:
-        """(K, T) log-probability of the rankings at each timepoint given log κ (K,)."""
-        if not cells:
-            return np.zeros((log_kappa.size, self.counts.timepoints))
-        nearest, alpha = _nearest(cells[0].anchors, log_kappa).tolist(), np.exp(log_kappa) / self.counts.algorithms
-        found = [cell.log_mean_weights(alpha, nearest) for cell in cells]
-        return np.stack(found, axis=1) + _log_prior(log_kappa, self.counts.algorithms)[:, np.newaxis]
+class _Task:
+    """The posterior of u = log κ, from proposals that a team makes.
 
-    def log_density(self, cells: Sequence[_Cell]) -> Evaluate:
-        """The posterior log-density of u = log κ."""
+    Args:
+        team: Who makes them.
+        counts: The rankings.
+        prior: Of the concentration.
 
-        def evaluate(points: FloatArray) -> FloatArray:
-            return self.prior.log_density(points[:, 0]) + self.log_evidence(cells, points[:, 0]).sum(axis=1)
+    Attributes:
+        pieces: The timepoints, a few at a time; none if there is one algorithm alone, which the concentration says
+            nothing about.
+    """
 
-        return evaluate
+    def __init__(self, team: Team[_Share], counts: ChoiceCounts, prior: _Concentration) -> None:
+        self._team, self._prior = team, prior
+        timepoints = range(counts.timepoints if counts.algorithms > 1 else 0)
+        self.pieces = [timepoints[t : t + _TIMEPOINTS_EACH] for t in timepoints[::_TIMEPOINTS_EACH]]
 
-    def explored(self, number: int) -> tuple[list[_Cell], Marginal]:
-        """So many proposals at each timepoint for anchors that cover the posterior of log κ, and that posterior."""
+    def propose(self, anchors: FloatArray, number: int) -> None:
+        """So many proposals at each timepoint for each anchor, instead of those there are."""
+        self._team.map(_Share.propose, self.pieces, anchors, number)
+
+    def log_density(self, points: FloatArray) -> FloatArray:
+        """(K,) the posterior log-density at points u (K, 1), by the present proposals."""
+        log_kappa = points[:, 0]
+        found = [some.sum(axis=1) for some in self._team.map(_Share.log_evidence, self.pieces, log_kappa)]
+        return self._prior.log_density(log_kappa) + np.sum([np.zeros(log_kappa.size), *found], axis=0)
+
+    def explored(self, number: int) -> Marginal:
+        """The posterior of log κ; so many proposals are made at each timepoint, for anchors that cover it."""
         frame, anchors = self.anchors()
         while True:
-            cells = self.cells(anchors, number)
-            log_density = self.log_density(cells)
-            marginal = explore(log_density, located(log_density, frame), at_once=_AT_ONCE)
+            self.propose(anchors, number)
+            marginal = explore(self.log_density, located(self.log_density, frame), at_once=_AT_ONCE)
             frame, spread = marginal.frame, float(np.abs(marginal.frame.axes[0, 0]))
             lowest = float(frame.outside(marginal.inside)[:, 0].min())
             if anchors.size == 1 or anchors.min() < max(lowest, _LOWEST):
-                return cells, marginal
+                return marginal
             further = anchors.min() - spread
             anchors = frame.centre + spread * _SEVERAL
             if anchors.min() > further:
@@ -284,10 +375,11 @@ class _Task:
 
     def anchors(self) -> tuple[Frame, FloatArray]:
         """About where the posterior of log κ is, and values that cover it."""
-        frame, anchor = Frame.around(*self.prior.start), float(self.prior.start[0, 0])
+        frame, anchor = Frame.around(*self._prior.start), float(self._prior.start[0, 0])
         spread = np.inf
         for _ in range(_MOST_PILOTS):
-            frame = located(self.log_density(self.cells(np.array([anchor]), _PILOTS)), frame)
+            self.propose(np.array([anchor]), _PILOTS)
+            frame = located(self.log_density, frame)
             spread = float(np.abs(frame.axes[0, 0]))
             move = float(np.clip(frame.centre[0] - anchor, -_LONGEST_MOVE, _LONGEST_MOVE))
             anchor += move

@@ -6,7 +6,7 @@ Wurth et al. 2026): orthonormal, and orthogonal to the all-ones vector, along wh
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -19,6 +19,9 @@ from polarbear.records import FloatArray
 _ENTRIES_AT_ONCE = 1 << 16
 _MOST_EMPTY = 2.0
 """Timepoints share a list of choice sets if that at most doubles the number of counts."""
+_MOST_PAIRED = 16
+"""Algorithms up to which curvatures are sums over pairs: a product with n⁴ entries, faster than matrices while n is
+small."""
 _LEAST = -300.0
 """Log-ratings so far below the best do not matter in a sum, and the squares of their exponentials would vanish."""
 
@@ -62,7 +65,7 @@ class _Block:
         wins: (m, n, 1).
         members: (s, n) 1 where the algorithm is in the choice set, else 0.
         amounts: (m, s) how often each set was chosen from.
-        pairs: (s, n (n + 1) / 2) 1 where both algorithms of a pair are in the choice set.
+        pairs: (s, n (n + 1) / 2) 1 where both algorithms of a pair are in the choice set; empty if n is large.
     """
 
     times: slice
@@ -100,7 +103,8 @@ class Likelihood:
     def __init__(self, counts: ChoiceCounts) -> None:
         self.contrasts = helmert(counts.algorithms)
         self.shape = counts.timepoints, counts.algorithms - 1
-        self._first, self._second = np.triu_indices(counts.algorithms)
+        self._paired = counts.algorithms <= _MOST_PAIRED
+        self._first, self._second = np.triu_indices(counts.algorithms if self._paired else 0)
         self._blocks = self._all_blocks(counts)
         self._ties = TieTerms.of(counts.ties, counts.algorithms)
         q = counts.algorithms - 1
@@ -180,27 +184,69 @@ class Likelihood:
             for block in whole.parts(paths):
                 mu, theta = _relative(eta[block.times], self.contrasts)
                 value += np.einsum("mnd,mnd->d", block.wins, mu)
-                expected, both = np.zeros_like(theta), np.zeros((len(theta), self._first.size, paths))
-                for part in block.sets(paths):
-                    members, amounts = block.members[part], block.amounts[:, part]
-                    chosen_from = members @ theta
-                    rate = amounts[:, :, np.newaxis] / chosen_from
-                    expected += members.T @ rate
-                    rate /= chosen_from
-                    both += block.pairs[part].T @ rate
-                    np.log(chosen_from, out=chosen_from)
-                    value -= np.einsum("ms,msd->d", amounts, chosen_from)
-                expected *= theta
+                curve = self._curve_by_pairs if self._paired else self._curve_by_matrices
+                expected, curvature[:, block.times], logarithms = curve(block, theta)
+                value -= logarithms
                 gradient[block.times] = self.contrasts.T @ (block.wins - expected)
-                both *= theta[:, self._first] * theta[:, self._second]
-                bent = expected.transpose(2, 0, 1) @ self._of_each - both.transpose(2, 0, 1) @ self._of_pairs
-                curvature[:, block.times] = bent.reshape(paths, -1, q, q)
         for ties in self._ties.parts(paths * (q + 1)):
             added, pull, bent = ties.expansion(*_relative(eta[ties.timepoints], self.contrasts))
             value += added
             gradient[ties.timepoints] += self.contrasts.T @ pull
             curvature[:, ties.timepoints] += (self.contrasts.T @ bent @ self.contrasts).transpose(1, 0, 2, 3)
         return Expansion(value, gradient, curvature)
+
+    def _curve_by_pairs(self, block: _Block, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Of ratings (m, n, K) the expected wins, the curvature (K, m, n − 1, n − 1) and Σ_S c_S log Σ_{j in S} θ_j."""
+        (m, _, paths), q = theta.shape, self.contrasts.shape[1]
+        both = np.zeros((m, self._first.size, paths))
+
+        def gather(part: slice, rate: FloatArray) -> None:
+            nonlocal both
+            both += block.pairs[part].T @ rate
+
+        expected, value = _passed(block, theta, gather)
+        both *= theta[:, self._first] * theta[:, self._second]
+        bent = expected.transpose(2, 0, 1) @ self._of_each - both.transpose(2, 0, 1) @ self._of_pairs
+        return expected, bent.reshape(paths, m, q, q), value
+
+    def _curve_by_matrices(self, block: _Block, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The same, by n³ steps where there are many algorithms."""
+        m, n, paths = theta.shape
+        both = np.zeros((paths, m, n, n))
+
+        def gather(part: slice, rate: FloatArray) -> None:
+            for root, shared in zip(np.sqrt(rate).transpose(2, 0, 1), both, strict=True):
+                weighted = root[:, :, np.newaxis] * block.members[part]
+                shared += weighted.swapaxes(1, 2) @ weighted
+
+        expected, value = _passed(block, theta, gather)
+        by_path = theta.transpose(2, 0, 1)
+        both *= -by_path[:, :, :, np.newaxis] * by_path[:, :, np.newaxis, :]
+        diagonal = np.einsum("kmnn->kmn", both)
+        diagonal += expected.transpose(2, 0, 1)
+        return expected, self.contrasts.T @ both @ self.contrasts, value
+
+
+def _passed(
+    block: _Block, theta: FloatArray, gather: Callable[[slice, FloatArray], None]
+) -> tuple[FloatArray, FloatArray]:
+    """Go through the choice sets, a part at a time, of which `gather` is given c_S / (Σ_{j in S} θ_j)² (m, S, K).
+
+    Returns:
+        The expected wins (m, n, K), and (K,) Σ_S c_S log Σ_{j in S} θ_j.
+    """
+    expected, value = np.zeros_like(theta), np.zeros(theta.shape[2])
+    for part in block.sets(theta.shape[2]):
+        members, amounts = block.members[part], block.amounts[:, part]
+        chosen_from = members @ theta
+        rate = amounts[:, :, np.newaxis] / chosen_from
+        expected += members.T @ rate
+        rate /= chosen_from
+        gather(part, rate)
+        np.log(chosen_from, out=chosen_from)
+        value += np.einsum("ms,msd->d", amounts, chosen_from)
+    expected *= theta
+    return expected, value
 
 
 def _relative(eta: FloatArray, contrasts: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -94,7 +94,8 @@ class Marginal:
         ticks = (np.arange(_CELLS) + 0.5) / _CELLS - 0.5
         offsets = np.stack(np.meshgrid(*[ticks * self.spacing] * p, indexing="ij"), axis=-1).reshape(-1, p)
         cells = (self.inside[:, np.newaxis] + offsets).reshape(-1, p)
-        heights = interpolation(self.grid, cells) @ self.values
+        through = _Interpolation(self.grid)
+        heights = through.of_values(self.values, cells)
         mass = np.exp(heights - heights.max())
         column = np.rint((cells[:, 0] / self.spacing + 0.5) * _CELLS - 0.5).astype(np.int64)
         order = np.lexsort((cells[:, -1], column))
@@ -104,7 +105,7 @@ class Marginal:
         chosen = order[_two_stage(mass[order], column[order], first, second)]
         jitter = (rng.random((number, p)) - 0.5) * (self.spacing / _CELLS)
         within = cells[chosen] + jitter
-        return Drawn(self.frame.outside(within), heights[chosen], within, interpolation(self.grid, within))
+        return Drawn(self.frame.outside(within), heights[chosen], within, through.weights(within))
 
 
 def _two_stage(mass: FloatArray, column: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.intp]:
@@ -188,18 +189,32 @@ def _neighbours(point: tuple[int, ...]) -> list[tuple[int, ...]]:
     return [(*point[:axis], point[axis] + step, *point[axis + 1 :]) for axis in range(len(point)) for step in (-1, 1)]
 
 
-def interpolation(grid: FloatArray, points: FloatArray) -> FloatArray:
-    """(K, G) weights that give a function's values at points (K, p) from its values at grid points (G, p).
+class _Interpolation:
+    """A function's values at points (K, p) from its values at grid points (G, p).
 
     Cubes of distances and a parabola: of all functions through the values, about the smoothest.
     """
-    size, terms = len(grid), _parabola(grid)
-    keep = _independent(terms)
-    system = np.zeros((size + keep.size, size + keep.size))
-    system[:size, :size] = _cubes(grid, grid)
-    system[:size, size:], system[size:, :size] = terms[:, keep], terms[:, keep].T
-    right = np.concatenate([_cubes(points, grid), _parabola(points)[:, keep]], axis=1)
-    return np.asarray(np.linalg.solve(system, right.T), dtype=np.float64).T[:, :size]
+
+    def __init__(self, grid: FloatArray) -> None:
+        self._grid, terms = grid, _parabola(grid)
+        self._keep = _independent(terms)
+        size = len(grid)
+        self._system = np.zeros((size + self._keep.size, size + self._keep.size))
+        self._system[:size, :size] = _cubes(grid, grid)
+        self._system[:size, size:], self._system[size:, :size] = terms[:, self._keep], terms[:, self._keep].T
+
+    def of_values(self, values: FloatArray, points: FloatArray) -> FloatArray:
+        """(K,) from values (G,)."""
+        right = np.concatenate([values, np.zeros(self._keep.size)])
+        return self._at(points) @ np.asarray(np.linalg.solve(self._system, right), dtype=np.float64)
+
+    def weights(self, points: FloatArray) -> FloatArray:
+        """(K, G) the weights of the values at the grid points."""
+        found = np.asarray(np.linalg.solve(self._system, self._at(points).T), dtype=np.float64)
+        return found.T[:, : len(self._grid)]
+
+    def _at(self, points: FloatArray) -> FloatArray:
+        return np.concatenate([_cubes(points, self._grid), _parabola(points)[:, self._keep]], axis=1)
 
 
 def _independent(terms: FloatArray) -> IntArray:
@@ -218,5 +233,7 @@ def _parabola(points: FloatArray) -> FloatArray:
 
 
 def _cubes(points: FloatArray, grid: FloatArray) -> FloatArray:
-    squares = ((points[:, np.newaxis] - grid) ** 2).sum(axis=2)
+    squares = np.zeros((len(points), len(grid)))
+    for u, v in zip(points.T, grid.T, strict=True):
+        squares += (u[:, np.newaxis] - v) ** 2
     return squares * np.sqrt(squares)

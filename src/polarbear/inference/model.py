@@ -10,10 +10,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.inference.blas import one_thread
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import NUTS, PATHFINDER, Sampling
-from polarbear.inference.workers import Workers
+from polarbear.inference.workers import Workers, working
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -65,7 +66,7 @@ def fit(
     draws: int = 4000,
     rng: np.random.Generator,
     method: str | None = None,
-    threads: int = 1,
+    workers: int | Workers = 1,
     recall: Recall | None = None,
 ) -> Posterior:
     """Infer the ratings of n algorithms at T timepoints from rankings.
@@ -78,9 +79,11 @@ def fit(
         draws: How many posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
-            Markov chains of our own, "nuts" is the No-U-Turn sampler, for anyone who doubts, and "pathfinder" is there
-            for comparison and warns; these two need ``pip install 'polarbear[nuts]'``.
-        threads: Among how many threads work is shared out. The draws do not depend on it.
+            Markov chains of our own, which go on until they are reliable or a limit is met; "nuts" is the No-U-Turn
+            sampler, for anyone who doubts, and "pathfinder" is there for comparison and warns; these two need
+            ``pip install 'polarbear[nuts]'``.
+        workers: Among how many processes the work is shared out; or `Workers`, which stay for the next fit, as
+            starting them takes half a second. The draws do not depend on it, and Markov chains have no use for it.
         recall: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
             has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
 
@@ -88,22 +91,23 @@ def fit(
         The posterior.
 
     Raises:
-        ValueError: If the numbers of times or names do not fit the counts, `draws` or `threads` is below 1, or the
+        ValueError: If the numbers of times or names do not fit the counts, `draws` or `workers` is below 1, or the
             model cannot be computed by `method`.
         TypeError: If `rng` is no numpy Generator.
         ImportError: If `method` needs a package that is not installed.
+        HelperDied: If one of the other processes ended.
     """
     chosen = from_description({"model": "independent-dirichlet"}) if model is None else model
     if method is not None and method not in chosen.methods:
         raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
     way = chosen.methods[0] if method is None else method
     sampler = partial(_named(_BY_LIBRARIES[way]), chosen) if way in _BY_LIBRARIES else chosen.fit
-    with Workers(threads) as workers:
+    with working(workers) as team, one_thread():
         return sampler(
             counts,
             times=checked_times(times, counts.timepoints),
             names=checked_names(names, counts.algorithms),
-            sampling=Sampling(draws, rng, way, workers, Recall() if recall is None else recall),
+            sampling=Sampling(draws, rng, way, team, Recall() if recall is None else recall),
         )
 
 

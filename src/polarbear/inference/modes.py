@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 
 from polarbear.inference.fields import Conditioned, Field
 from polarbear.inference.likelihood import Likelihood
-from polarbear.inference.workers import ALONE, Item, Workers
 from polarbear.records import FloatArray
+
+Item = TypeVar("Item")
 
 _MOST_STEPS = 60
 _AT_ONCE = 4
@@ -77,19 +79,13 @@ class _Search:
         self.trial, self.known_pull = (new, new_pull), True
 
 
-def modes(
-    likelihood: Likelihood,
-    fields: Sequence[Field],
-    starts: Sequence[FloatArray | None],
-    workers: Workers = ALONE,
-) -> list[Centre | None]:
+def modes(likelihood: Likelihood, fields: Sequence[Field], starts: Sequence[FloatArray | None]) -> list[Centre | None]:
     """The most probable path under each field.
 
     Args:
         likelihood: The rankings.
         fields: The priors.
         starts: (T, q) where to start from under each; None: at zero, all algorithms alike.
-        workers: Threads that share out the paths.
 
     Returns:
         For each field the mode, or None where floating-point numbers do not suffice.
@@ -99,33 +95,26 @@ def modes(
         _Search(field, zero if start is None else start, start is None)
         for field, start in zip(fields, starts, strict=True)
     ]
-
-    def advance(some: Sequence[_Search]) -> None:
-        value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in some], axis=2))
-        for k, search in enumerate(some):
-            search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
-
     for _ in range(_MOST_STEPS):
         active = [search for search in searches if search.found is None and not search.failed]
         if not active:
             break
-        workers.map(advance, _parts(active))
+        for some in _parts(active):
+            value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in some], axis=2))
+            for k, search in enumerate(some):
+                search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
     return [search.found for search in searches]
 
 
-def near_modes(
-    likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray, workers: Workers = ALONE
-) -> list[Centre | None]:
+def near_modes(likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray) -> list[Centre | None]:
     """Paths near the most probable ones, by one Newton step from good starts (K, T, q); by more where that is far."""
-
-    def near(some: Sequence[int]) -> list[Centre | None]:
+    found: list[Centre | None] = []
+    for some in _parts(range(len(fields))):
         expansion = likelihood.expansion(np.ascontiguousarray(starts[some].transpose(1, 2, 0)))
         slopes = expansion.gradient.transpose(2, 0, 1)
         each = zip(some, slopes, expansion.curvature, strict=True)
-        return [_near_mode(likelihood, fields[k], starts[k], slope, curvature) for k, slope, curvature in each]
-
-    parts = workers.map(near, _parts(range(len(fields))))
-    return [centre for part in parts for centre in part]
+        found += [_near_mode(likelihood, fields[k], starts[k], slope, curvature) for k, slope, curvature in each]
+    return found
 
 
 def _near_mode(

@@ -7,13 +7,13 @@ Paths are whitened (η = L z with standard normal z). Slow and plain; the extra 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polarbear.extras import optional
 from polarbear.inference.bspline import BSpline
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.gaussian_process import GaussianProcess, KernelModel
@@ -46,12 +46,15 @@ class Program:
         paths: The name of its unknown paths, or of log-ratings; all else it samples are hyperparameters.
         unknowns: How many numbers it samples.
         hyperparameters: The names of the hyperparameters that it computes.
+        uneven: Whether the unknowns differ so much in what they do at different hyperparameters that no one covariance
+            serves all.
     """
 
     run: Callable[[], None]
     paths: str
     unknowns: int
     hyperparameters: tuple[str, ...]
+    uneven: bool = False
 
 
 def library(module: str) -> Any:
@@ -60,12 +63,7 @@ def library(module: str) -> Any:
     Raises:
         ImportError: If it is not installed; the message names the extra.
     """
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise ImportError(
-            f"methods nuts and pathfinder need {module}; install it with: pip install 'polarbear[nuts]'"
-        ) from error
+    return optional(module, "nuts", "method nuts or pathfinder")
 
 
 def program(model: Model, counts: ChoiceCounts, times: FloatArray) -> Program:
@@ -129,7 +127,8 @@ def _gaussian(model: TemporalModel, counts: ChoiceCounts, at: FloatArray) -> Pro
         add_rankings(loading(drawn) @ z @ contrasts.T)
 
     hyperparameters = ("sigma", "ell") if isinstance(model, KernelModel) else ("sigma",)
-    return Program(run, "z", size * (n - 1) + len(hyperparameters), hyperparameters)
+    uneven = isinstance(model, HilbertSpaceGaussianProcess)
+    return Program(run, "z", size * (n - 1) + len(hyperparameters), hyperparameters, uneven)
 
 
 def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:

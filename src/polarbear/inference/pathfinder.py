@@ -24,6 +24,9 @@ _ELBO_DRAWS = 25
 _BATCH = 64
 """Draws whose densities are computed at once."""
 _SEEDS = 1 << 32
+_ONE_AFTER_THE_OTHER = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+"""How XLA is to run the paths. Where it factorizes two batches of matrices at a time, each waits in a thread of its
+pool for other threads of that pool, and on two cores both wait for ever (jaxlib 0.10.2, `ParallelBatchMap`)."""
 _WARNING = (
     "Pathfinder's draws are not to be relied on: for models over time its posterior means were off by 0.65 to 2.1 "
     "posterior standard deviations and its pair probabilities by 0.2 to 0.33; even for the independent Dirichlet model "
@@ -86,6 +89,7 @@ def _proposals(
             density, values = jax.lax.map(computed, unknowns, batch_size=_BATCH)
             return density - log_proposed, values
 
-        log_weights, values = jax.jit(partial(jax.lax.map, path))((keys[:_PATHS], ready.param_info.z))
+        paths = jax.jit(partial(jax.lax.map, path), compiler_options=_ONE_AFTER_THE_OTHER)
+        log_weights, values = paths((keys[:_PATHS], ready.param_info.z))
         found = {name: np.asarray(values[name]) for name in (LOG_THETA, *posterior.hyperparameters)}
     return {name: array.reshape(-1, *array.shape[2:]) for name, array in found.items()}, np.asarray(log_weights).ravel()

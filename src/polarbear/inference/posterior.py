@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.extras import optional
 from polarbear.inference import events
+from polarbear.inference.chain_order import ChainOrder
 from polarbear.inference.diagnostics import Diagnostics
 from polarbear.inference.events import Algorithm, Algorithms, Event
 from polarbear.records import FloatArray
@@ -40,6 +41,7 @@ class Posterior:
         hyperparameters: (D,) draws of each of the model's hyperparameters, by name; they belong to `draws` one by one.
         model: The model it is a posterior of, if known.
         excerpt: Whether it was taken from another posterior by `at`.
+        chains: Which step of which chain each draw is, if they are of the same Markov chains at all timepoints.
 
     Raises:
         ValueError: If the shapes do not fit together, names repeat, or the draws are not ratings.
@@ -53,6 +55,7 @@ class Posterior:
     hyperparameters: Mapping[str, FloatArray] = field(default_factory=dict[str, FloatArray])
     model: Model | None = None
     excerpt: bool = False
+    chains: ChainOrder | None = None
 
     def __post_init__(self) -> None:
         draws = _view(self.draws)
@@ -69,6 +72,8 @@ class Posterior:
         for name, values in hyperparameters.items():
             if values.shape != draws.shape[:1]:
                 raise ValueError(f"hyperparameter {name!r} has shape {values.shape}; there are {draws.shape[0]} draws")
+        if self.chains is not None and len(self.chains) != len(draws):
+            raise ValueError(f"chains tells of {len(self.chains)} draws; there are {len(draws)}")
         prepared = {"draws": draws, "times": times, "names": names, "hyperparameters": hyperparameters}
         for name, value in prepared.items():
             object.__setattr__(self, name, value)
@@ -268,25 +273,27 @@ class Posterior:
         """The draws as ArviZ data with a posterior group.
 
         Variable ``theta`` runs over chain, draw, time and algorithm, and each hyperparameter, by its name, over chain
-        and draw. All draws are one chain. The group's attributes are the model's name, its description as JSON, and
-        the diagnostics in words; without Markov chains there are no statistics of single draws.
+        and draw. If the No-U-Turn sampler or Hamiltonian Monte Carlo answered, chains and their order are those of
+        the sampler, each once and all as long as the shortest, and ``sample_stats`` has ``diverging``. Otherwise all
+        draws are one chain. The group's attributes are the model's name, its description as JSON, and the diagnostics
+        in words.
 
         Raises:
             ImportError: If ArviZ is not installed.
         """
-        try:
-            arviz: Any = importlib.import_module("arviz")
-        except ImportError as error:
-            raise ImportError("to_arviz needs ArviZ; install it with: pip install 'polarbear[arviz]'") from error
-        variables = {"theta": np.ascontiguousarray(self.draws), **self.hyperparameters}
+        arviz = optional("arviz", "arviz", "to_arviz")
+        rows = np.arange(len(self.draws))[np.newaxis] if self.chains is None else self.chains.table()
+        variables = {"theta": self.draws, **self.hyperparameters}
+        statistics = {} if self.chains is None else {"sample_stats": {"diverging": self.chains.diverging[rows]}}
         known = (
             {} if self.model is None else {"model": self.model.name, "description": json.dumps(self.model.describe())}
         )
         return arviz.from_dict(
-            posterior={name: values[np.newaxis] for name, values in variables.items()},
+            posterior={name: values[rows] for name, values in variables.items()},
             posterior_attrs={"inference_library": "polarbear", "diagnostics": self.diagnostics.summary(), **known},
             coords={"time": self.times, "algorithm": list(self.names)},
             dims={"theta": ["time", "algorithm"]},
+            **statistics,
         )
 
     def _at(self, t: int) -> FloatArray:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from polarbear.inference.fields import Field
 from polarbear.inference.hyperparameters import Hyperprior
 from polarbear.inference.likelihood import Likelihood
 from polarbear.inference.modes import modes
-from polarbear.inference.workers import ALONE, Workers
 from polarbear.records import FloatArray
 
 
@@ -40,19 +39,29 @@ class PathModel(Protocol):
         ...
 
 
+class Peak(NamedTuple):
+    """The most probable path (T, q) at a point, and Laplace's approximation to the log-probability of the rankings."""
+
+    log_evidence: float
+    path: FloatArray
+
+
+Search = Callable[[FloatArray, Sequence[FloatArray | None]], Sequence[Peak | None]]
+"""From points (K, p), and paths to start from (None: at zero), to peaks; None where numbers do not suffice."""
+
+
 class Surface:
     """The posterior density of the hyperparameters, and a path for each point where it was computed.
 
     The probability of the rankings given the hyperparameters is approximated by Laplace's method.
 
     Args:
-        likelihood: The rankings.
         model: The prior.
-        workers: Threads that share out the points.
+        search: How peaks are found, as by `peaks`.
     """
 
-    def __init__(self, likelihood: Likelihood, model: PathModel, workers: Workers = ALONE) -> None:
-        self._likelihood, self._model, self._workers = likelihood, model, workers
+    def __init__(self, model: PathModel, search: Search) -> None:
+        self._model, self._search = model, search
         self._spread = np.array([prior.spread for prior in model.hyperpriors])
         self._points: list[FloatArray] = []
         self._paths: list[FloatArray] = []
@@ -65,37 +74,54 @@ class Surface:
     def __call__(self, points: FloatArray) -> FloatArray:
         """(K,) log-densities at points (K, p), −inf where floating-point numbers do not suffice."""
         values, log_prior = np.full(len(points), -np.inf), self.log_prior(points)
-        fields = [(k, field) for k, point in enumerate(points) if (field := self.field(point)) is not None]
-        starts = [self._nearest(points[k]) for k, _ in fields]
-        centres = modes(self._likelihood, [field for _, field in fields], starts, self._workers)
-        for (k, _), centre in zip(fields, centres, strict=True):
-            if centre is not None:
-                values[k] = centre.log_evidence + log_prior[k]
+        found = self._search(points, self._nearest(points))
+        for k, peak in enumerate(found):
+            if peak is not None:
+                values[k] = peak.log_evidence + log_prior[k]
                 self._points.append(points[k])
-                self._paths.append(centre.path)
+                self._paths.append(peak.path)
         return values
 
     def field(self, point: FloatArray) -> Field | None:
         """The prior of paths at a point, or None where floating-point numbers do not suffice."""
-        try:
-            return self._model.field(np.exp(point))
-        except np.linalg.LinAlgError:
-            return None
+        return field_at(self._model, point)
 
     def log_prior(self, points: FloatArray) -> FloatArray:
         """(K,) log-densities of the hyperparameters' logarithms (K, p) under the prior."""
         columns = zip(self._model.hyperpriors, points.T, strict=True)
         return np.sum([prior.log_density(u) for prior, u in columns], axis=0)
 
-    def path(self, point: FloatArray) -> FloatArray:
-        """The path (T, q) found at the nearest point so far."""
-        found = self._nearest(point)
-        if found is None:
+    def paths(self, points: FloatArray) -> FloatArray:
+        """(K, T, q) the path found at the nearest point so far to each of some points (K, p)."""
+        found = [path for path in self._nearest(points) if path is not None]
+        if not found:
             raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-        return found
+        return np.stack(found)
 
-    def _nearest(self, point: FloatArray) -> FloatArray | None:
+    def _nearest(self, points: FloatArray) -> list[FloatArray | None]:
+        """The path at the nearest point so far to each of some points (K, p)."""
         if not self._points:
-            return None
-        distance = (((np.array(self._points) - point) / self._spread) ** 2).sum(axis=1)
-        return self._paths[int(np.argmin(distance))]
+            return [None] * len(points)
+        apart = (np.array(self._points) - points[:, np.newaxis]) / self._spread
+        return [self._paths[k] for k in np.argmin((apart**2).sum(axis=2), axis=1)]
+
+
+def peaks(
+    likelihood: Likelihood, model: PathModel, points: FloatArray, starts: Sequence[FloatArray | None]
+) -> list[Peak | None]:
+    """What `Search` is to find."""
+    found: list[Peak | None] = [None] * len(points)
+    fields = [(k, field) for k, point in enumerate(points) if (field := field_at(model, point)) is not None]
+    centres = modes(likelihood, [field for _, field in fields], [starts[k] for k, _ in fields])
+    for (k, _), centre in zip(fields, centres, strict=True):
+        if centre is not None:
+            found[k] = Peak(centre.log_evidence, centre.path)
+    return found
+
+
+def field_at(model: PathModel, point: FloatArray) -> Field | None:
+    """The prior of paths at a point, or None where floating-point numbers do not suffice."""
+    try:
+        return model.field(np.exp(point))
+    except np.linalg.LinAlgError:
+        return None

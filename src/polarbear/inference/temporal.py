@@ -101,7 +101,9 @@ class TemporalModel(ABC):
             diagnostics=Diagnostics(
                 (found.method,) * timepoints,
                 *np.repeat([[found.ess], [found.k_hat], [found.r_hat]], timepoints, axis=1),
+                divergences=found.divergences,
             ),
             hyperparameters={hyperprior.name: values for hyperprior, values in drawn},
             model=self,
+            chains=found.chains,
         )

@@ -41,10 +41,11 @@ class TieEvents:
 
     def __call__(self, rates: FloatArray) -> FloatArray:
         """(C, n) the sum of the latent variables of all sets with the algorithm, given rates (C, n)."""
-        scaled, drawn = rates / self._most, np.zeros(rates.shape)
+        most = max(self._most, float(rates.sum(axis=1).max()))
+        scaled, drawn = rates / most, np.zeros(rates.shape)
         for tied, below, amount in zip(self._ties.tied, self._ties.below, self._ties.amounts, strict=True):
             self._add(drawn, scaled, np.flatnonzero(tied), np.flatnonzero(below), float(amount))
-        return drawn / self._most
+        return drawn / most
 
     def _add(self, drawn: FloatArray, scaled: FloatArray, tied: Indices, below: Indices, amount: float) -> None:
         """Add the part of one tie to (C, n)."""
