@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polarbear import (
         analyzer,
         assess,
+        conformance,
         experiment,
         figures,
         inference,
@@ -43,6 +44,7 @@ __all__ = [
     "Trajectory",
     "analyzer",
     "assess",
+    "conformance",
     "experiment",
     "figures",
     "inference",

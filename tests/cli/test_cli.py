@@ -159,17 +159,31 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("alpha = 0.9", "alhpa = 0.9", "race.alhpa is no field of a study file"),
-        ("alpha = 0.9", "alpha = 0.4", "alpha is 0.4"),
-        ("alpha = 0.9", 'alpha = "high"', "race.alpha is 'high'"),
-        ('suite = "bbob"', 'suite = "bob"', "bob"),
-        ("functions = [1, 8, 15]", "functions = [1, 8, 25]", "25"),
-        ('optimizer = "random-search"', 'optimizer = "random"', "random-search"),
+        ("alpha = 0.9", "alhpa = 0.9", "line 4: race.alhpa is no field of a study file"),
+        ("alpha = 0.9", "alpha = 0.4", "line 4: alpha is 0.4"),
+        ("alpha = 0.9", 'alpha = "high"', "line 4: race.alpha is 'high'"),
+        ('suite = "bbob"', 'suite = "bob"', "line 10: suite 'bob' is unknown"),
+        ("functions = [1, 8, 15]", "functions = [1, 8, 25]", "line 11: "),
+        ('optimizer = "random-search"', 'optimizer = "random"', "line 20: optimizer 'random' is unknown"),
         ('"modular-cmaes-anytime"', '"modular-cmaes-anytime"\nstep_size = "CSA"', "step_size_adaptation"),
         ("seed = 1", "seed = 1 1", "line 7"),
+        ("seed = 1", "seed = 1\n[model]\nmodel = 'spline'", "line 9: "),
+        ("seed = 1", "seed = 1\n[log]\nper_decade = 0", "line 9: log.per_decade is 0"),
+        ("seed = 1", "seed = 1\n[log]\nrecommendations = true", "line 8: watch names no moment"),
+        (
+            "seed = 1",
+            "seed = 1\n[log]\neveri = 5",
+            "line 9: log.everi is no field of a study file; did you mean 'every'",
+        ),
+        (
+            "seed = 1",
+            "seed = 1\nsmallest_batch = 9\nlargest_batch = 5",
+            "line 8: smallest_batch is 9, batch 8, largest_",
+        ),
         ("[race]", "[rice]", "rice is no field"),
         ("resolution", "resolutions", "resolutions is no field of a study file; did you mean 'resolution'? valid are"),
-        ("count = 8", "cuont = 8", "race.times.cuont is no field of a study file; did you mean 'count'?"),
+        ("first = 10, last = 300", "first = 300, last = 10", "line 3: log_times needs 0 < first < last"),
+        ("count = 8", "cuont = 8", "line 3: race.times.cuont is no field of a study file; did you mean 'count'?"),
         ("times = {", "times = 5 #", "race.times is 5"),
         ('"tests.study.entrants:crawl"', '"brokenly:f"', "SyntaxError"),
     ],
@@ -181,10 +195,35 @@ def test_faults_of_a_study_file_are_named(tmp_path, old, new, message):
     file.write_text(SMALL.replace(old, new, 1))
     out, err = polarbear("race", file, code=2)
     assert out == ""
-    assert str(file) in err
+    assert f"polarbear: {file}: " in err
     assert message in err
     assert "Traceback" not in err
     assert not file.with_suffix(".study").exists()
+
+
+def test_a_race_logs_what_its_file_asks_for_and_goes_on_with_it(tmp_path):
+    text = (
+        SMALL.replace("alpha = 0.9", "alpha = 0.9999") + '[log]\nevery = 100\nparameters = ["step_size", "damping"]\n'
+    )
+    (tmp_path / "small.toml").write_text(text)
+    _, err = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
+    assert "24 runs carry a message: polarbear show small.study" in err
+    polarbear("resume", "small.study", "--instances", 16, cwd=tmp_path)
+    runs = store.read(tmp_path / "small.study")
+    assert len(runs) > 24
+    for run in runs:
+        assert run.parameters.evaluations.tolist() == [100, 200, 300][: run.outcome.evaluations // 100]
+        assert list(run.parameters.values) == ["step_size", "damping"]
+    assert any((run.parameters.values["step_size"] > 0).all() for run in runs if run.key.algorithm == "CMA-ES")
+    out, _ = polarbear("show", "small.study", cwd=tmp_path)
+    assert f"{len(runs)} runs are ok and carry a message:" in out
+    assert re.search(r"  crawl: \d+ runs; bbob-.*: watch: the optimizer never exposed 'step_size', 'damping'", out)
+    shown = json.loads(polarbear("show", "small.study", "--json", cwd=tmp_path)[0])
+    assert sum(one["count"] for one in shown["remarks"]) == len(runs)
+    (tmp_path / "small.toml").write_text(text.replace("every = 100", "every = 50"))
+    assert "log.every was 100 and is now 50" in polarbear("race", "small.toml", code=2, cwd=tmp_path)[1]
+    (tmp_path / "small.toml").write_text(text.partition("[log]")[0])
+    assert "log is gone" in polarbear("race", "small.toml", code=2, cwd=tmp_path)[1]
 
 
 def test_other_settings_and_missing_files_are_named(study, tmp_path):
@@ -239,10 +278,10 @@ def test_every_option_and_exit_code_is_documented():
 
 
 def test_every_field_of_a_study_file_is_documented():
-    from polarbear.study.spec import LimitsSection, RaceSection, StudySpec, TimesSection
+    from polarbear.study.spec import LimitsSection, LogSection, RaceSection, StudySpec, TimesSection
 
-    page = (ROOT / "docs/reference/study-file.md").read_text()
-    for section in (StudySpec, RaceSection, TimesSection, LimitsSection):
+    page = (ROOT / "docs/reference/study-file.md").read_text().partition("# Plans")[0]
+    for section in (StudySpec, RaceSection, TimesSection, LimitsSection, LogSection):
         for name, field in section.model_fields.items():
             rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
             assert any(field.description in row for row in rows), f"{section.__name__}.{name} is not documented"

@@ -8,7 +8,9 @@ import pytest
 from polarbear import store
 from polarbear.records import Outcome, Reason, Trajectory
 from tests.analyzer.recorded import runs
+from tests.analyzer.test_failures import broken
 from tests.cli.test_cli import polarbear
+from tests.study.test_replay import timed
 
 CUT = Trajectory([1], [0.0], [500.0], Outcome(Reason.BUDGET, 1, 0.0))
 
@@ -136,3 +138,63 @@ def test_what_is_wrong_is_one_line(archive, arguments, complaint, tmp_path):
 
 def test_nothing_there_is_said(tmp_path):
     assert "no such directory, and no file or archive" in polarbear("assess", tmp_path / "nowhere", code=3)[1]
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory):
+    """A study in which runs failed, and two left nothing behind."""
+    path = tmp_path_factory.mktemp("failing") / "failing.study"
+    with store.create(path, {}) as study:
+        study.extend(broken())
+    return path
+
+
+@pytest.mark.parametrize("command", ["assess", "compare"])
+def test_failed_runs_are_told(failing, command, tmp_path):
+    arguments = [command, failing] + (["--into", tmp_path / "out"] if command == "assess" else [])
+    said = (
+        "Runs failed, timed out or were killed: of slow 4 of 24 (most often failed: ValueError: <b>no 0</b>) and fast 2"
+    )
+    out, _ = polarbear(*arguments)
+    assert said in out
+    assert "The others count as runs that stopped where they did" in out
+    found = json.loads(polarbear(*arguments, "--json")[0])
+    assert found["cautions"][0].startswith(said)
+    assert [(one["algorithm"], one["runs"], one["failed"], one["left_out"]) for one in found["failures"]] == [
+        ("slow", 24, 4, 0),
+        ("fast", 24, 2, 2),
+    ]
+
+
+@pytest.mark.parametrize("command", ["assess", "compare"])
+def test_nothing_is_told_where_nothing_failed(archive, command, tmp_path):
+    arguments = [command, archive] + (["--into", tmp_path / "out"] if command == "assess" else [])
+    found = json.loads(polarbear(*arguments, "--json")[0])
+    assert found["failures"] == found["cautions"] == []
+
+
+def test_what_an_export_leaves_out_is_told(failing, tmp_path):
+    out, err = polarbear("export", failing, "--to", tmp_path / "coco", "--format", "coco")
+    assert out.startswith("46 runs")
+    told = "2 runs that found no value are left out, which COCO's data cannot hold: 2 of fast (killed: its worker was "
+    assert f"left out: {told}killed by SIGKILL)" in err
+    found = json.loads(polarbear("export", failing, "--to", tmp_path / "c", "--format", "coco", "--json")[0])
+    assert (found["runs"], len(found["left_out"])) == (46, 2)
+    assert found["why"].startswith(told)
+    out, err = polarbear("export", failing, "--to", tmp_path / "all.parquet", "--format", "parquet")
+    assert (out[:7], err) == ("48 runs", "")
+    assert store.read(tmp_path / "all.parquet") == store.read(failing)
+
+
+def test_a_race_on_a_study_of_seconds_is_over_seconds_unless_a_study_file_says_otherwise(tmp_path):
+    made = timed(2.0)
+    with store.create(tmp_path / "timed.study", {"plan": {"axis": "seconds", "budget": 2.0}}) as study:
+        study.extend(made)
+    out, _ = polarbear("race", "--from", tmp_path / "timed.study")
+    assert "seconds spent: " in out
+    assert " of 120 recorded" in out
+    (tmp_path / "race.toml").write_text("[race]\ntimes = [5, 10, 20]\n")
+    out, _ = polarbear("race", tmp_path / "race.toml", "--from", tmp_path / "timed.study")
+    assert "evaluations spent: " in out
+    data = store.export(made, tmp_path / "runs.csv", "csv")
+    assert "evaluations spent: " in polarbear("race", "--from", data)[0]

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import polarbear as pb
-from polarbear.inference import Recall
+from polarbear.inference import Recall, Workers
 from polarbear.race import Race, RaceState, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.records import lost
@@ -229,7 +229,7 @@ def test_a_restored_race_decides_as_if_it_had_never_stopped(interrupted_after):
 
 
 def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
-    """Most of a race's late timepoints do not change from round to round; threads change nothing either."""
+    """Most of a race's late timepoints do not change from round to round; more workers change nothing either."""
     known, recalled = Recall.known, []
 
     def counted(self, key):
@@ -239,8 +239,8 @@ def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
 
     monkeypatch.setattr(Recall, "known", counted)
     usual = new_race()
-    usual.threads = 2
-    drive(usual, CROSSING)
+    with Workers(2) as usual.workers:
+        drive(usual, CROSSING)
     assert sum(recalled) > 0.1 * len(recalled)
     monkeypatch.setattr(Recall, "known", lambda self, key: None)
     anew = drive(new_race(), CROSSING)
@@ -328,7 +328,7 @@ class TestAdding:
         ({"elimination": "both"}, r"elimination is 'both'; choose one of pointwise, joint"),
         ({"resolution": "loose"}, r"resolution is 'loose'; choose one of strict, crossing"),
         ({"axis": "hours"}, r"axis is 'hours'"),
-        ({"batch": 4}, r"1 <= smallest <= first <= largest"),
+        ({"batch": 4}, r"1 <= smallest_batch <= batch <= largest_batch"),
         ({"draws": 10}, r"draws is 10"),
         ({"precision": 0.0}, r"precision is 0.0"),
         ({"seed": -1}, r"seed is -1"),

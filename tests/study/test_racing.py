@@ -140,7 +140,7 @@ def run_script(path, *, wait=True, workers=2):
     return process
 
 
-def kill_and_resume(path, kills, seed):
+def kill_and_resume(path, kills, seed, how):
     """Kill the race's driver at random moments; return how many runs were seen committed and are still there."""
     rng = np.random.default_rng(seed)
     seen = set()
@@ -150,7 +150,7 @@ def kill_and_resume(path, kills, seed):
         if store.exists(path):
             with store.open(path) as reader:
                 seen |= set(reader.keys())
-        os.killpg(process.pid, signal.SIGKILL)
+        os.killpg(process.pid, how)
         process.wait()
         if store.exists(path):
             with store.open(path) as reader:
@@ -160,16 +160,60 @@ def kill_and_resume(path, kills, seed):
     return seen
 
 
-def test_killed_at_random_moments_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path):
-    kill_and_resume(tmp_path / "a.study", kills=4, seed=1)
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_killed_at_random_moments_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path, how):
+    kill_and_resume(tmp_path / "a.study", kills=4, seed=1, how=how)
     assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_killed_often_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path, seed):
-    kill_and_resume(tmp_path / "a.study", kills=10, seed=100 + seed)
+    kill_and_resume(tmp_path / "a.study", kills=10, seed=100 + seed, how=signal.SIGKILL)
     assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
+
+
+RACES = """
+import os, signal, sys
+from concurrent.futures import ThreadPoolExecutor
+from tests.study.test_racing import race
+
+for path in sys.stdin:
+    driver = os.fork()
+    if not driver:
+        with ThreadPoolExecutor(1) as executor:
+            race(path.strip(), executor=executor)
+        os._exit(0)
+    if sys.stdin.readline() == "terminate\\n":
+        os.kill(driver, signal.SIGTERM)
+    print(os.waitstatus_to_exitcode(os.waitpid(driver, 0)[1]), flush=True)
+"""
+
+
+@pytest.mark.parametrize("terminations", [20, pytest.param(200, marks=pytest.mark.slow)])
+def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_path, terminations):
+    """One race after the other, each resumed until it is done; drivers are forked, so that they begin at once."""
+    rng, races, struck, seen = np.random.default_rng(7), 0, 0, set()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen([sys.executable, "-c", RACES], cwd=ROOT, text=True, **pipes) as drivers:
+        while struck < terminations or seen:
+            path = tmp_path / f"{races}.study"
+            print(path, file=drivers.stdin, flush=True)
+            time.sleep(rng.exponential(0.4))
+            print("terminate" if struck < terminations else "wait", file=drivers.stdin, flush=True)
+            code = int(drivers.stdout.readline())
+            assert code in {0, -signal.SIGTERM}
+            struck += code != 0
+            if store.exists(path):
+                with store.open(path) as reader:
+                    assert reader.damaged == ()
+                    assert seen <= set(reader.keys())
+                    seen = set(reader.keys())
+            if code == 0:
+                assert decisions(pb.study.load(path).result) == decisions(whole)
+                races, seen = races + 1, set()
+        drivers.stdin.close()
+    assert races >= max(1, terminations // 40)
 
 
 def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, tmp_path):
@@ -286,6 +330,7 @@ def test_a_study_whose_runs_are_damaged_is_named_and_can_go_on_without_them(tmp_
     assert race(path, accept_damage=True).finished
 
 
+@pytest.mark.filterwarnings("ignore::polarbear.study.OversubscriptionWarning")
 def test_a_race_over_seconds_measures_wall_clock_time(tmp_path):
     fast = pb.Race([guess, descend], times=[0.01, 0.05], axis="seconds", alpha=0.9, epsilon=0.2)
     result = pb.study.race(fast, PROBLEM, tmp_path / "s.study", stop=StopRules(instances=8))
@@ -295,6 +340,28 @@ def test_a_race_over_seconds_measures_wall_clock_time(tmp_path):
             assert run.outcome.seconds >= 0.05
             assert not np.isnan(run.trajectory.value_at([0.01, 0.05], "seconds")).any()
     assert np.isnan(result.evaluations_to_the_end)
+
+
+def first(x):
+    return float(x[0])
+
+
+def where(problem, rng):
+    """Evaluates the number of the core it may run on; -1 if there are several."""
+    cores = list(os.sched_getaffinity(0))
+    while True:
+        problem(np.full(3, float(cores[0]) if len(cores) == 1 else -1.0))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no process can choose its cores here")
+def test_over_seconds_each_worker_keeps_to_a_core_and_too_many_are_warned_of(tmp_path):
+    cores = len(os.sched_getaffinity(0))
+    problem = pb.problems.FunctionProblem(first, lower=-2, upper=1000, dimension=3)
+    timed = pb.Race([where, guess], times=[0.01, 0.02], axis="seconds")
+    with pytest.warns(pb.study.OversubscriptionWarning, match=f"{cores + 1} workers share"):
+        pb.study.race(timed, problem, tmp_path / "s.study", workers=cores + 1, stop=StopRules(instances=8))
+    runs = [run for run in store.read(tmp_path / "s.study") if run.key.algorithm == "where"]
+    assert {run.trajectory.best for run in runs} <= set(os.sched_getaffinity(0))
 
 
 def test_solved_runs_tie(tmp_path):

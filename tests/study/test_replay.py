@@ -94,3 +94,80 @@ def test_default_timepoints_end_where_half_of_the_runs_of_every_algorithm_did():
     short = [TRUTH.run(run.key, until=5) for run in RECORDED]
     with pytest.raises(ValueError, match="ended by 5 evaluations; give timepoints"):
         recorded_race(short)
+
+
+def timed(seconds, *, names=("A", "B"), first=0.05, blocks=30):
+    """Runs of a budget in seconds that they overshoot by a little; B is better throughout."""
+    rng = np.random.default_rng(8)
+    runs = []
+    for block in range(blocks):
+        for name in names:
+            at = np.sort(rng.uniform(first, seconds, 20))
+            values = 10.0 ** -np.arange(20) * (1 + rng.random()) * (1.0 if name == "A" else 0.1)
+            end = Outcome(Reason.BUDGET, 500, seconds * (1 + 0.01 * rng.random()))
+            steps = np.arange(1, 21)
+            runs.append(Run(RunKey(f"f-{block}", name, 0), Trajectory(steps, np.append(first, at[1:]), values, end)))
+    return runs
+
+
+def untimed(run):
+    """The run as data hold it that tell no seconds."""
+    told = run.trajectory
+    end = replace(told.outcome, seconds=0.0)
+    return replace(run, trajectory=Trajectory(told.evaluations, np.zeros(told.values.size), told.values, end))
+
+
+UNTIMED = [untimed(run) for run in RECORDED]
+PLANNED, RACED = {"plan": {"axis": "seconds"}}, {"race": {"axis": "seconds"}}
+
+
+@pytest.mark.parametrize(
+    "spec", [PLANNED, RACED, {"merged": [{"spec": PLANNED}, {"spec": {"merged": [{"spec": RACED}]}}]}]
+)
+def test_a_race_on_a_study_of_seconds_is_over_seconds(spec):
+    runs = timed(2.0)
+    race = recorded_race(runs, spec=spec, draws=300, alpha=0.9)
+    assert race.settings.axis == "seconds"
+    np.testing.assert_allclose(race.times, np.geomspace(0.05, 2.0, 50), rtol=1e-12)
+    found = replay(race, runs)
+    assert found.recorded == pytest.approx(60 * 2.0)
+    assert not np.isnan(found.everything.values).any()  # all runs reach the last timepoint
+    assert str(found).startswith(f"seconds spent: {found.spent:.3g} of 120 recorded")
+
+
+@pytest.mark.parametrize(
+    ("spec", "runs"),
+    [
+        (None, timed(2.0)),
+        ({"imported": []}, timed(2.0)),
+        ({"plan": {"axis": "evaluations"}}, timed(2.0)),
+        ({"merged": [{"spec": PLANNED}, {"spec": {"race": {"axis": "evaluations"}}}]}, timed(2.0)),
+        (PLANNED, UNTIMED),
+    ],
+    ids=["no study", "imported", "on evaluations", "on both", "without times"],
+)
+def test_other_races_are_over_evaluations(spec, runs):
+    race = recorded_race(runs, spec=spec)
+    assert race.settings.axis == "evaluations"
+    assert race.times[0] == 10
+
+
+def test_an_axis_that_is_given_counts():
+    assert recorded_race(timed(2.0), spec=PLANNED, axis="evaluations").times[-1] == 500
+    assert recorded_race(timed(2.0), axis="seconds").times[-1] == 2.0
+
+
+def test_usual_timepoints_in_seconds():
+    """From a thousandth of the last one, or from when half of the runs of the slowest beginner had a value."""
+    early = recorded_race(timed(0.3, first=1e-5), axis="seconds")
+    assert (early.times[0], early.times[-1]) == (pytest.approx(3e-4), 0.3)
+    late = timed(0.3, names=["A"]) + timed(0.3, names=["B"], first=0.2)
+    assert recorded_race(late, axis="seconds").times[0] == pytest.approx(0.2)
+    nothing = [
+        replace(run, trajectory=Trajectory.empty(run.outcome)) if run.key.algorithm == "B" else run
+        for run in timed(0.3)
+    ]
+    with pytest.raises(ValueError, match=r"half of the runs of some algorithm found nothing within 0\.3 s; give timep"):
+        recorded_race(nothing, axis="seconds")
+    with pytest.raises(ValueError, match="ended by 0 seconds; give timepoints"):
+        recorded_race(UNTIMED, axis="seconds")

@@ -5,21 +5,20 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-import warnings
-from collections.abc import Generator
-from contextlib import contextmanager
-from dataclasses import replace
+from concurrent.futures import BrokenExecutor
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
 
 from polarbear import __version__
-from polarbear.cli import recorded
+from polarbear.cli import plans, recorded
+from polarbear.cli.conform import conform
 from polarbear.cli.options import (
     BAD_INPUT,
     EVERY_RUN_FAILED,
-    INTERRUPTED,
+    NO_WORKERS,
     UNUSABLE_STUDY,
     AcceptDamageOption,
     AlgorithmsOption,
@@ -34,7 +33,9 @@ from polarbear.cli.options import (
     StudyArgument,
     WorkersOption,
     to_json,
+    to_place,
 )
+from polarbear.cli.running import ClusterOption, executor, interruptible, told_warnings
 
 app = typer.Typer(
     name="polarbear",
@@ -45,23 +46,28 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+plans.add_to(app)
 recorded.add_to(app)
+app.command()(conform)
 
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, OtherSettings, StudyFileError
+    from polarbear.study.suitability import Unsuitable
 
     sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
     try:
         app()
-    except (StudyFileError, OtherSettings) as error:
+    except (StudyFileError, OtherSettings, Unsuitable) as error:
         _fail(error, BAD_INPUT)
     except EveryRunFailed as error:
         _fail(error, EVERY_RUN_FAILED)
     except (StudyError, OSError) as error:
         _fail(error, UNUSABLE_STUDY)
+    except BrokenExecutor as error:
+        _fail(error, NO_WORKERS)
     sys.exit(0)
 
 
@@ -87,10 +93,15 @@ def race(
     ] = None,
     into: Annotated[
         Path | None,
-        typer.Option(help="The study's directory; default: the study file's name with .study.", show_default=False),
+        typer.Option(
+            parser=to_place,
+            help="The study's directory, or its URL; default: the study file's name with .study.",
+            show_default=False,
+        ),
     ] = None,
     archive: FromOption = None,
     workers: WorkersOption = 1,
+    cluster: ClusterOption = None,
     seconds: SecondsOption = None,
     algorithm: AlgorithmsOption = None,
     function: FunctionsOption = None,
@@ -103,9 +114,9 @@ def race(
 
     choice = Choice.of(algorithm, function, dimension)
     if archive:
-        if into or seconds or accept_damage:
+        if into or cluster or seconds or accept_damage:
             raise typer.BadParameter(
-                "--into, --seconds and --accept-damage have no use with --from, which runs nothing"
+                "--into, --cluster, --seconds and --accept-damage have no use with --from, which runs nothing"
             )
         recorded.race(archive, study_file, choice, as_json=as_json)
         return
@@ -115,14 +126,15 @@ def race(
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     sys.path.insert(0, str(study_file.parent.resolve()))
     spec = read_spec(study_file)
-    limits = spec.limits
+    stop = spec.limits.stop
     _race(
         spec.build_race(),
         spec.build_instances(),
         into or study_file.with_suffix(".study"),
         workers=workers,
-        stop=limits.stop if seconds is None else replace(limits.stop, seconds=seconds),
-        limits={"target_precision": limits.target_precision, "timeout": limits.timeout},
+        cluster=cluster,
+        stop=stop if seconds is None else replace(stop, seconds=seconds),
+        settings=spec.run_settings(),
         accept_damage=accept_damage,
         as_json=as_json,
     )
@@ -132,6 +144,7 @@ def race(
 def resume(
     study: StudyArgument,
     workers: WorkersOption = 1,
+    cluster: ClusterOption = None,
     seconds: SecondsOption = None,
     instances: Annotated[int | None, typer.Option(min=1, help="Stop once this many instances were drawn.")] = None,
     evaluations: Annotated[
@@ -140,13 +153,25 @@ def resume(
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Go on with a study until every pair is resolved, or a limit is reached."""
+    """Go on with a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
     from polarbear import optimizers, problems, store
+    from polarbear.experiment import Watch
     from polarbear.study import StopRules, StudyFileError, race_from_spec
 
     sys.path.insert(0, str(study.parent.resolve()))
     with store.open(study) as stored:
         spec = stored.spec
+    if "plan" in spec:
+        if instances or evaluations:
+            raise typer.BadParameter("--instances and --evaluations limit races; this study is of a plan")
+        plans.resume(
+            study, workers=workers, cluster=cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json
+        )
+        return
+    if "race" not in spec:
+        raise store.StudyError(
+            f"{study} holds runs alone, no race or plan to go on with; assess or compare them, or race --from them"
+        )
     try:
         entrants: dict[str, object] = {
             name: optimizers.from_description(description) for name, description in spec["algorithms"].items()
@@ -159,8 +184,9 @@ def resume(
         stream,
         study,
         workers=workers,
+        cluster=cluster,
         stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
-        limits=spec["limits"],
+        settings=spec["limits"] | ({"watch": Watch(**spec["log"])} if spec.get("log") else {}),
         accept_damage=accept_damage,
         as_json=as_json,
     )
@@ -170,11 +196,18 @@ def resume(
 def show(study: StudyArgument, as_json: JsonOption = False) -> None:
     """Say what a study has found so far, also while it runs."""
     from polarbear.study import load
+    from polarbear.study.running import remark_lines
 
+    sys.path.insert(0, str(study.parent.resolve()))
+    if not plans.holds_race(study):
+        plans.show(study, as_json=as_json)
+        return
     view = load(study)
     for damage in view.damaged:
         typer.echo(f"damaged and left out: {damage.path}: {damage.why}", err=True)
-    _print_result(view.result, study, "", as_json=as_json)
+    _print_result(view.result, study, "", as_json=as_json, remarks=[asdict(one) for one in view.remarks])
+    if view.remarks and not as_json:
+        typer.echo("\n" + "\n".join(remark_lines(view.remarks)))
 
 
 @app.command()
@@ -279,50 +312,45 @@ def _race(
     path: Path,
     *,
     workers: int,
+    cluster: str | None,
     stop: Any,
-    limits: dict[str, Any],
+    settings: dict[str, Any],
     accept_damage: bool,
     as_json: bool,
 ) -> None:
     from rich.console import Console
 
     from polarbear.cli.live import LiveProgress
-    from polarbear.study import RunFailureWarning
     from polarbear.study import race as race_to_the_end
 
-    with warnings.catch_warnings(), _interruptible(path), LiveProgress(Console(stderr=True)) as live:
-        warnings.simplefilter("ignore", RunFailureWarning)
+    with (
+        told_warnings(),
+        executor(cluster) as pool,
+        interruptible("everything committed", f"polarbear resume {shlex.quote(str(path))}"),
+        LiveProgress(Console(stderr=True)) as live,
+    ):
         result = race_to_the_end(
             the_race,
             instances,
             path,
             workers=workers,
+            executor=pool,
             stop=stop,
             accept_damage=accept_damage,
             observer=live,
-            **limits,
+            **settings,
         )
     _print_result(result, path, live.reason, as_json=as_json)
+    if live.remarked:
+        typer.echo(f"{live.remarked:,} runs carry a message: polarbear show {shlex.quote(str(path))}", err=True)
 
 
-@contextmanager
-def _interruptible(path: Path) -> Generator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        typer.echo(
-            f"\ninterrupted; everything committed is kept. Go on with: polarbear resume {shlex.quote(str(path))}",
-            err=True,
-        )
-        raise typer.Exit(INTERRUPTED) from None
-
-
-def _print_result(result: Any, path: Path, reason: str, *, as_json: bool) -> None:
+def _print_result(result: Any, path: Path, reason: str, *, as_json: bool, **extra: Any) -> None:
     from polarbear.analyzer import answer
 
     found = answer(result)
     if as_json:
-        typer.echo(to_json({"study": str(path), "stopped": reason, **found.as_dict()}))
+        typer.echo(to_json({"study": str(path), "stopped": reason, **found.as_dict(), **extra}))
         return
     typer.echo("\n" + found.text)
     if reason:

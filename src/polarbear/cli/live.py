@@ -48,6 +48,8 @@ class LiveProgress(Observer):
         self._began = time.monotonic()
         self.reason = ""
         """Why the race stopped; empty if every pair is resolved."""
+        self.remarked = 0
+        """How many of the runs that are ok carry a message."""
 
     def __enter__(self) -> LiveProgress:
         if self._live is not None:
@@ -84,6 +86,8 @@ class LiveProgress(Observer):
         if not run.outcome.ok:
             self._failures += 1
             self._console.print(Text(f"{run.outcome.reason}: {run.key}: {run.outcome.message}", style="red"))
+        elif run.outcome.message:
+            self.remarked += 1
         self._bar.advance(self._bar.task_ids[-1])
         self._refresh()
 

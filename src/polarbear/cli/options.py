@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 EVERY_RUN_FAILED = 1
 BAD_INPUT = 2
 UNUSABLE_STUDY = 3
+NOT_CONFORMING = 4
+NO_WORKERS = 5
 INTERRUPTED = 130
 
 
@@ -38,20 +40,38 @@ class CriterionOption(StrEnum):
     QUANTILE = "quantile"
 
 
-StudyArgument = Annotated[Path, typer.Argument(help="The study's directory.", show_default=False)]
+def to_place(text: str) -> Path:
+    """A directory, or what stands in for one if the study is given by a URL."""
+    from polarbear.store import place
+
+    return place(text)
+
+
+StudyArgument = Annotated[
+    Path, typer.Argument(parser=to_place, help="The study's directory, or its URL.", show_default=False)
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
 SecondsOption = Annotated[
     float | None,
-    typer.Option("--seconds", min=1e-6, help="Wall-clock limit: begin no round expected to end later."),
+    typer.Option(
+        "--seconds", min=1e-6, help="Wall-clock limit: a race begins no round expected to end later, a plan stops then."
+    ),
 ]
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 FromOption = Annotated[
     Path | None,
-    typer.Option("--from", help="Race on these recorded runs, a study or an archive, and run nothing."),
+    typer.Option(
+        "--from", parser=to_place, help="Race on these recorded runs, a study or an archive, and run nothing."
+    ),
 ]
 DataArgument = Annotated[
-    list[Path], typer.Argument(help="Studies, archives, folders or files of recorded runs.", show_default=False)
+    list[Path],
+    typer.Argument(
+        parser=to_place,
+        help="Studies, archives, folders or files of recorded runs.",
+        show_default=False,
+    ),
 ]
 AlgorithmsOption = Annotated[
     list[str] | None, typer.Option("--algorithm", help="Only this algorithm; repeatable.", show_default=False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +20,7 @@ from polarbear.cli.options import (
     FunctionsOption,
     JsonOption,
     to_json,
+    to_place,
 )
 
 if TYPE_CHECKING:
@@ -87,7 +89,9 @@ def add_to(app: typer.Typer) -> None:
 
 def import_(
     paths: DataArgument,
-    into: Annotated[Path, typer.Option(help="The study to bring them into; made if need be.", show_default=False)],
+    into: Annotated[
+        Path, typer.Option(parser=to_place, help="The study to bring them into; made if need be.", show_default=False)
+    ],
     rename: Annotated[
         list[str] | None, typer.Option(help="OLD=NEW: an algorithm's new name; repeatable.", show_default=False)
     ] = None,
@@ -151,13 +155,18 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write recorded runs for IOHanalyzer, cocopp or any other tool."""
-    from polarbear.store import export as write
+    from polarbear.store import export_checked
 
     with _mendable():
         subject = Choice.of(algorithm, function, dimension).subject(_runs(study))
-        path = write(subject.runs, to, form.value)
-    runs = len(subject.runs)
-    typer.echo(to_json({"path": str(path), "runs": runs}) if as_json else f"{runs:,} runs: {path}")
+        done = export_checked((*subject.runs, *subject.lost), to, form.value)
+    if done.left_out:
+        typer.echo(f"left out: {done.why}", err=True)
+    if as_json:
+        left_out = [asdict(key) for key in done.left_out]
+        typer.echo(to_json({"path": str(done.path), "runs": done.runs, "left_out": left_out, "why": done.why}))
+        return
+    typer.echo(f"{done.runs:,} runs: {done.path}")
 
 
 def assess(
@@ -193,7 +202,7 @@ def assess(
             progress=lambda title: status.update(Text(title)),
         )
     if as_json:
-        typer.echo(to_json({"page": str(page), **found.as_dict()}))
+        typer.echo(to_json({"page": str(page), "cautions": cautions(found), **found.as_dict()}))
         return
     _print_table(standings_table(found), Console())
     typer.echo("\n".join([f"{headline(found)}.", *cautions(found), f"page: {page}"]))
@@ -225,6 +234,7 @@ def compare(
 
     from polarbear.analyzer.assessment import Assessment
     from polarbear.analyzer.assessment import compare as compare_algorithms
+    from polarbear.analyzer.assessment.failures import failures_in_words
     from polarbear.analyzer.assessment.page import comparison_tables, verdict
 
     with _mendable(), Console(stderr=True).status("comparing"):
@@ -238,7 +248,7 @@ def compare(
             seed=seed,
         )
     if as_json:
-        typer.echo(to_json(found.as_dict()))
+        typer.echo(to_json({"cautions": failures_in_words(found.failures), **found.as_dict()}))
         return
     for one in comparison_tables(found):
         _print_table(one, Console())
@@ -280,12 +290,17 @@ def race(archive: Path, study_file: Path | None, choice: Choice, *, as_json: boo
     from rich.console import Console
 
     from polarbear.analyzer import answer
+    from polarbear.store import exists
+    from polarbear.store.specification import read_spec
     from polarbear.study import read_recorded_spec, recorded_race, replay
 
     with _mendable(), Console(stderr=True).status("racing"):
         subject = choice.subject(_runs([archive]))
-        spec = read_recorded_spec(study_file) if study_file else None
-        found = replay(spec.race_of(subject.algorithms) if spec else recorded_race(subject.runs), subject.runs)
+        if study_file:
+            the_race = read_recorded_spec(study_file).race_of(subject.algorithms)
+        else:
+            the_race = recorded_race(subject.runs, spec=read_spec(archive) if exists(archive) else None)
+        found = replay(the_race, subject.runs)
     if as_json:
         typer.echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
         return

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, fit, models
+from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, Workers, fit, models
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
     Relations,
@@ -42,8 +42,8 @@ class Race:
         alpha: As all that follow, see `RaceSettings`.
 
     Attributes:
-        threads: Among how many threads inference is shared out; 1 unless set. What the race decides does not depend on
-            it.
+        workers: The processes that inference is shared out to, or how many; 1 unless set. What the race decides does
+            not depend on it.
 
     Raises:
         ValueError: If a parameter is out of range, names repeat, or joint elimination is asked of a model without
@@ -96,7 +96,7 @@ class Race:
         self._rounds: tuple[Round, ...] = ()
         self._posterior: Posterior | None = None
         self._recall = Recall()
-        self.threads = 1
+        self.workers: int | Workers = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -343,7 +343,7 @@ class Race:
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
-            threads=self.threads,
+            workers=self.workers,
             recall=self._recall,
         )
 

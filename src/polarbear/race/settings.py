@@ -60,8 +60,8 @@ class RaceSettings:
         check_axis(self.axis)
         if not 1 <= self.smallest_batch <= self.batch <= self.largest_batch:
             raise ValueError(
-                f"batch sizes are smallest {self.smallest_batch!r}, first {self.batch!r}, largest "
-                f"{self.largest_batch!r}; they need 1 <= smallest <= first <= largest"
+                f"smallest_batch is {self.smallest_batch!r}, batch {self.batch!r}, largest_batch "
+                f"{self.largest_batch!r}; they need 1 <= smallest_batch <= batch <= largest_batch"
             )
         if self.draws < 100:
             raise ValueError(f"draws is {self.draws!r}; at least 100 posterior draws are needed")

@@ -1,27 +1,54 @@
-"""Studies: a race, the runs it asks for and the directory that keeps them, joined. Run, resume, read."""
+"""Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
+from polarbear.study.costs import AlgorithmCost, Estimate, estimate
+from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer
-from polarbear.study.racing import EveryRunFailed, OtherSettings, RunFailureWarning, StopRules, race, race_from_spec
+from polarbear.study.opening import OtherSettings, OversubscriptionWarning, RunFailureWarning, check_same
+from polarbear.study.plan import Budget, Plan, plan_from_spec
+from polarbear.study.plan_spec import PlanSpec, read_plan
+from polarbear.study.racing import EveryRunFailed, StopRules, race, race_from_spec
 from polarbear.study.replay import Replay, recorded_race, replay
-from polarbear.study.spec import RecordedSpec, StudyFileError, StudySpec, read_recorded_spec, read_spec
+from polarbear.study.running import AlgorithmRuns, Failures, PlanObserver, PlanSummary, Remarks, load_plan, run_plan
+from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
+from polarbear.study.suitability import Unsuitable
+from polarbear.study.time_left import TimeLeft
 from polarbear.study.view import StudyView, load
 
 __all__ = [
+    "AlgorithmCost",
+    "AlgorithmRuns",
+    "Budget",
+    "Estimate",
     "EveryRunFailed",
+    "Failures",
     "Observer",
     "OtherSettings",
+    "OversubscriptionWarning",
+    "Plan",
+    "PlanObserver",
+    "PlanSpec",
+    "PlanSummary",
     "RecordedSpec",
+    "Remarks",
     "Replay",
     "RunFailureWarning",
     "StopRules",
     "StudyFileError",
     "StudySpec",
     "StudyView",
+    "TimeLeft",
+    "Unsuitable",
+    "check_same",
+    "estimate",
     "load",
+    "load_plan",
+    "plan_from_spec",
     "race",
     "race_from_spec",
+    "read_plan",
     "read_recorded_spec",
     "read_spec",
     "recorded_race",
     "replay",
+    "run_plan",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -14,22 +14,20 @@ from typing import Any
 import numpy as np
 
 from polarbear import inference, optimizers, problems, store
-from polarbear.experiment import Limits, Task, WorkerPool, run_tasks
+from polarbear.experiment import Limits, Task, Watch, run_tasks
 from polarbear.race import Race, RaceResult, RaceState, Request, Round
 from polarbear.records import Axis, Run
 from polarbear.study.observer import Observer
+from polarbear.study.opening import RunFailureWarning, executor_or_pool, opened
+from polarbear.study.plan import described
+from polarbear.study.suitability import check_pairs, first_problems
 
-
-class OtherSettings(ValueError):  # noqa: N818 - says what is the case
-    """The study was made with other settings than it is to be resumed with; the message names them."""
+_MOST_SHARING = 4
+"""Processes beyond which a fit has too few pieces to gain much."""
 
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
-
-
-class RunFailureWarning(UserWarning):
-    """Some runs failed, timed out or were killed; their outcomes say why."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +62,7 @@ def race(
     stop: StopRules | None = None,
     target_precision: float | None = None,
     timeout: float | None = None,
+    watch: Watch | None = None,
     accept_damage: bool = False,
     observer: Observer | None = None,
 ) -> RaceResult:
@@ -77,13 +76,14 @@ def race(
         race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
             ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
-        path: The study's directory.
+        path: The study's directory, or a URL such as ``s3://bucket/a.study``.
         workers: Number of worker processes of our own pool, which is passed over when an executor is given; and of
-            threads that share out the inference, during which the processes wait.
+            processes that share out the inference, four at most, during which the others wait.
         executor: Any `concurrent.futures.Executor` to run on instead.
         stop: When to stop before all is resolved.
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
         timeout: Wall-clock seconds after which one run is interrupted.
+        watch: When to log parameters and recommendations of the optimizers; None: never.
         accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
         observer: Told of everything that happens.
 
@@ -92,6 +92,7 @@ def race(
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
+        Unsuitable: If an optimizer does not take the problems.
         ValueError: If the race has already run on another study, or a target precision is given for a problem whose
             optimum is unknown.
         EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
@@ -100,21 +101,34 @@ def race(
     """
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
-    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
-        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
-    limits = Limits(target_precision=target_precision, timeout=timeout)
-    plan = _Plan(stream, entrants, limits, race.settings.axis)
-    watch = observer or Observer()
-    with _opened(Path(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
+    limits = _limits(stream, target_precision, timeout)
+    check_pairs(entrants, first_problems(stream))
+    plan, told = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
+    with opened(store.place(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
-        race.threads = workers
-        watch.started(race, resumed=resumed)
-        with _executor(executor, workers, timeout) as pool:
-            reason = _drive(race, plan, stop or StopRules(), study, pool, watch)
-        watch.stopped(race, reason)
+        told.started(race, resumed=resumed)
+        with _sharing_inference(race, workers), executor_or_pool(executor, workers, timeout, plan.axis) as pool:
+            reason = _drive(race, plan, stop or StopRules(), study, pool, told)
+        told.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
+
+
+def _limits(stream: problems.Instances, target_precision: float | None, timeout: float | None) -> Limits:
+    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
+        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
+    return Limits(target_precision=target_precision, timeout=timeout)
+
+
+@contextmanager
+def _sharing_inference(race: Race, workers: int) -> Generator[None]:
+    """Some processes share out the inference of all rounds; they start now, to be up when the first round ends."""
+    try:
+        with inference.Workers(min(workers, _MOST_SHARING)) as race.workers:
+            yield
+    finally:
+        race.workers = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +138,7 @@ class _Plan:
     instances: problems.Instances
     entrants: Mapping[str, optimizers.Optimizer]
     limits: Limits
+    watch: Watch | None
     axis: Axis
 
     def describe(self) -> dict[str, Any]:
@@ -131,7 +146,7 @@ class _Plan:
             "instances": problems.describe(self.instances),
             "algorithms": {name: optimizers.describe(entrant) for name, entrant in self.entrants.items()},
             "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
-        }
+        } | ({"log": described(self.watch)} if self.watch else {})  # races of old have no such field
 
     def task(self, request: Request) -> Task:
         problem = self.instances[request.draw]
@@ -143,6 +158,8 @@ class _Plan:
             problem=problem,
             optimizer=self.entrants[request.key.algorithm],
             limits=replace(self.limits, **reach),
+            watch=self.watch,
+            warm_up=self.axis == "seconds",
         )
 
 
@@ -193,56 +210,14 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     Raises:
         StudyError: If the study holds no race.
     """
+    if "race" not in spec and "plan" in spec:
+        raise store.StudyError("the study holds the runs of a plan, not a race; assess, compare or race on them")
     try:
         settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
         times, model = settings.pop("times"), settings.pop("model")
     except KeyError as error:
         raise store.StudyError(f"the study holds no race: {error} is missing in its spec") from error
     return Race(entrants, times=times, model=inference.from_description(model), **settings)
-
-
-@contextmanager
-def _opened(path: Path, spec: dict[str, Any]) -> Generator[tuple[store.StudyStore, bool]]:
-    if not store.exists(path):
-        with store.create(path, spec) as study:
-            yield study, False
-        return
-    with store.open(path, write=True) as study:
-        if spec != study.spec:
-            _check_same(path, study.spec, spec)
-            study.replace_spec(spec)
-        yield study, True
-
-
-def _check_same(path: Path, stored: dict[str, Any], given: dict[str, Any]) -> None:
-    """Raise unless the specs differ by additional algorithms alone."""
-    differences = list(_differences(stored, given))
-    if differences:
-        raise OtherSettings(
-            f"the study at {path} was made with other settings: {'; '.join(differences)}. "
-            "Resume with the same, or choose another path"
-        )
-
-
-def _differences(stored: Mapping[str, Any], given: Mapping[str, Any], where: str = "") -> Iterator[str]:
-    for name in dict.fromkeys([*stored, *given]):
-        place = f"{where}.{name}" if where else name
-        if name not in stored or name not in given:
-            if not (name in given and where == "algorithms"):
-                yield f"{place} is {'new' if name in given else 'gone'}"
-        elif isinstance(stored[name], Mapping) and isinstance(given[name], Mapping):
-            yield from _differences(stored[name], given[name], place)
-        elif stored[name] != given[name]:
-            yield f"{place} was {stored[name]!r} and is now {given[name]!r}"
-
-
-@contextmanager
-def _executor(executor: Executor | None, workers: int, timeout: float | None) -> Generator[Executor]:
-    if executor is not None:
-        yield executor
-        return
-    with WorkerPool(workers, timeout=timeout) as pool:
-        yield pool
 
 
 def _run_round(

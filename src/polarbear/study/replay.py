@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from decimal import ROUND_DOWN, Context
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,10 @@ from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory
 
 _TIMEPOINTS = 50
 _FIRST = 10.0
+_SHORTEST = 1e-3
+"""The first of the usual timepoints in seconds, as a share of the last; earlier ones show the jitter of clocks."""
+_DIGITS = Context(prec=2, rounding=ROUND_DOWN)
+"""Runs go a little beyond their budget in seconds, each by its last evaluation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,8 +70,9 @@ class Replay:
             "as all recorded runs do" if self.agrees else f"all recorded runs: {', '.join(self.everything.pareto_set)}"
         )
         passed = f"; {self.passed_over} more lack some algorithm" if self.passed_over else ""
+        axis = self.result.settings.axis
         return (
-            f"{self.result.settings.axis} spent: {self.spent:,.0f} of {self.recorded:,.0f} recorded "
+            f"{axis} spent: {_effort(self.spent, axis)} of {_effort(self.recorded, axis)} recorded "
             f"({self.saved:.0%} saved), {len(self.result.values)} of {self.blocks} instances{passed}\n"
             f"anytime Pareto set: {members} ({agreement})"
         )
@@ -109,13 +115,18 @@ def replay(race: Race, runs: Sequence[Run]) -> Replay:
     )
 
 
-def recorded_race(runs: Sequence[Run], *, times: FloatArray | None = None, **settings: Any) -> Race:
+def recorded_race(
+    runs: Sequence[Run], *, times: FloatArray | None = None, spec: Mapping[str, Any] | None = None, **settings: Any
+) -> Race:
     """A race of the algorithms that recorded runs are of.
 
     Args:
         runs: The recorded runs.
-        times: (T,) timepoints; default 50 from 10, evenly spaced on a log scale, to the budget that half of the runs of
-            every algorithm reached.
+        times: (T,) timepoints; default 50, evenly spaced on a log scale, to the budget that half of the runs of every
+            algorithm reached. Evaluations begin at 10. Seconds begin once half of the runs of every algorithm have
+            found a value, though not below a thousandth of the last timepoint, which is rounded down to two digits.
+        spec: The specification of the study that holds the runs. If no `axis` is among the settings, the race is over
+            seconds where the study's plan or race was and the runs tell their seconds, and else over evaluations.
         **settings: As `polarbear.Race` takes them.
 
     Raises:
@@ -123,16 +134,39 @@ def recorded_race(runs: Sequence[Run], *, times: FloatArray | None = None, **set
             default.
     """
     names = sorted({run.key.algorithm for run in runs})
-    axis: Axis = settings.get("axis", "evaluations")
+    axis: Axis = settings.setdefault("axis", _recorded_axis(spec or {}, runs))
     if times is None and names:
-        reach = min(
-            float(np.median([_length(run, np.inf, axis) for run in runs if run.key.algorithm == name]))
-            for name in names
-        )
-        if reach <= _FIRST:
-            raise ValueError(f"half of the runs of some algorithm ended by {reach:g} {axis}; give timepoints")
-        times = log_times(_FIRST, reach, _TIMEPOINTS, axis)
+        times = _usual_times([[run for run in runs if run.key.algorithm == name] for name in names], axis)
     return Race(names, times=() if times is None else times, **settings)
+
+
+def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:
+    """Timepoints for the runs of each algorithm."""
+    first, reach = _FIRST, min(float(np.median([_length(run, np.inf, axis) for run in group])) for group in groups)
+    if axis == "seconds":
+        reach = float(_DIGITS.create_decimal(repr(reach)))
+        began = [[np.append(run.trajectory.seconds, np.inf)[0] for run in group] for group in groups]
+        first = max(reach * _SHORTEST, *(float(np.median(times)) for times in began))
+        if reach and first >= reach:
+            raise ValueError(f"half of the runs of some algorithm found nothing within {reach:g} s; give timepoints")
+    if reach <= first:
+        raise ValueError(f"half of the runs of some algorithm ended by {reach:g} {axis}; give timepoints")
+    return log_times(first, reach, _TIMEPOINTS, axis)
+
+
+def _recorded_axis(spec: Mapping[str, Any], runs: Sequence[Run]) -> Axis:
+    """Seconds, if all that the study planned or raced was counted in them and the runs tell them; else evaluations."""
+    timed = any(run.outcome.seconds > 0 for run in runs)
+    return "seconds" if timed and set(_axes(spec)) == {"seconds"} else "evaluations"
+
+
+def _axes(spec: Mapping[str, Any]) -> Iterator[str]:
+    """The axes of the plan or race of a study, and of those that were merged into it."""
+    for kind in ("plan", "race"):
+        if kind in spec:
+            yield spec[kind]["axis"]
+    for one in spec.get("merged", ()):
+        yield from _axes(one["spec"])
 
 
 def _blocks(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[dict[str, Run]], int]:
@@ -181,3 +215,8 @@ def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
 def _length(run: Run, until: float, axis: Axis) -> float:
     """Evaluations or seconds a run took until then."""
     return min(float(run.outcome.evaluations if axis == "evaluations" else run.outcome.seconds), until)
+
+
+def _effort(amount: float, axis: Axis) -> str:
+    """Evaluations, or seconds with three digits or more."""
+    return f"{amount:,.0f}" if axis == "evaluations" or amount >= 100 else f"{amount:.3g}"

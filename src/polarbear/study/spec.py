@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ConfigDict, Field
 
 from polarbear import inference, optimizers, problems
-from polarbear.descriptions import did_you_mean
+from polarbear.experiment.watch import Watch
 from polarbear.race import Race
 from polarbear.records import Axis, FloatArray, linear_times, log_times
+from polarbear.study.files import Root, Section, contents, placed, read_file
 from polarbear.study.racing import StopRules
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
-
-
-class TimesSection(_Section):
+class TimesSection(Section):
     """A grid of timepoints."""
 
     first: float
@@ -39,7 +34,7 @@ class TimesSection(_Section):
         return (log_times if self.spacing == "log" else linear_times)(self.first, self.last, self.count, axis)
 
 
-class RaceSection(_Section):
+class RaceSection(Section):
     """`[race]`: when algorithms are compared, and how relations are decided."""
 
     times: TimesSection | list[float]
@@ -68,13 +63,18 @@ class RaceSection(_Section):
     """Seed of the whole race."""
 
 
-class LimitsSection(_Section):
-    """`[limits]`: when single runs and the race stop early."""
+class RunLimitsSection(Section):
+    """`[limits]` of a plan: when single runs stop early."""
 
     target_precision: Annotated[float, Field(ge=0)] | None = None
     """A run is solved, and ties with other solved runs, once it is this close to the known optimum."""
     timeout: Annotated[float, Field(gt=0)] | None = None
     """Wall-clock seconds after which one run is interrupted."""
+
+
+class LimitsSection(RunLimitsSection):
+    """`[limits]` of a race: when single runs and the race stop early."""
+
     seconds: Annotated[float, Field(gt=0)] | None = None
     """Wall-clock limit of one call of `polarbear race`; it stops between rounds, `polarbear resume` goes on."""
     instances: Annotated[int, Field(gt=0)] | None = None
@@ -88,26 +88,44 @@ class LimitsSection(_Section):
         return StopRules(seconds=self.seconds, instances=self.instances, evaluations=self.evaluations)
 
 
-class _RaceSpec(_Section):
+class LogSection(Section):
+    """`[log]`: which parameters of the optimizers are logged, and when."""
+
+    on_improvement: bool = False
+    """Log each evaluation that improves the recorded value."""
+    every: Annotated[int, Field(ge=1)] | None = None
+    """Log each evaluation whose number is a multiple of this."""
+    at: list[Annotated[int, Field(ge=1)]] = Field(default_factory=list[int])
+    """Log these evaluations."""
+    per_decade: Annotated[int, Field(ge=1)] | None = None
+    """Log so many evaluations in each decade, evenly on a log scale."""
+    targets_per_decade: Annotated[int, Field(ge=1)] | None = None
+    """Log when the precision first reaches a further target, of which there are so many in each decade."""
+    parameters: list[str] | None = None
+    """Which of the parameters that optimizers expose are logged; all of them by default."""
+    recommendations: bool = False
+    """Log the value of the point that the optimizer would return."""
+
+
+class _RaceSpec(Root):
     race: RaceSection
     """When algorithms are compared, and how relations are decided."""
-    model: dict[str, Any] = {"model": "independent-dirichlet"}
+    model: dict[str, Any] = Field(default_factory=lambda: {"model": "independent-dirichlet"})
     """The temporal Plackett–Luce model: `model`, and that model's own fields."""
 
-    def race_of(self, algorithms: Sequence[object]) -> Race:
+    def race_of(self, algorithms: Mapping[str, object] | Sequence[object]) -> Race:
         """A fresh race of these algorithms, otherwise as described."""
-        settings = self.race.model_dump(exclude={"times"})
-        times = self.race.times
-        return Race(
-            algorithms,
-            times=np.array(times) if isinstance(times, list) else times.grid(self.race.axis),
-            model=inference.from_description(self.model),
-            **settings,
-        )
+        settings, times = self.race.model_dump(exclude={"times"}), self.race.times
+        with placed("race", "times"):
+            grid = np.array(times) if isinstance(times, list) else times.grid(self.race.axis)
+        with placed("model"):
+            model = inference.from_description(self.model)
+        with placed("race"):
+            return Race(algorithms, times=grid, model=model, **settings)
 
 
 class StudySpec(_RaceSpec):
-    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and where defaults do not do `[model]`, `[limits]`."""
+    """A study file: `[race]`, `[instances]`, `[[algorithms]]`, and if need be `[model]`, `[limits]` and `[log]`."""
 
     instances: dict[str, Any]
     """Where problem instances come from: `suite`, and that suite's own fields (`polarbear suites` lists them)."""
@@ -115,14 +133,23 @@ class StudySpec(_RaceSpec):
     """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
     limits: LimitsSection = LimitsSection()
     """When single runs and the race stop early."""
+    log: LogSection | None = None
+    """Which parameters of the optimizers are logged, and when; none without it."""
 
     def build_race(self) -> Race:
         """A fresh race as described."""
-        return self.race_of([optimizers.from_description(algorithm) for algorithm in self.algorithms])
+        return self.race_of(built_algorithms(self.algorithms))
 
     def build_instances(self) -> problems.Instances:
         """The distribution of problem instances as described."""
-        return problems.from_description(self.instances)
+        with placed("instances"):
+            return problems.from_description(self.instances)
+
+    def run_settings(self) -> dict[str, Any]:
+        """What `polarbear.study.race` takes for single runs: `target_precision`, `timeout`, and `watch` if they log."""
+        watch = built_watch(self.log)
+        limits = {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout}
+        return limits | ({"watch": watch} if watch else {})
 
 
 class RecordedSpec(_RaceSpec):
@@ -131,62 +158,46 @@ class RecordedSpec(_RaceSpec):
     model_config = ConfigDict(extra="ignore")
 
 
-class StudyFileError(ValueError):
-    """A study file that cannot be used; the message names the file, the field and the mend."""
-
-
 def read_spec(path: str | Path) -> StudySpec:
     """Read and check a study file.
 
     Raises:
-        StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range.
+        StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range; the
+            message names the field and its line.
     """
-    with _faults_in(Path(path)):
-        spec = StudySpec.model_validate(_toml(path))
+
+    def checked(spec: StudySpec) -> StudySpec:
         spec.build_race()
         spec.build_instances()
+        spec.run_settings()
         return spec
+
+    return read_file(path, StudySpec, checked)
 
 
 def read_recorded_spec(path: str | Path) -> RecordedSpec:
     """Read what a race on recorded runs takes from a study file; StudyFileError as for `read_spec`."""
-    with _faults_in(Path(path)):
-        return RecordedSpec.model_validate(_toml(path))
+    with contents(Path(path), RecordedSpec) as data:
+        return RecordedSpec.model_validate(data)
 
 
-def _toml(path: str | Path) -> dict[str, Any]:
-    return tomllib.loads(Path(path).read_text(encoding="utf-8-sig"))
+def built_watch(log: LogSection | None) -> Watch | None:
+    """What `[log]` describes, if it is there; `Misplaced` if it names no moment, or a parameter twice."""
+    with placed("log"):
+        return Watch(**log.model_dump()) if log else None
 
 
-@contextmanager
-def _faults_in(path: Path) -> Generator[None]:
-    """Name the file in whatever is wrong with it."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise StudyFileError(f"there is no study file at {path}") from error
-    except IsADirectoryError as error:
-        raise StudyFileError(f"{path} is a directory; to go on with a study, use: polarbear resume {path}") from error
-    except ValidationError as error:
-        faults = "; ".join(dict.fromkeys(_fault(fault) for fault in error.errors() if not _beside_the_point(fault)))
-        raise StudyFileError(f"{path}: {faults}") from error
-    except (ValueError, TypeError) as error:
-        raise StudyFileError(f"{path}: {error}") from error
+def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimizers.Optimizer]:
+    """The optimizers that `[[algorithms]]` describes, by name.
 
-
-def _beside_the_point(fault: Any) -> bool:
-    """Whether a fault blames a grid of timepoints for not being a list, or the other way round."""
-    meant = "TimesSection" if isinstance(fault["input"], dict) else "list[float]"
-    return "times" in fault["loc"] and fault["loc"][-1] in {"TimesSection", "list[float]"} and meant not in fault["loc"]
-
-
-def _fault(fault: Any) -> str:
-    where = [str(part) for part in fault["loc"] if part not in {"TimesSection", "list[float]"}]
-    place = ".".join(where)
-    if fault["type"] == "extra_forbidden":
-        sections = {"race": RaceSection, "limits": LimitsSection, "times": TimesSection}
-        section = sections[where[-2]] if len(where) > 1 else StudySpec
-        return f"{place} is no field of a study file;{did_you_mean(where[-1], section.model_fields)}"
-    if fault["type"] == "missing":
-        return f"{place} is missing"
-    return f"{place} is {fault['input']!r}: {fault['msg']}"
+    Raises:
+        Misplaced: If one of them cannot be made, or two have the same name.
+    """
+    built: dict[str, optimizers.Optimizer] = {}
+    for position, description in enumerate(descriptions):
+        with placed("algorithms", position):
+            algorithm = optimizers.from_description(description)
+            if algorithm.name in built:
+                raise ValueError(f"two algorithms are named {algorithm.name!r}; give each a name that differs")
+            built[algorithm.name] = algorithm
+    return built

@@ -10,6 +10,7 @@ from polarbear import store
 from polarbear.race import RaceResult
 from polarbear.records import Run
 from polarbear.study.racing import race_from_spec, restore
+from polarbear.study.running import Remarks, remarks_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,6 +24,7 @@ class StudyView:
         failures: Runs that failed, timed out or were killed.
         invalid: Runs during which the objective returned NaN.
         damaged: Files that cannot be read, and why; their runs are left out.
+        remarks: Messages of runs that are ok, those alike together.
     """
 
     path: Path
@@ -31,6 +33,7 @@ class StudyView:
     failures: tuple[Run, ...]
     invalid: tuple[Run, ...]
     damaged: tuple[store.Damage, ...]
+    remarks: tuple[Remarks, ...] = ()
 
 
 def load(path: str | Path) -> StudyView:
@@ -39,14 +42,15 @@ def load(path: str | Path) -> StudyView:
     Raises:
         polarbear.store.StudyError: If there is no study at `path`, or its spec cannot be read.
     """
-    with store.open(Path(path)) as study:
+    with store.open(path) as study:
         race, runs = race_from_spec(study.spec), study.runs()
         restore(race, study, runs, accept_damage=True)
         return StudyView(
-            path=Path(path),
+            path=study.path,
             spec=study.spec,
             result=race.result(),
             failures=tuple(run for run in runs if not run.outcome.ok),
             invalid=tuple(run for run in runs if run.outcome.invalid_evaluations),
             damaged=study.damaged,
+            remarks=remarks_of((run.key, run.outcome) for run in runs),
         )

@@ -1,0 +1,120 @@
+"""Live progress of a plan in the terminal."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sized
+from types import TracebackType
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.text import Text
+
+from polarbear.records import Outcome, Run, RunKey
+from polarbear.study import Plan, PlanObserver, TimeLeft
+
+_SHOWN = 3
+"""How many failures of an algorithm are told as they happen; all are counted at the end."""
+_LINE_SECONDS = 30.0
+"""Seconds between lines where there is no terminal."""
+
+
+class PlanProgress(PlanObserver):
+    """Shows runs, evaluations, failures, and how long the rest takes.
+
+    On a terminal a bar is live; elsewhere a line is written every half minute.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            MofNCompleteColumn(),
+            TextColumn("runs ·"),
+            TimeElapsedColumn(),
+            TextColumn("· {task.fields[left]}"),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._left: TimeLeft | None = None
+        self._failures: Counter[str] = Counter()
+        self._evaluations = self._done = self._total = 0
+        self._said = time.monotonic()
+
+    def __enter__(self) -> PlanProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def started(self, plan: Plan, there: int) -> None:
+        """Say how much there is to do."""
+        self._left, self._total, self._done = TimeLeft(plan), plan.size, there
+        known = f", {there:,} of them are there already" if there else ""
+        self._console.print(
+            f"{plan.size:,} runs of {counted(plan.algorithms, 'algorithm')} on "
+            f"{counted(plan.problems, 'problem')}{known}"
+        )
+        self._task = self._bar.add_task("running", total=plan.size, completed=there, left=self._words())
+
+    def run_known(self, key: RunKey, outcome: Outcome) -> None:
+        """Learn from what was run before."""
+        if self._left is not None:
+            self._left.known(key, outcome)
+
+    def run_finished(self, run: Run) -> None:
+        """Advance the bar; say what failed."""
+        self._done += 1
+        self._evaluations += run.outcome.evaluations
+        if self._left is not None:
+            self._left.finished(run)
+        if not run.outcome.ok:
+            self._say_failure(run)
+        now = time.monotonic()
+        if self._console.is_terminal and self._task is not None:
+            description = f"{self._evaluations:,} evaluations"
+            self._bar.update(self._task, completed=self._done, description=description, left=self._words())
+        elif now - self._said > _LINE_SECONDS:
+            self._said = now
+            self._console.print(
+                f"{self._done:,} of {self._total:,} runs, {self._evaluations:,} evaluations · {self._words()}"
+            )
+
+    def _say_failure(self, run: Run) -> None:
+        self._failures[run.key.algorithm] += 1
+        if (count := self._failures[run.key.algorithm]) <= _SHOWN:
+            more = "; further ones are counted" if count == _SHOWN else ""
+            self._console.print(Text(f"{run.outcome.reason}: {run.key}: {run.outcome.message}{more}", style="red"))
+
+    def _words(self) -> str:
+        """How long it takes, as far as that can be told."""
+        if self._left is None:
+            return ""
+        if unheard := self._left.unheard():
+            return f"time left unknown: no run of {unheard[0]} is in"
+        seconds = self._left.seconds()
+        return "time left not known yet" if seconds is None else f"about {duration(seconds)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in the largest units that tell something: ``"8 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``, ``"3 d 4 h"``."""
+    if seconds < 10:
+        return f"{seconds:.2g} s" if seconds < 0.95 else f"{seconds:.0f} s"
+    for unit, smaller, size, part in (("d", "h", 86_400, 3_600), ("h", "min", 3_600, 60), ("min", "s", 60, 1)):
+        if seconds >= size:
+            whole, rest = divmod(round(seconds / part), size // part)
+            return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def counted(things: Sized | int, name: str) -> str:
+    """How many there are: ``"1 run"``, ``"2,000 runs"``."""
+    count = things if isinstance(things, int) else len(things)
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"

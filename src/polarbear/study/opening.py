@@ -1,0 +1,88 @@
+"""Studies are made or opened again here, and executors chosen: what races and plans have in common."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Generator, Iterator, Mapping
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from polarbear import store
+from polarbear.experiment import WorkerPool
+from polarbear.experiment.cluster import Apart
+from polarbear.experiment.machine import OversubscriptionWarning, oversubscription
+from polarbear.records import Axis
+from polarbear.store.specification import GROWING, MISSING, differing
+
+
+class OtherSettings(ValueError):  # noqa: N818 - says what is the case
+    """The study was made with other settings than it is to be resumed with; the message names them."""
+
+
+class RunFailureWarning(UserWarning):
+    """Some runs failed, timed out or were killed; their outcomes say why."""
+
+
+@contextmanager
+def opened(path: Path, spec: dict[str, Any]) -> Generator[tuple[store.StudyStore, bool]]:
+    """The study at `path` open for writing, made if there is none; and whether it was there before.
+
+    Raises:
+        OtherSettings: If it was made with other settings, except that it lacked some of the algorithms, or had less
+            repetitions or draws.
+    """
+    if not store.exists(path):
+        with store.create(path, spec) as study:
+            yield study, False
+        return
+    with store.open(path, write=True) as study:
+        if spec != study.spec:
+            check_same(path, study.spec, spec)
+            study.replace_spec(spec)
+        yield study, True
+
+
+def check_same(path: Path, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
+    """Raise `OtherSettings` unless a study with the spec `stored` can be resumed with the spec `given`."""
+    found = list(_differences(stored, given))
+    if found:
+        raise OtherSettings(
+            f"the study at {path} was made with other settings: {'; '.join(found)}. "
+            "Resume with the same, or choose another path"
+        )
+
+
+def _differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+    """What stands in the way of resuming, each setting by its name and both values."""
+    for place, before, now in differing(stored, given):
+        name = ".".join(place)
+        if before is MISSING:
+            if place[:-1] != ("algorithms",):
+                yield f"{name} is new"
+        elif now is MISSING:
+            yield f"{name} is gone"
+        elif not (place in GROWING and isinstance(before, int) and isinstance(now, int) and before < now):
+            yield f"{name} was {before!r} and is now {now!r}"
+
+
+@contextmanager
+def executor_or_pool(executor: Executor | None, workers: int, timeout: float | None, axis: Axis) -> Generator[Executor]:
+    """The executor that was given, which stays open, or worker processes of our own.
+
+    Where runs are measured in seconds, each process keeps to a core of its own, and an `OversubscriptionWarning` says
+    if they cannot have one to themselves; of executors given, that holds for `Isolated` and `DaskExecutor`.
+    """
+    timed = axis == "seconds"
+    if executor is not None:
+        if timed and isinstance(executor, Apart):
+            executor.warn_beforehand()
+        yield executor
+        if timed and isinstance(executor, Apart):
+            executor.warn_if_crowded()
+        return
+    if timed and (why := oversubscription(workers)):
+        warnings.warn(why, OversubscriptionWarning, stacklevel=4)
+    with WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
+        yield pool

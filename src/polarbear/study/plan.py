@@ -1,0 +1,295 @@
+"""Fixed plans: every optimizer on every problem, so many times."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, cast
+
+import numpy as np
+
+from polarbear import optimizers, problems
+from polarbear.descriptions import plain_value
+from polarbear.experiment import Limits, Task
+from polarbear.experiment.watch import Watch
+from polarbear.problems import ProblemSpec
+from polarbear.problems.arguments import whole_number
+from polarbear.records import Axis, Instance, RunKey, check_axis
+from polarbear.study.suitability import check_pairs
+
+_PER_DIMENSION = re.compile(r"\s*(?P<amount>[\d.][\d_.]*(?:[eE][+-]?\d+)?)\s*\*\s*d\s*")
+_ORDER = 0x706C616E
+"""Sets the order of problems apart from all other streams of random numbers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How far each run goes.
+
+    Attributes:
+        amount: Evaluations or seconds.
+        per_dimension: Whether the amount is multiplied by the problem's number of variables.
+    """
+
+    amount: float
+    per_dimension: bool
+
+    @classmethod
+    def of(cls, given: object, axis: Axis) -> Budget:
+        """Read a number, or a text such as ``"1000*d"``.
+
+        Raises:
+            TypeError: If it is neither.
+            ValueError: If it is not positive and finite, or gives no whole evaluation.
+        """
+        budget = _read(given)
+        if not 0 < budget.amount < np.inf:
+            raise ValueError(f"budget is {given!r}; give a finite number of {axis} above 0")
+        if axis == "evaluations" and not budget.per_dimension and budget.amount != int(budget.amount):
+            raise ValueError(f"budget is {given!r}; evaluations are whole numbers")
+        return budget
+
+    def at(self, dimension: int, axis: Axis) -> float:
+        """Evaluations, rounded down but at least 1, or seconds of a run on a problem of so many variables."""
+        amount = self.amount * dimension if self.per_dimension else self.amount
+        return max(1, int(amount)) if axis == "evaluations" else amount
+
+    @property
+    def plain(self) -> float | str:
+        """As it is written in study files."""
+        amount = int(self.amount) if self.amount == int(self.amount) else self.amount
+        return f"{amount!r}*d" if self.per_dimension else amount
+
+
+def _without_optimum(listed: Sequence[ProblemSpec]) -> str:
+    """The name of a problem whose optimum is not known, or nothing.
+
+    Of specifications that do not tell, one of each function is built, of the smallest dimension.
+    """
+    silent: dict[tuple[str, str], tuple[int, ProblemSpec]] = {}
+    for problem in listed:
+        if hasattr(problem, "optimum"):
+            if getattr(problem, "optimum", None) is None:
+                return problem.name
+            continue
+        parsed = Instance.parse(problem.name)
+        known = silent.get((parsed.suite, parsed.function))
+        if known is None or parsed.dimension < known[0]:
+            silent[parsed.suite, parsed.function] = parsed.dimension, problem
+    return next((problem.name for _, problem in silent.values() if problem.build().optimum is None), "")
+
+
+def _read(given: object) -> Budget:
+    if isinstance(given, str):
+        if not (found := _PER_DIMENSION.fullmatch(given)):
+            raise ValueError(f"budget is {given!r}; write a number, or a number times the dimension: '1000*d'")
+        try:
+            return Budget(float(found["amount"]), per_dimension=True)
+        except ValueError:
+            raise ValueError(f"budget is {given!r}; {found['amount']!r} is no number") from None
+    if isinstance(given, bool) or not isinstance(given, Real):
+        raise TypeError(f"budget is {given!r}; give a number, or a text such as '1000*d'")
+    return Budget(float(given), per_dimension=False)
+
+
+class Plan:
+    """Every algorithm on every problem, `repetitions` times.
+
+    A run's seed is `seed` plus its repetition, counted from 0: runs of different algorithms with equal instance and
+    seed are ranked together.
+
+    Args:
+        algorithms: Optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``, with names of
+            their own or in a mapping from names.
+        problems: A list of problems, each of which is run; one problem; or a suite.
+        repetitions: Runs of each algorithm on each problem.
+        budget: How far each run goes: a number of evaluations or seconds, or a text such as ``"1000*d"`` where d is
+            the problem's number of variables.
+        axis: What the budget is counted in.
+        draws: Take the first so many problems of the suite's seeded stream; one that is drawn again is run no more
+            often. None: a list's problems all, or the whole grid of a suite that has one.
+        target_precision: A run ends once it is this close to the known optimum.
+        timeout: Wall-clock seconds after which one run is interrupted.
+        watch: When to log parameters and recommendations of the optimizers; None: never.
+        seed: The first repetition's seed.
+        check: Refuse optimizers that do not take the problems; for that some problems may have to be built.
+
+    Attributes:
+        algorithms: The optimizers by name.
+        problems: The specifications of the problems, each once, in the suite's order.
+        dimensions: Their numbers of variables.
+        instances: Where they come from.
+        repetitions, budget, axis, draws, limits, watch, seed: As given.
+
+    Raises:
+        TypeError: If something is neither an optimizer, a problem nor a number as described.
+        Unsuitable: If an optimizer does not take one of the problems.
+        ValueError: If a number is out of range, there is no algorithm or two have the same name, two problems have
+            the same name, `draws` is missing or of no use, or a target precision is given for a problem whose optimum
+            is unknown.
+    """
+
+    def __init__(
+        self,
+        algorithms: Mapping[str, object] | Sequence[object],
+        problems: object,
+        *,
+        repetitions: int = 1,
+        budget: float | str,
+        axis: Axis = "evaluations",
+        draws: int | None = None,
+        target_precision: float | None = None,
+        timeout: float | None = None,
+        watch: Watch | None = None,
+        seed: int = 0,
+        check: bool = True,
+    ) -> None:
+        self.axis: Axis = check_axis(axis)
+        self.budget = Budget.of(budget, self.axis)
+        self.repetitions = whole_number(repetitions, "repetitions", 1)
+        self.seed = whole_number(seed, "seed", 0, 2**63 - 1 - self.repetitions)
+        self.draws = None if draws is None else whole_number(draws, "draws", 1)
+        self.limits = Limits(target_precision=target_precision, timeout=timeout)
+        self.watch = watch
+        self.algorithms = _named(algorithms)
+        self.instances, self.problems = _chosen(problems, self.draws)
+        self.dimensions = tuple(_dimension(problem) for problem in self.problems)
+        if target_precision is not None and (unknown := _without_optimum(self.problems)):
+            raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {unknown} is not known")
+        if check:
+            check_pairs(self.algorithms, self.problems)
+
+    @property
+    def size(self) -> int:
+        """How many runs there are in all."""
+        return len(self.algorithms) * len(self.problems) * self.repetitions
+
+    @property
+    def evaluations(self) -> int | None:
+        """The evaluations of all runs if each spends its whole budget; None on an axis of seconds."""
+        if self.axis == "seconds":
+            return None
+        once = sum(int(self.budget.at(dimension, self.axis)) for dimension in self.dimensions)
+        return once * len(self.algorithms) * self.repetitions
+
+    def order(self) -> Iterator[tuple[RunKey, int]]:
+        """All runs in the order in which they are started, each with its place in `problems`.
+
+        Repetition by repetition, problems in an order that mixes functions and dimensions, and on each problem all
+        algorithms: so whatever stands after a while stands for the whole.
+        """
+        order: list[int] = np.random.default_rng([_ORDER, len(self.problems)]).permutation(len(self.problems)).tolist()
+        for seed in range(self.seed, self.seed + self.repetitions):
+            for place in order:
+                name = self.problems[place].name
+                for algorithm in self.algorithms:
+                    yield RunKey(name, algorithm, seed), place
+
+    def tasks(self, there: Callable[[RunKey], bool] = lambda _: False) -> Iterator[Task]:
+        """The runs to execute, made one by one as they are asked for, without those that are there already."""
+        for key, place in self.order():
+            if not there(key):
+                yield self.task(key, place)
+
+    def task(self, key: RunKey, place: int, **limits: Any) -> Task:
+        """One run on the problem at a place of `problems`; `limits` replace the plan's."""
+        reach = self.budget.at(self.dimensions[place], self.axis)
+        until = {"evaluations": int(reach)} if self.axis == "evaluations" else {"seconds": reach}
+        return Task(
+            key=key,
+            problem=self.problems[place],
+            optimizer=self.algorithms[key.algorithm],
+            limits=dataclasses.replace(self.limits, **(until | limits)),
+            watch=self.watch,
+            warm_up=self.axis == "seconds",
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values that a study keeps; `plan_from_spec` reads them."""
+        return {
+            "plan": {
+                "repetitions": self.repetitions,
+                "budget": self.budget.plain,
+                "axis": self.axis,
+                "draws": self.draws,
+                "seed": self.seed,
+            },
+            "instances": problems.describe(self.instances),
+            "algorithms": {name: optimizers.describe(one) for name, one in self.algorithms.items()},
+            "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
+            "log": described(self.watch),
+        }
+
+
+def plan_from_spec(spec: Mapping[str, Any]) -> Plan:
+    """The plan that a study's spec describes.
+
+    Raises:
+        ValueError: If it holds no plan, or an optimizer or problem cannot be made from its description.
+    """
+    if "plan" not in spec:
+        raise ValueError("the study holds no plan")
+    log, settings = spec["log"], dict(spec["plan"])
+    return Plan(
+        {name: optimizers.from_description(one) for name, one in spec["algorithms"].items()},
+        problems.from_description(spec["instances"]),
+        **settings,
+        **spec["limits"],
+        watch=Watch(**log) if log else None,
+        check=False,  # it was checked when the study was begun
+    )
+
+
+def described(watch: Watch | None) -> dict[str, Any] | None:
+    """The fields of a watch that are not at their defaults."""
+    if watch is None:
+        return None
+    given = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
+    return {name: plain_value(value) for name, (value, default) in given.items() if value != default}
+
+
+def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:
+    if isinstance(algorithms, Mapping):
+        named = {name: optimizers.as_optimizer(one) for name, one in algorithms.items()}
+    else:
+        named = {}
+        for one in map(optimizers.as_optimizer, algorithms):
+            if one.name in named:
+                raise ValueError(f"two algorithms are named {one.name!r}; give names that differ")
+            named[one.name] = one
+    if not named:
+        raise ValueError("algorithms is empty; a plan needs at least one")
+    return named
+
+
+def _chosen(given: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
+    instances = problems.as_instances(given)
+    grid = getattr(instances, "grid", None)
+    if isinstance(instances, problems.FiniteInstances):
+        if draws is not None:
+            raise ValueError(f"draws is {draws}, but of a list all problems are run; leave draws out")
+        listed = instances.problems
+    elif draws is not None:
+        if instances.size is not None and draws > instances.size:
+            raise ValueError(f"draws is {draws}, but there are {instances.size} problems; leave draws out for all")
+        listed = tuple(instances[draw] for draw in range(draws))
+    elif instances.size is not None:
+        listed = tuple(instances[draw] for draw in range(instances.size))
+    elif callable(grid):
+        listed = cast("tuple[ProblemSpec, ...]", grid())
+    else:
+        raise ValueError(f"{type(instances).__name__} is an endless stream; say by draws how many problems to take")
+    named: dict[str, ProblemSpec] = {}
+    for spec in listed:
+        if named.setdefault(spec.name, spec) != spec:
+            raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
+    return instances, tuple(named.values())
+
+
+def _dimension(problem: ProblemSpec) -> int:
+    """A problem's number of variables; it is built only where neither it nor its name tells."""
+    known = getattr(problem, "dimension", None) or Instance.parse(problem.name).dimension
+    return int(known or problem.build().dimension)

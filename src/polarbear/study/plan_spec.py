@@ -1,0 +1,71 @@
+"""Plans written down in TOML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from polarbear import problems
+from polarbear.records import Axis
+from polarbear.study.files import Misplaced, Root, Section, placed, read_file
+from polarbear.study.plan import Budget, Plan
+from polarbear.study.spec import LogSection, RunLimitsSection, built_algorithms, built_watch
+
+
+class PlanSection(Section):
+    """`[plan]`: how often, and how far."""
+
+    budget: Any
+    """How far each run goes: a number, or a number times the problem's number of variables, such as `"1000*d"`."""
+    repetitions: Annotated[int, Field(ge=1)] = 1
+    """Runs of each algorithm on each problem; each has a seed of its own."""
+    axis: Axis = "evaluations"
+    """What the budget is counted in: "evaluations" or "seconds"."""
+    seed: Annotated[int, Field(ge=0)] = 0
+    """Seed of the first repetition; the others count up."""
+
+
+class PlanSpec(Root):
+    """A plan file: `[plan]`, `[instances]`, `[[algorithms]]`, and where defaults do not do `[limits]`, `[log]`."""
+
+    kind: ClassVar[str] = "plan"
+    about: ClassVar[str] = "plan"
+
+    plan: PlanSection
+    """How often each algorithm runs on each problem, and how far."""
+    instances: dict[str, Any]
+    """The problems: `suite`, that suite's own fields, and `draws` to take the first so many of its random stream."""
+    algorithms: Annotated[list[dict[str, Any]], Field(min_length=1)]
+    """The algorithms: each with `optimizer`, that optimizer's own fields, and a `name` if the default does not do."""
+    limits: RunLimitsSection = RunLimitsSection()
+    """When single runs stop early."""
+    log: LogSection | None = None
+    """Which parameters of the optimizers are logged, and when; none without it."""
+
+    def build(self) -> Plan:
+        """The plan as described.
+
+        Raises:
+            ValueError: If a suite or an optimizer is unknown, or a value is out of range; it tells the place.
+        """
+        algorithms = built_algorithms(self.algorithms)
+        fields = dict(self.instances)
+        draws = fields.pop("draws", None)
+        with placed("instances"):
+            stream = problems.from_description(fields)
+        watch = built_watch(self.log)
+        with placed("plan"):
+            Budget.of(self.plan.budget, self.plan.axis)
+        settings = self.plan.model_dump() | self.limits.model_dump()
+        try:
+            return Plan(algorithms, stream, draws=draws, watch=watch, **settings)
+        except (ValueError, TypeError) as error:
+            where = "limits" if str(error).startswith("target_precision") else "instances"
+            raise Misplaced((where,), str(error)) from error
+
+
+def read_plan(path: str | Path) -> Plan:
+    """Read and check a plan file; StudyFileError as for `read_spec`."""
+    return read_file(path, PlanSpec, PlanSpec.build)

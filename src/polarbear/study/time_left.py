@@ -1,0 +1,79 @@
+"""How long the rest of a plan takes, from what its runs took so far."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+
+from polarbear.records import Outcome, Run, RunKey
+from polarbear.study.plan import Plan
+
+_FIRST_WORD = 1.0
+"""Seconds before anything is said."""
+
+
+class TimeLeft:
+    """Tells how long the rest of a plan takes.
+
+    Runs of one algorithm on equally many variables are taken to last equally long on average. Where none is in yet,
+    the same algorithm's seconds per evaluation on the nearest number of variables count, with a whole budget.
+
+    Args:
+        plan: What is run.
+        clock: Tells seconds.
+    """
+
+    def __init__(self, plan: Plan, clock: Callable[[], float] = time.monotonic) -> None:
+        self._plan = plan
+        self._clock = clock
+        self._dimension = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
+        self._left = {
+            (name, d): count * plan.repetitions
+            for name in plan.algorithms
+            for d, count in Counter(plan.dimensions).items()
+        }
+        self._runs: Counter[tuple[str, int]] = Counter()  # each by algorithm and number of variables
+        self._seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
+        self._evaluations: Counter[tuple[str, int]] = Counter()
+        self._busy = 0.0
+        self._began = self._last = clock()
+
+    def known(self, key: RunKey, outcome: Outcome) -> None:
+        """A run that was there before."""
+        cell = key.algorithm, self._dimension[key.instance]
+        self._runs[cell] += 1
+        self._seconds[cell] += outcome.seconds
+        self._evaluations[cell] += outcome.evaluations
+        self._left[cell] -= 1
+
+    def finished(self, run: Run) -> None:
+        """A run that was executed now."""
+        self.known(run.key, run.outcome)
+        self._busy += run.outcome.seconds
+        self._last = self._clock()
+
+    def unheard(self) -> tuple[str, ...]:
+        """Algorithms of which runs are left and none is in: as long as there are such, nothing can be said."""
+        heard = {name for name, _ in self._runs}
+        return tuple(dict.fromkeys(name for (name, _), left in self._left.items() if left and name not in heard))
+
+    def seconds(self) -> float | None:
+        """Wall-clock seconds that are left; None while that cannot be told."""
+        elapsed = self._last - self._began
+        if self.unheard() or not self._busy or elapsed < _FIRST_WORD:
+            return None
+        work = sum(left * self._each(cell) for cell, left in self._left.items() if left)
+        return max(0.0, work * elapsed / self._busy - (self._clock() - self._last))
+
+    def _each(self, cell: tuple[str, int]) -> float:
+        """Seconds a run takes in a worker."""
+        if runs := self._runs[cell]:
+            return self._seconds[cell] / runs
+        algorithm, dimension = cell
+        reach = self._plan.budget.at(dimension, self._plan.axis)
+        if self._plan.axis == "seconds":
+            return reach
+        near = min((d for name, d in self._runs if name == algorithm), key=lambda d: abs(math.log(d / dimension)))
+        return self._seconds[algorithm, near] / max(1, self._evaluations[algorithm, near]) * reach

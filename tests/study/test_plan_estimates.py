@@ -1,0 +1,131 @@
+"""How long a plan will take: foretold by a pilot, and while it runs."""
+
+import time
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.study import Plan, TimeLeft
+from tests.study.entrants import crash, crawl, descend, guess
+from tests.study.test_plan import FIVE, TWO
+
+
+def times(plan, cost, workers, *, watch):
+    """Run a plan on simulated workers; call `watch` with the time, the estimate and the whole time after each run."""
+    clock = [0.0]
+    left = TimeLeft(plan, lambda: clock[0])
+    free, done = [0.0] * workers, []
+    for key, place in plan.order():
+        worker = int(np.argmin(free))
+        free[worker] += cost(key.algorithm, plan.dimensions[place])
+        done.append((free[worker], key, cost(key.algorithm, plan.dimensions[place])))
+    total = max(free)
+    for end, key, seconds in sorted(done, key=lambda one: one[0]):
+        clock[0] = end
+        left.finished(Run(key, Trajectory([1], [0.0], [1.0], Outcome(Reason.BUDGET, 100, seconds))))
+        watch(end, left, total)
+
+
+def test_the_time_left_is_right_once_it_is_told_and_not_told_before():
+    suite = pb.problems.BBOB(functions=range(1, 13), dimensions=(2, 5, 20), instances=range(1, 4))
+    plan = Plan([guess, descend, crawl], suite, budget=100, repetitions=2)
+    seconds = {"guess": 0.01, "descend": 0.3, "crawl": 4.0}
+    errors, untold = [], []
+
+    def watch(now, left, total):
+        told = left.seconds()
+        if told is None:
+            untold.append((now, left.unheard()))
+        else:
+            errors.append((now / total, now + told, total))
+
+    times(plan, lambda name, d: seconds[name] * (1 + d / 10), 4, watch=watch)
+    assert untold[0][1] == ("descend", "crawl") or untold[0][1] == ("crawl", "descend")
+    assert max(now for now, _ in untold) < 15  # the slowest algorithm's first run takes 4.8 s to 12 s
+    for share, predicted, total in errors:
+        assert 0.5 * total < predicted < 2 * total
+        if share > 0.25:
+            assert 0.85 * total < predicted < 1.2 * total
+    assert errors[-1][1] == pytest.approx(errors[-1][2])
+
+
+def test_what_was_not_run_yet_is_judged_by_evaluations_in_the_nearest_dimension():
+    plan = Plan([guess], [TWO, FIVE], budget="100*d", repetitions=1)
+    now = [0.0]
+    left = TimeLeft(plan, lambda: now[0])
+    assert left.unheard() == ("guess",)
+    assert left.seconds() is None
+    now[0] = 4.0
+    left.finished(Run(RunKey("sphere-d2", "guess", 0), Trajectory.empty(Outcome(Reason.BUDGET, 200, 4.0))))
+    assert left.seconds() == pytest.approx(10.0)
+    now[0] = 6.0
+    assert left.seconds() == pytest.approx(8.0)
+    left.finished(Run(RunKey("sphere-d5", "guess", 0), Trajectory.empty(Outcome(Reason.BUDGET, 500, 2.0))))
+    assert left.seconds() == 0
+
+
+def costing(monkeypatch, per_evaluation, *, ends=None, seen=None):
+    """Execute nothing: each evaluation costs as said."""
+
+    def execute(task):
+        dimension = int(task.key.instance.rpartition("d")[2])
+        each = per_evaluation(task.key.algorithm, dimension)
+        count = min(task.limits.evaluations, max(1, int(task.limits.seconds / each)), ends or 10**9)
+        reason = Reason.TARGET if count == ends else Reason.BUDGET
+        if seen is not None:
+            seen.append((task.key, count * each))
+        return Run(task.key, Trajectory.empty(Outcome(reason, count, count * each)))
+
+    monkeypatch.setattr("polarbear.study.costs.execute", execute)
+    return execute
+
+
+def test_costs_are_carried_to_all_dimensions_and_runs(monkeypatch):
+    suite = pb.problems.BBOB(functions=(1, 2), dimensions=(2, 3, 5, 10, 20), instances=(1, 2, 3))
+    plan = Plan([guess, descend], suite, budget="1000*d", repetitions=10)
+    seen = []
+    costing(monkeypatch, lambda name, d: (1e-6 if name == "guess" else 1e-5) * d**2, seen=seen)
+    found = pb.study.estimate(plan, workers=2, seconds=1.0)
+    runs = 2 * 3 * 10
+    expected = sum(runs * 1e3 * d * 1e-6 * d**2 for d in (2, 3, 5, 10, 20))
+    assert found.algorithms["guess"].seconds == pytest.approx(expected, rel=0.02)
+    assert found.algorithms["descend"].seconds == pytest.approx(10 * expected, rel=0.02)
+    assert found.seconds == pytest.approx(11 * expected / 2, rel=0.02)
+    assert found.evaluations == plan.evaluations == sum(2 * runs * 1000 * d for d in (2, 3, 5, 10, 20))
+    assert found.dimensions == (2, 5, 20)
+    assert sum(seconds for _, seconds in seen) < 1.2  # a small share of the time, and no run of the plan itself
+    assert {key.seed for key, _ in seen} == {-1}
+
+
+def test_runs_that_end_by_themselves_in_the_pilot_are_counted_so(monkeypatch):
+    costing(monkeypatch, lambda name, d: 1e-5, ends=50)
+    plan = Plan([guess], [TWO], budget=1000, repetitions=7)
+    assert pb.study.estimate(plan, seconds=1.0).seconds == pytest.approx(7 * 50 * 1e-5, rel=0.05)
+
+
+def test_what_is_there_already_costs_nothing(monkeypatch):
+    costing(monkeypatch, lambda name, d: 1e-5)
+    plan = Plan([guess, descend], [TWO], budget=1000, repetitions=4)
+    found = pb.study.estimate(plan, seconds=1.0, there=lambda key: key.algorithm == "guess" or key.seed < 3)
+    assert (found.total, found.there) == (8, 7)
+    assert found.algorithms["guess"].seconds == 0
+    assert found.seconds == pytest.approx(1000 * 1e-5, rel=0.05)
+
+
+def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("polarbear.study.costs._LOADING", 0.5)
+    mute = pb.optimizers.FunctionOptimizer(still, name="mute")
+    plan = Plan([guess, crash, mute], [TWO, FIVE], budget="1000*d", repetitions=2, timeout=0.3)
+    found = pb.study.estimate(plan, seconds=0.5)
+    assert "RuntimeError: out of ideas" in found.algorithms["crash"].trouble
+    assert found.algorithms["mute"].seconds is None
+    assert found.algorithms["mute"].trouble
+    assert found.algorithms["guess"].seconds > 0
+    assert list(tmp_path.iterdir()) == []
+
+
+def still(problem, rng):
+    time.sleep(60)

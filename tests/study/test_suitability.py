@@ -1,0 +1,192 @@
+"""Optimizers that do not take the problems are refused before anything runs, and before a study is made."""
+
+import sys
+from dataclasses import dataclass, field
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear.optimizers import CMAES, GrowingBudgets, ModularCMAES, Nevergrad, NLopt, Pymoo, QuasiRandomSearch
+from polarbear.problems import FunctionProblem, Traits
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.traits import PLAIN
+from polarbear.study import Plan, read_plan
+from polarbear.study.suitability import DRAWS, MOST_BUILT, Unsuitable, check_pairs, first_problems
+
+
+@dataclass(frozen=True, eq=False)
+class Toy:
+    """A specification that notes when it is built; its traits are known only then."""
+
+    name: str
+    traits_built: Traits = PLAIN
+    fails: bool = False
+    notes: list = field(default_factory=list)
+
+    def build(self):
+        self.notes.append(self.name)
+        if self.fails:
+            raise OSError("the file is missing")
+        ones = np.ones(pb.records.Instance.parse(self.name).dimension or 3)
+        return BuiltProblem(self, np.sum, lambda x: x.sum(axis=1), (-ones, ones), None, traits=self.traits_built)
+
+
+def search(problem, rng):
+    raise AssertionError("nothing may run")
+
+
+TWO = Traits(objectives=2)
+
+
+def test_a_plan_with_two_objectives_names_optimizer_problem_and_mend():
+    pytest.importorskip("cocoex")
+    suite = pb.problems.BBOBBiobj(functions=(3, 5), dimensions=(3, 2), instances=2)
+    message = (
+        r"^CMA-ES-CSA cannot run on bbob-biobj-f3-i2-d\d: ModularCMAES minimizes one objective; the problem has 2; "
+        r"take one for several, such as pymoo's NSGA2; leave one of the two out, or take another$"
+    )
+    with pytest.raises(Unsuitable, match=message):
+        Plan([pb.optimizers.RandomSearch(), ModularCMAES.anytime()], suite, budget=10)
+    takers = [pb.optimizers.RandomSearch(), QuasiRandomSearch(), Pymoo(algorithm="NSGA2"), Nevergrad(), search]
+    assert Plan(takers, suite, budget=10).size == 20
+
+
+def test_a_plan_file_is_refused_with_its_line(tmp_path):
+    pytest.importorskip("cocoex")
+    file = tmp_path / "a.toml"
+    file.write_text(
+        "[plan]\nbudget = 10\n[instances]\nsuite = 'bbob-biobj'\n[[algorithms]]\noptimizer = 'scipy-minimize'\n"
+    )
+    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 3: Nelder-Mead cannot run on bbob-biobj-f1-i"):
+        read_plan(file)
+
+
+def test_a_race_is_refused_before_a_study_is_made(tmp_path):
+    pytest.importorskip("cocoex")
+    race = pb.Race([search, NLopt()], times=[10, 20])
+    with pytest.raises(Unsuitable, match=r"NLopt-LN_BOBYQA cannot run on bbob-biobj-f.*minimizes one objective"):
+        pb.study.race(race, pb.problems.BBOBBiobj(), tmp_path / "a.study")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("module", "message", "wrong"),
+    [
+        ("cma", r"line 3: pycma needs cma; install it with: pip install 'polarbear\[cma\]'", 'optimizer = "pycma"'),
+        (
+            "modde",
+            r"line 3: growing-.* needs modde; install",
+            'optimizer = "growing-budgets"\nfamily.optimizer = "modular-de"',
+        ),
+        ("cocoex", r"line 3: bbob-mixint-f1-i1-d5 needs cocoex; .*\[coco\]'", 'optimizer = "random-search"'),
+    ],
+)
+def test_a_missing_package_is_named_before_a_study_is_made(module, message, wrong, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, module, None)
+    file, suite = tmp_path / "a.toml", "bbob-mixint" if module == "cocoex" else "bbob"
+    text = f"[plan]\nbudget = 10\n[instances]\nsuite = '{suite}'\ndimensions = 5\n[[algorithms]]\n{wrong}\n"
+    file.write_text(text)
+    with pytest.raises(pb.study.StudyFileError, match=message):
+        read_plan(file)
+    assert list(tmp_path.iterdir()) == [file]
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "traits", "dimension", "message"),
+    [
+        (
+            Pymoo(algorithm="NSGA2"),
+            Traits(),
+            3,
+            "takes problems of several objectives; the problem has 1; take one of",
+        ),
+        (Pymoo(algorithm="GA"), TWO, 3, "takes problems of one objective; the problem has 2; take one of AGEMOEA"),
+        (Pymoo(algorithm="SRES"), Traits(constraints=1), 3, "SRES takes no constraints here; take one of BIPOPCMAES"),
+        (CMAES(separable=True), Traits(np.array([True, False])), 2, "separable is True, but the problem has integer"),
+        (NLopt(algorithm="GN_AGS"), Traits(), 11, "GN_AGS takes at most 10 variables; the problem has 11"),
+        (NLopt(algorithm="LN_NEWUOA"), Traits(), 1, "takes at least 2 variables; the problem has 1"),
+        (QuasiRandomSearch(), Traits(), 21_202, "the Sobol sequence has at most 21201 variables"),
+        (ModularCMAES(x0=(1.0, 2.0)), Traits(), 3, "x0 has 2 entries; the problem has 3 variables"),
+        (GrowingBudgets(pb.optimizers.ModularDE()), TWO, 3, "ModularDE minimizes one objective; the problem has 2"),
+    ],
+)
+def test_each_family_says_what_it_does_not_take(optimizer, traits, dimension, message):
+    assert message in pb.optimizers.refusal(optimizer, traits, dimension)
+    with pytest.raises(Unsuitable, match="cannot run on toy-d"):
+        check_pairs({"it": optimizer}, [Toy(f"toy-d{dimension}", traits)])
+
+
+@pytest.mark.parametrize("family", pb.optimizers.families())
+def test_every_family_takes_a_plain_problem(family):
+    if family not in {"growing-budgets", "function"}:
+        assert pb.optimizers.refusal(pb.optimizers.from_description({"optimizer": family}), Traits(), 5) == ""
+
+
+def test_one_problem_of_each_function_is_built_and_all_numbers_of_variables_are_asked():
+    notes, asked = [], []
+
+    class Asks:
+        name = "asks"
+
+        def __call__(self, problem, rng):
+            raise AssertionError
+
+        def refuses(self, traits, dimension):
+            asked.append((traits.objectives, dimension))
+            return ""
+
+    listed = [
+        Toy(f"toys-f{function}-i{instance}-d{dimension}", Traits(objectives=function), notes=notes)
+        for function in (1, 2)
+        for dimension in (5, 2, 3)
+        for instance in range(50)
+    ]
+    check_pairs({"asks": Asks()}, listed)
+    assert notes == ["toys-f1-i0-d2", "toys-f2-i0-d2"]
+    assert sorted(asked) == [(1, 2), (1, 3), (1, 5), (2, 2), (2, 3), (2, 5)]
+
+
+def test_nothing_is_built_for_functions_nor_more_than_a_hundred():
+    notes = []
+    listed = [Toy(f"toy {i}", notes=notes) for i in range(300)]
+    check_pairs({"search": pb.optimizers.as_optimizer(search), "random": pb.optimizers.RandomSearch()}, listed)
+    assert notes == []
+    check_pairs({"cma": ModularCMAES()}, listed)
+    assert len(notes) == MOST_BUILT
+
+
+def test_specifications_that_tell_and_those_known_to_be_plain_are_not_built(monkeypatch):
+    def refused(self):
+        raise AssertionError("it is built")
+
+    monkeypatch.setattr(pb.problems.GPBBOBProblem, "build", refused)
+    check_pairs({"cma": ModularCMAES()}, first_problems(pb.problems.GPBBOB()))
+    whole = FunctionProblem(abs, 0, 9, 2, integers=True)
+    monkeypatch.setattr(FunctionProblem, "build", refused)
+    with pytest.raises(Unsuitable, match="integer variables"):
+        check_pairs({"cma": CMAES(separable=True)}, [whole])
+
+
+def test_that_gp_bbob_is_plain():
+    assert pb.problems.GPBBOBProblem(dimension=2, instances=[1] * 24).build().traits is PLAIN
+
+
+def test_a_problem_that_cannot_be_built_is_left_to_its_runs():
+    check_pairs({"cma": ModularCMAES()}, [Toy("toy-d3", TWO, fails=True)])
+
+
+def test_a_plan_is_read_back_without_building_anything():
+    notes = []
+    plan = Plan([ModularCMAES()], pb.problems.BBOB(functions=1, instances=1), budget=10)
+    assert pb.study.plan_from_spec(plan.describe()).describe() == plan.describe()
+    Plan([ModularCMAES()], [Toy("toy-d3", TWO, notes=notes)], budget=10, check=False)
+    assert notes == []
+    with pytest.raises(Unsuitable):
+        Plan([ModularCMAES()], [Toy("toy-d3", TWO, notes=notes)], budget=10)
+    assert notes == ["toy-d3"]
+
+
+def test_of_a_stream_the_first_draws_are_looked_at_and_of_a_list_all():
+    assert len(list(first_problems(pb.problems.BBOB()))) == DRAWS
+    assert len(list(first_problems(pb.problems.as_instances([Toy(f"t-d{i}") for i in range(40)])))) == 40
