@@ -206,6 +206,21 @@ def test_areas_are_those_under_a_curve_drawn_by_hand():
     assert area[0] == pytest.approx(first * 0.1 + then * 0.5, rel=1e-12)  # 10 is a tenth of the way from 100 to 1e-8
 
 
+def test_the_mean_area_counts_instances_alike_however_often_they_were_run():
+    """A's areas are 0.1, 0.5 and 1 on the one instance, 0.1 on the other; B's are 0.35 on both."""
+    first = [short("A", "x-f1-i1-d2", [value], spent=100, optimum=0.0) for value in (10.0, 1e-3, 1e-8)]
+    first = [replace(one, key=replace(one.key, seed=seed)) for seed, one in enumerate(first)]
+    other = short("A", "x-f1-i2-d2", [10.0], spent=100, optimum=0.0)
+    steady = [short("B", f"x-f1-i{number}-d2", [10**-1.5], spent=100, optimum=0.0) for number in (1, 2)]
+    found = Assessment(subject_of([*first, other, *steady]))
+    (cell,) = found.subject.cells
+    assert sorted(found.areas[cell, "A"]) == pytest.approx([0.1, 0.1, 0.5, 1.0])
+    assert found.area(cell, "A") == pytest.approx((1.6 / 3 + 0.1) / 2, rel=1e-12)  # 0.317; 0.425 if runs counted alike
+    assert found.area(cell, "B") == pytest.approx(0.35, rel=1e-12)
+    assert [(one.algorithm, one.first) for one in found.standings] == [("B", 1), ("A", 0)]
+    assert found.standings[1].aocc == found.area(cell, "A")
+
+
 def test_the_headline_compares_those_that_ran_on_every_function():
     everywhere = [one for one in runs() if one.key.algorithm == "slow"]
     easy = [one for one in runs() if one.key.algorithm == "fast" and "-f1-" in one.key.instance]

@@ -1,4 +1,5 @@
 import json
+import re
 
 import numpy as np
 import pytest
@@ -154,6 +155,21 @@ def test_a_name_in_brackets_is_no_argument_of_the_latex_line_before_it():
 def test_an_unknown_dimension_is_left_out_of_the_caption():
     runs = [make_run("sphere", {10: 1e-9}, 100)]
     assert "precision ε, in evaluations" in as_text(runtime_table(group_trials(runs), [1.0]))
+
+
+def test_a_latex_table_has_its_caption_above_the_numbers_with_nothing_unescaped():
+    table = runtime_table(two_algorithms(slow_hits=[{1: 5.0}] * 5), [1e1, 1.0], tests=1)
+    begin, caption, tabular, *_, end_tabular, end = as_latex(table).splitlines()
+    assert (begin, tabular) == (r"\begin{table}", r"\begin{tabular}{lllr}")
+    assert (end_tabular, end) == (r"\end{tabular}", r"\end{table}")
+    assert caption.startswith(r"\caption{Expected runtimes (ERT)")
+    assert r"to reach the target precision $\varepsilon$ in dimension 2, in evaluations." in caption
+    assert r"half the difference between the 10 \%- and 90 \%-quantile" in caption
+    assert r"\#succ: runs that reached 1e-8. Behind $\infty$ in the last column" in caption
+    assert caption.endswith("Bonferroni's correction for 1 test. Bold: best.}")
+    assert not re.search(r"(?<!\\)[%#&_~<>]", caption)
+    assert caption.isascii()
+    assert caption.count("{") == caption.count("}")
 
 
 def test_html_is_well_formed_and_latex_rows_have_equal_columns(table_1):

@@ -122,3 +122,12 @@ class TestParameters:
         np.testing.assert_array_equal(y, QUANTILES["A"][1][::-1])
         left, right = figure.axes[0].get_xlim()
         assert left > 100 > 1e-8 > right
+
+
+def test_a_long_name_of_a_parameter_is_cut_in_its_middle_and_no_mathematics():
+    name = "mean log ratio of $x_1$ to a logged quantity, log10 evaluations, of the last generation"
+    table = {"A": np.ones((3, 3))}
+    for draw in (figures.parameter_over_time, figures.parameter_over_targets):
+        figure = draw([1, 10, 100], table, name, width=3.5)
+        assert_readable(figure)
+        assert figure.axes[0].get_ylabel().startswith(r"mean log ratio of \$x")

@@ -56,3 +56,12 @@ def test_wrong_input_is_named():
         figures.partial_order(LAYERS, [("A", "Z")])
     with pytest.raises(ValueError, match="no algorithm to draw"):
         figures.partial_order([], [])
+
+
+def test_a_line_past_a_layer_meets_no_dot_there():
+    """A straight line from X to Z would pass through C."""
+    figure = figures.partial_order([["A", "X"], ["B", "C"], ["D", "Z"]], [("A", "B"), ("A", "C"), ("X", "Z")])
+    at = one(figure, "beats-1-5").get_path().interpolated(50).vertices
+    between = at[np.abs(at[:, 0] - 1) < 0.1]
+    assert between.size
+    np.testing.assert_allclose(between[:, 1], 1, atol=0.2)

@@ -133,3 +133,19 @@ class TestDimensions:
             figures.ert_over_dimension([5, 2], {"A": [1.0, 2.0]})
         with pytest.raises(ValueError, match=r"largest budget of 'A' has shape \(2,\)"):
             figures.ert_over_dimension(DIMENSIONS, SCALING, spent={"A": [1.0, 2.0]})
+
+
+def test_labels_of_many_dimensions_do_not_touch_and_the_last_one_stays():
+    dimensions = [2, 3, 5, 7, 8, 10, 11, 12, 15, 20, 25, 30, 40, 50, 64, 80, 100, 128, 160, 320, 640]
+    for width in (7.2, 3.5):
+        figure = figures.ert_over_dimension(dimensions, {"A": np.square(dimensions)}, width=width)
+        assert_readable(figure)
+        shown = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+        assert (shown[0], shown[-1]) == ("2", "640")
+
+
+def test_dots_tell_algorithms_of_one_colour_apart():
+    figure = figures.ert_over_dimension([2, 5], {name: [10.0, 20.0] for name in crowd(17)})
+    assert len({one(figure, f"all-{index}").get_marker() for index in (0, 8, 16)}) == 3
+    few = figures.ert_over_dimension([2, 5], {name: [10.0, 20.0] for name in crowd(8)})
+    assert one(few, "all-0").get_marker() == "o"

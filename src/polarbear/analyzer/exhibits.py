@@ -215,7 +215,7 @@ def reliability(result: RaceResult) -> Table:
     return Table(
         f"How the posterior was computed, from {posterior.draws.shape[0]:,} draws at each of {len(posterior.times)} "
         "timepoints. Effective draws: how many independent ones they are worth. Pareto k-hat: good below 0.5, "
-        "unreliable from 0.7. R-hat: good below 1.05.",
+        "unreliable from 0.7. R-hat: good below 1.01.",
         ("method", "timepoints", "fewest effective draws", "largest k-hat", "largest R-hat", "unreliable timepoints"),
         tuple(rows),
         (datasets.diagnostics(result),),

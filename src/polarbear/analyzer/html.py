@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer.tables import Data, data_uri
 from polarbear.store.atomic import write_atomically
+from polarbear.store.places import place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -66,7 +67,7 @@ def write_text(path: str | Path, content: str) -> Path:
     Raises:
         OSError: If the file cannot be written.
     """
-    path = Path(path)
+    path = place(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content.encode())
     return path

@@ -1,4 +1,12 @@
-"""Classical anytime statistics on plain arrays: runtimes, attainment, values at budgets, comparisons of algorithms."""
+"""Classical anytime statistics on plain arrays: runtimes, attainment, values at budgets, comparisons of algorithms.
+
+Comparisons load SciPy's sparse matrices and special functions when they are first used.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
 
 from polarbear.assess.aocc import aocc, weighted_auc
 from polarbear.assess.attainment import Attainment, eaf, eaf_grid, level_curves, second_order_eaf
@@ -6,39 +14,6 @@ from polarbear.assess.attainment_difference import AttainmentDifference, eaf_dif
 from polarbear.assess.attainment_ecdf import attained_share, attainment_ecdf
 from polarbear.assess.averages import geometric_mean, geometric_mean_ratio
 from polarbear.assess.bootstrap import Band, bootstrap_band
-from polarbear.assess.comparisons import (
-    Contributions,
-    DeepComparison,
-    DeepRanking,
-    Newcomer,
-    Omnibus,
-    PairwiseTests,
-    PartialOrder,
-    PostHoc,
-    Ratings,
-    RobustRanking,
-    SingleBest,
-    VirtualBest,
-    adjust_p_values,
-    anderson_darling,
-    contributions,
-    deep_comparison,
-    deep_ranking,
-    gap_closed,
-    glicko2,
-    kolmogorov_smirnov,
-    mann_whitney,
-    omnibus_test,
-    partial_order,
-    post_hoc,
-    robust_ranking,
-    shapley_values,
-    single_best,
-    solver_gap,
-    static_virtual_best,
-    virtual_best,
-    wilcoxon,
-)
 from polarbear.assess.costs import cumulative_costs
 from polarbear.assess.distributions import RuntimeDistribution, pool, runtime_distribution
 from polarbear.assess.fixed_budget import (
@@ -69,6 +44,41 @@ from polarbear.assess.table_formats import as_html, as_latex, as_text, caption
 from polarbear.assess.targets import biobjective_targets, budget_targets, data_profile_targets, log_targets
 from polarbear.assess.trials import Trials, group_trials
 from polarbear.assess.vorobev import Vorobev, vorobev
+
+if TYPE_CHECKING:
+    from polarbear.assess.comparisons import (
+        Contributions,
+        DeepComparison,
+        DeepRanking,
+        Newcomer,
+        Omnibus,
+        PairwiseTests,
+        PartialOrder,
+        PostHoc,
+        Ratings,
+        RobustRanking,
+        SingleBest,
+        VirtualBest,
+        adjust_p_values,
+        anderson_darling,
+        contributions,
+        deep_comparison,
+        deep_ranking,
+        gap_closed,
+        glicko2,
+        kolmogorov_smirnov,
+        mann_whitney,
+        omnibus_test,
+        partial_order,
+        post_hoc,
+        robust_ranking,
+        shapley_values,
+        single_best,
+        solver_gap,
+        static_virtual_best,
+        virtual_best,
+        wilcoxon,
+    )
 
 __all__ = [
     "Attainment",
@@ -184,3 +194,14 @@ __all__ = [
     "weighted_auc",
     "wilcoxon",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "comparisons" or name in __all__:
+        comparisons = importlib.import_module("polarbear.assess.comparisons")
+        return comparisons if name == "comparisons" else getattr(comparisons, name)
+    raise AttributeError(f"module 'polarbear.assess' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
-from scipy.stats import rankdata
 
 from polarbear.assess.runtimes import average_effort, checked_runtimes, effort, ert
 from polarbear.assess.trials import Trials
@@ -70,6 +68,8 @@ def rank_sum(
     values = [one.best_at(budgets, axis=axis, absolute=absolute) for one in (first, second)]
     z = rank_sum_statistic(hits[0], values[0], hits[1], values[1], budgets)
     confirmed = _confirmed(z > 0, hits[0], spent[0], hits[1], spent[1])
+    from scipy.special import ndtr
+
     return RankSum(z, 2 * ndtr(-np.abs(z)), confirmed, budgets)
 
 
@@ -111,6 +111,8 @@ def rank_sum_statistic(
     times = np.concatenate([checked_runtimes(first_runtimes), checked_runtimes(second_runtimes)])
     values = np.concatenate([np.asarray(first_values, dtype=np.float64), np.asarray(second_values, dtype=np.float64)])
     solved = np.isfinite(times) & (times <= np.asarray(budgets, dtype=np.float64))
+    from scipy.stats import rankdata
+
     by_time = rankdata(np.where(solved, times, np.inf), axis=0)
     by_value = rankdata(np.where(solved, -np.inf, values), axis=0)
     ranks = np.where(solved, by_time, by_value)

@@ -138,7 +138,7 @@ class _Urn:
         random = self.rng.random(target.size)
         if not spread:
             return random
-        order = np.lexsort((random, target))
+        order = np.argsort(target + random)
         number = np.bincount(target)
         begin = np.cumsum(number) - number
         levels = np.empty(target.size)

@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.records import Axis, FloatArray, Run
 
+_NEVER = np.array([np.inf])
+
 
 def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> FloatArray:
     """When a sequence of indicator values first reaches each target (section III-E).
@@ -207,7 +209,7 @@ def checked_weights(weights: ArrayLike | None, runs: int) -> FloatArray:
 
 def _first_hits(times: NDArray[np.generic], best: FloatArray, targets: FloatArray) -> FloatArray:
     found = np.searchsorted(-best, -targets)
-    return np.append(times, np.inf)[found]
+    return np.concatenate((times, _NEVER), dtype=np.float64)[found]
 
 
 def _without_nan(numbers: ArrayLike, name: str) -> FloatArray:

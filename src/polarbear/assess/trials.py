@@ -82,7 +82,7 @@ class Trials:
 def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     """Group runs by suite, function, dimension and algorithm.
 
-    Runs that were lost (killed or timed out with nothing recorded) are left out: nothing is known of them.
+    Runs that were lost are left out: nothing is known of them (see `is_lost`).
 
     Args:
         runs: Runs in any order; within a group they keep it.
@@ -92,7 +92,7 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     """
     groups: dict[tuple[str, str, int, str], list[Run]] = {}
     for run in runs:
-        if _lost(run):
+        if is_lost(run):
             continue
         instance = Instance.parse(run.key.instance)
         key = (instance.suite, instance.function, instance.dimension, run.key.algorithm)
@@ -103,7 +103,8 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     )
 
 
-def _lost(run: Run) -> bool:
+def is_lost(run: Run) -> bool:
+    """Whether nothing is known of a run: it was killed or timed out with nothing recorded."""
     unknown = run.outcome.reason in {Reason.KILLED, Reason.TIMED_OUT}
     return unknown and run.outcome.evaluations == 0
 

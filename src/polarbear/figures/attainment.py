@@ -146,12 +146,8 @@ def attainment_difference(
     first, second = (looks(named(names, order, "algorithm"))[name] for name in names)
     figure, ax, corners = _axes(grid, value, axis, spacing, value_spacing, width, height)
     steps = np.concatenate([-_SHARES[:0:-2], [-_TINY, _TINY], _SHARES[2::2]])
-    strengths = np.linspace(0.2, 1.0, 10)
-    colors = [
-        *(pale(second.ink, strength) for strength in strengths[::-1]),
-        "#FFFFFF",
-        *(pale(first.ink, strength) for strength in strengths),
-    ]
+    ours, theirs = ([pale(look.ink, strength) for strength in np.linspace(0.2, 1.0, 10)] for look in (first, second))
+    colors = [*reversed(theirs), "#FFFFFF", *ours]
     edges = steps + np.where(steps > 0, _TINY, -_TINY)
     _fill(ax, corners, edges, colors, "difference")
     bar = _bar(ax, steps, colors, "difference of shares")
@@ -214,22 +210,7 @@ def attainment_ecdf(
     ends: list[tuple[float, float, str, Look]] = []
     for index, (name, curve) in enumerate(curves.items()):
         look = look_of[name]
-        if name in intervals:
-            ax.fill_between(
-                at, *intervals[name], step="post", color=look.color, alpha=0.2, linewidth=0, gid=f"band-{index}"
-            )
-        marks: dict[str, Any] = (
-            {"marker": look.marker or "o", "markersize": 4} if at.size == 1 else mark_every(look, index)
-        )
-        ax.plot(
-            at,
-            curve,
-            drawstyle="steps-post",
-            color=look.color,
-            linewidth=1.6,
-            gid=f"share-{index}",
-            **marks,
-        )
+        _step_line(ax, at, curve, intervals.get(name), look, index)
         if (end := last_known(at, curve)) is not None:
             label = f"{shortened(name, 19)}  {area[name]:.2f}" if area and name in area else name
             ends.append((*end, label, look))
@@ -240,6 +221,14 @@ def attainment_ecdf(
             "AOCC", (1, 1), xycoords="axes fraction", xytext=(16, 9), textcoords="offset points", fontsize=SMALL
         )
     return figure
+
+
+def _step_line(ax: Axes, at: FloatArray, curve: FloatArray, band: FloatArray | None, look: Look, index: int) -> None:
+    """A step function, with the confidence band around it if there is one."""
+    if band is not None:
+        ax.fill_between(at, *band, step="post", color=look.color, alpha=0.2, linewidth=0, gid=f"band-{index}")
+    marks: dict[str, Any] = {"marker": look.marker or "o", "markersize": 4} if at.size == 1 else mark_every(look, index)
+    ax.plot(at, curve, drawstyle="steps-post", color=look.color, linewidth=1.6, gid=f"share-{index}", **marks)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

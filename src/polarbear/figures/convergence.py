@@ -24,10 +24,12 @@ from polarbear.figures.scales import (
     note_missing,
     tall,
 )
-from polarbear.figures.style import RULE, WIDE, Look, Spacing, blank, looks, styled, time_axis
+from polarbear.figures.style import RULE, WIDE, Look, Spacing, blank, literal, looks, styled, time_axis
 from polarbear.records import FloatArray
 
 QUARTILES = (0.25, 0.5, 0.75)
+_LABEL = 34
+"""Characters of a parameter's name that have room along the axis of the smallest figure."""
 
 
 @styled
@@ -97,7 +99,7 @@ def parameter_over_time(
     Args:
         budgets: (T,) increasing.
         quantiles: By algorithm, (q, T) values of the parameter; NaN where unknown.
-        parameter: Its name, the label of the vertical axis.
+        parameter: Its name, the label of the vertical axis; a long one is shown without its middle.
         levels: (q,) probabilities of the quantiles, increasing, an odd number.
         order: All names in the order in which colours are dealt; default that of `quantiles`.
         axis: What budgets are counted in.
@@ -114,7 +116,7 @@ def parameter_over_time(
         quantiles,
         levels=levels,
         order=order,
-        value=parameter,
+        value=literal(parameter, _LABEL),
         axis=axis,
         spacing=spacing,
         value_spacing=value_spacing,
@@ -145,7 +147,7 @@ def parameter_over_targets(
     Args:
         targets: (m,) increasing; drawn from the largest, the easiest, to the smallest.
         quantiles: By algorithm, (q, m) values of the parameter; NaN where unknown.
-        parameter: Its name, the label of the vertical axis.
+        parameter: Its name, the label of the vertical axis; a long one is shown without its middle.
         levels: (q,) probabilities of the quantiles, increasing, an odd number.
         order: All names in the order in which colours are dealt; default that of `quantiles`.
         target: Label of the horizontal axis.
@@ -158,7 +160,7 @@ def parameter_over_targets(
         ValueError: As `convergence`.
     """
     at = increasing(targets, "targets")
-    figure, ax, bands = _figure(at, quantiles, levels, parameter, value_spacing, width, height)
+    figure, ax, bands = _figure(at, quantiles, levels, literal(parameter, _LABEL), value_spacing, width, height)
     across = Scale.of([at], spacing)
     across.apply(ax, "x", target, reverse=True)
     reversed_bands = {name: band[:, ::-1] for name, band in bands.items()}

@@ -86,38 +86,14 @@ def heat_map(
     table = _table(values, rows, columns, texts)
     write = form or brief
     shown: Sequence[Sequence[str]] = texts or [[write(float(value)) for value in row] for row in table]
-    room = _room(rows, columns, width)
-    figure = blank(width, height or 0.24 * len(rows) + 0.9 + room.below)
-    ax = figure.add_subplot()
-    ax.set_xlim(-0.5, len(columns) - 0.5)
-    ax.set_ylim(len(rows) - 0.5, -0.5)
-    _names(ax, rows, columns, row_label, column_label)
-    if room.turned:
-        ax.tick_params(axis="x", labelrotation=90, labelsize=room.size)
-    norm, colors = _shades(table, spacing, center, limits, reverse=reverse)
-    _shade_bar(ax, norm, colors, label)
-    figure.draw_without_rendering()
-    size = _type_size(ax, table, shown)
-    bold = _best(table, best)
-    for row, line in enumerate(shown):
-        for column, text in enumerate(line):
-            value = float(table[row, column])
-            _cell(ax, row, column, value, norm, colors)
-            if size and not np.isnan(value):
-                dark = _dark(_color(value, norm, colors))
-                ax.text(
-                    column,
-                    row,
-                    literal(text),
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=size,
-                    fontweight="bold" if bold[row, column] else "normal",
-                    color="white" if dark else "#12304A",
-                    zorder=3,
-                    gid=f"number-{row}-{column}",
-                )
-    return figure
+    ax = _frame(rows, columns, width, height)
+    ax.set_ylabel(row_label)
+    ax.set_xlabel(column_label)
+    shades = _shades(table, spacing, center, limits, reverse=reverse)
+    _shade_bar(ax, shades, label)
+    _cells(ax, table, shades)
+    _numbers(ax, table, shown, shades, _best(table, best))
+    return figure_of(ax)
 
 
 def brief(value: float) -> str:
@@ -152,22 +128,35 @@ def _table(
     return table
 
 
+class _Shades(NamedTuple):
+    """How numbers become colours."""
+
+    norm: Normalize
+    colors: Colormap
+
+    def of(self, value: float) -> Any:
+        return _BEYOND if np.isinf(value) else self.colors(float(self.norm(value)))
+
+
 def _shades(
     table: FloatArray, spacing: Spacing, center: float | None, limits: tuple[float, float] | None, *, reverse: bool
-) -> tuple[Normalize, Colormap]:
+) -> _Shades:
     finite = table[np.isfinite(table)]
     if center is not None:
-        return _around(finite, spacing, center), DIVERGING
-    colors = SHADES.reversed() if reverse else SHADES
+        return _Shades(_around(finite, spacing, center), DIVERGING)
+    return _Shades(_from_end_to_end(finite, spacing, limits), SHADES.reversed() if reverse else SHADES)
+
+
+def _from_end_to_end(finite: FloatArray, spacing: Spacing, limits: tuple[float, float] | None) -> Normalize:
     if limits:
-        return (LogNorm if spacing == "log" else Normalize)(*limits, clip=True), colors
+        return (LogNorm if spacing == "log" else Normalize)(*limits, clip=True)
     scale = Scale.of([finite], spacing)
     positive = finite[finite > 0]
     if scale.log and positive.size and positive.max() > positive.min():
-        return LogNorm(float(positive.min()), float(positive.max()), clip=True), colors
+        return LogNorm(float(positive.min()), float(positive.max()), clip=True)
     if scale.log or not finite.size or finite.max() == finite.min():
-        return (LogNorm if scale.log else Normalize)(scale.low, scale.high, clip=True), colors
-    return Normalize(float(finite.min()), float(finite.max())), colors
+        return (LogNorm if scale.log else Normalize)(scale.low, scale.high, clip=True)
+    return Normalize(float(finite.min()), float(finite.max()))
 
 
 def _around(finite: FloatArray, spacing: Spacing, center: float) -> Normalize:
@@ -182,29 +171,49 @@ def _around(finite: FloatArray, spacing: Spacing, center: float) -> Normalize:
     return LogNorm(center / reach, center * reach)
 
 
-def _color(value: float, norm: Normalize, colors: Colormap) -> Any:
-    return _BEYOND if np.isinf(value) else colors(float(norm(value)))
-
-
 def _dark(color: Any) -> bool:
     return float(np.dot(to_rgb(color), [0.299, 0.587, 0.114])) < 0.58
 
 
-def _cell(ax: Axes, row: int, column: int, value: float, norm: Normalize, colors: Colormap) -> None:
-    missing = bool(np.isnan(value))
-    ax.add_patch(
-        Rectangle(
-            (column - 0.5, row - 0.5),
-            1,
-            1,
-            facecolor="white" if missing else _color(value, norm, colors),
-            edgecolor="#B8BCC2" if missing else "white",
-            hatch="/////" if missing else None,
-            linewidth=0 if missing else 0.6,
-            zorder=1 if missing else 2,
-            gid=f"cell-{row}-{column}",
+def _cells(ax: Axes, table: FloatArray, shades: _Shades) -> None:
+    for (row, column), value in np.ndenumerate(table):
+        missing = bool(np.isnan(value))
+        ax.add_patch(
+            Rectangle(
+                (column - 0.5, row - 0.5),
+                1,
+                1,
+                facecolor="white" if missing else shades.of(value),
+                edgecolor="#B8BCC2" if missing else "white",
+                hatch="/////" if missing else None,
+                linewidth=0 if missing else 0.6,
+                zorder=1 if missing else 2,
+                gid=f"cell-{row}-{column}",
+            )
         )
-    )
+
+
+def _numbers(
+    ax: Axes, table: FloatArray, texts: Sequence[Sequence[str]], shades: _Shades, bold: NDArray[np.bool_]
+) -> None:
+    """What is written in the cells; nothing where cells are too small to read it."""
+    figure_of(ax).draw_without_rendering()  # only then does a cell have its size
+    size = _type_size(ax, table, texts)
+    if not size:
+        return
+    for row, column in np.argwhere(~np.isnan(table)).tolist():
+        ax.text(
+            column,
+            row,
+            literal(texts[row][column]),
+            ha="center",
+            va="center_baseline",
+            fontsize=size,
+            fontweight="bold" if bold[row, column] else "normal",
+            color="white" if _dark(shades.of(table[row, column])) else "#12304A",
+            zorder=3,
+            gid=f"number-{row}-{column}",
+        )
 
 
 def _best(table: FloatArray, best: Literal["lowest", "highest"] | None) -> NDArray[np.bool_]:
@@ -215,14 +224,20 @@ def _best(table: FloatArray, best: Literal["lowest", "highest"] | None) -> NDArr
     return np.isfinite(signed) & (signed == signed.min(axis=0))
 
 
-def _names(ax: Axes, rows: Sequence[str], columns: Sequence[str], row_label: str, column_label: str) -> None:
+def _frame(rows: Sequence[str], columns: Sequence[str], width: float, height: float | None) -> Axes:
+    """Axes with a place for each cell, in a figure with room for the names of rows and columns."""
+    room = _room(rows, columns, width)
+    ax = blank(width, height or 0.24 * len(rows) + 0.9 + room.below).add_subplot()
+    ax.set_xlim(-0.5, len(columns) - 0.5)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
     ax.set_yticks(range(len(rows)), [literal(name) for name in rows])
     ax.set_xticks(range(len(columns)), [literal(name) for name in columns])
-    ax.set_ylabel(row_label)
-    ax.set_xlabel(column_label)
     ax.tick_params(length=0)
+    if room.turned:
+        ax.tick_params(axis="x", labelrotation=90, labelsize=room.size)
     for spine in ax.spines.values():
         spine.set_visible(False)
+    return ax
 
 
 class _Room(NamedTuple):
@@ -257,11 +272,11 @@ def _type_size(ax: Axes, table: FloatArray, texts: Sequence[Sequence[str]]) -> f
     return size if size >= 4 else 0.0
 
 
-def _shade_bar(ax: Axes, norm: Normalize, colors: Colormap, label: str) -> None:
+def _shade_bar(ax: Axes, shades: _Shades, label: str) -> None:
     """A level bar above the right end of the table, with its label at the left."""
     wide = figure_of(ax).get_figwidth() > 5
     bar = figure_of(ax).colorbar(
-        ScalarMappable(norm, colors),
+        ScalarMappable(shades.norm, shades.colors),
         ax=ax,
         location="top",
         shrink=0.4 if wide else 0.6,
@@ -271,8 +286,9 @@ def _shade_bar(ax: Axes, norm: Normalize, colors: Colormap, label: str) -> None:
     )
     bar.ax.set_ylabel(label, rotation=0, ha="right", va="center")
     bar.outline.set_visible(False)  # pyright: ignore
-    if isinstance(norm, LogNorm):
-        major, _, labels = Scale(float(norm.vmin or 1), float(norm.vmax or 1), log=True).ticks(8 if wide else 3)
+    if isinstance(shades.norm, LogNorm):
+        low, high = float(shades.norm.vmin or 1), float(shades.norm.vmax or 1)
+        major, _, labels = Scale(low, high, log=True).ticks(8 if wide else 3)
         bar.set_ticks(major, labels=labels)
     else:
         bar.locator = MaxNLocator(5 if wide else 2)

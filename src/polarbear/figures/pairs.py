@@ -6,11 +6,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from numpy.typing import NDArray
 
 from polarbear.figures.ratings import checked
 from polarbear.figures.style import (
@@ -72,30 +74,40 @@ def relations_over_time(
     if len(shown) < 2:
         raise ValueError(f"relations are between two algorithms; only {', '.join(shown)} is shown")
     pairs = list(combinations(shown, 2))
-    columns = 1 if len(pairs) <= 10 or width < 5 else 2
-    rows = -(-len(pairs) // columns)
-    figure = blank(width, height or 0.37 * rows + 0.85)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, gridspec_kw={"hspace": 0})
-    figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
-    axes = grid.T.ravel()
+    figure, grid = _grid(len(pairs), width, height)
     look_of = looks(order or names)
     spacing = spacing or spacing_of(times)
     edges = cell_edges(times, spacing)
-    for place, ax in enumerate(axes):
-        bottom = place % rows == rows - 1
+    rows, columns = grid.shape
+    for (row, _), ax in np.ndenumerate(grid):
         time_axis(ax, edges, axis, spacing, narrow=width / columns < 5)
-        ax.tick_params(axis="x", which="both", bottom=bottom, labelbottom=bottom)
-        ax.spines["bottom"].set_visible(bottom)
-        ax.spines["left"].set_visible(False)
-        ax.set_xlabel(ax.get_xlabel() if bottom else "")
-        ax.set_ylim(0, 1)
-        ax.set_yticks([])
-    for ax, (first, second) in zip(axes, pairs, strict=False):
+        _frame(ax, bottom=row == rows - 1)
+    for ax, (first, second) in zip(grid.T.ravel(), pairs, strict=False):
         _strip(ax, relations, edges, (names.index(first), names.index(second)), (look_of[first], look_of[second]))
         _label(ax, first, look_of[first], 0.73)
         _label(ax, second, look_of[second], 0.27)
     _key(figure, width)
     return figure
+
+
+def _grid(strips: int, width: float, height: float | None) -> tuple[Figure, NDArray[Any]]:
+    """A figure with axes for the strips, in one column, or in two if there are many; to be filled column by column."""
+    columns = 1 if strips <= 10 or width < 5 else 2
+    rows = -(-strips // columns)
+    figure = blank(width, height or 0.37 * rows + 0.85)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, gridspec_kw={"hspace": 0})
+    figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
+    return figure, grid
+
+
+def _frame(ax: Axes, *, bottom: bool) -> None:
+    """Strips share the budget axis of the lowest one, and have no other."""
+    ax.tick_params(axis="x", which="both", bottom=bottom, labelbottom=bottom)
+    ax.spines["bottom"].set_visible(bottom)
+    ax.spines["left"].set_visible(False)
+    ax.set_xlabel(ax.get_xlabel() if bottom else "")
+    ax.set_ylim(0, 1)
+    ax.set_yticks([])
 
 
 def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:

@@ -14,6 +14,9 @@ from matplotlib.path import Path
 from polarbear.figures.scales import named
 from polarbear.figures.style import MUTED, WIDE, Look, blank, figure_of, literal, looks, name_row, pale, styled
 
+_BEND = 0.35
+"""How long a line keeps level at its ends, of the distance of two layers: the longer, the later lines part."""
+
 
 @styled
 def partial_order(
@@ -28,7 +31,8 @@ def partial_order(
 
     Marks: one row and one dot per algorithm. A line from a dot to one in a later layer, in the colour of the first,
     says that the first beats the second; whoever is reached along several lines from left to right is beaten as
-    well. Algorithms that no such way connects are not told apart. Names of those that nobody beats are bold.
+    well. Past the layers in between a line keeps to the row of its own algorithm. Algorithms that no such way
+    connects are not told apart. Names of those that nobody beats are bold.
 
     Args:
         layers: Names from the best layer to the worst: the first holds those that nobody beats, each later one
@@ -71,16 +75,16 @@ def _frame(ax: Axes, rows: int, layers: int) -> None:
     every = 1 + layers // (20 if figure_of(ax).get_figwidth() > 5 else 6)
     ax.set_xticks(range(0, layers, every), [str(layer + 1) for layer in range(0, layers, every)])
     ax.tick_params(axis="x", length=0)
-    ax.set_xlabel("layer")
+    ax.set_xlabel("layer", loc="left")
     for spine in ax.spines.values():
         spine.set_visible(False)
 
 
 def _edge(ax: Axes, start: tuple[float, float], end: tuple[float, float], look: Look, gid: str) -> None:
-    """A curve that leaves and arrives level."""
+    """Along the algorithm's own row, where no other dot lies, to the layer before the last; then in a level curve."""
     (x, y), (to_x, to_y) = start, end
-    bend = 0.5 * min(to_x - x, 1.0)
-    path = Path([(x, y), (x + bend, y), (to_x - bend, to_y), (to_x, to_y)], [Path.MOVETO, *[Path.CURVE4] * 3])
+    curve = [(to_x - 1 + _BEND, y), (to_x - _BEND, to_y), (to_x, to_y)]
+    path = Path([(x, y), (to_x - 1, y), *curve], [Path.MOVETO, Path.LINETO, *[Path.CURVE4] * 3])
     ax.add_patch(PathPatch(path, facecolor="none", edgecolor=pale(look.color, 0.75), linewidth=1.2, zorder=2, gid=gid))
 
 

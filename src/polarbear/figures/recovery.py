@@ -70,11 +70,7 @@ def recovery(
     Raises:
         ValueError: If there is no snapshot, or one is of other timepoints or algorithms than the truth.
     """
-    if not snapshots:
-        raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
-    for shot in snapshots:
-        if shot.posterior.names != truth.names or not np.array_equal(shot.posterior.times, truth.times):
-            raise ValueError(f"snapshot {shot.title!r} is of other algorithms or timepoints than the truth")
+    _check_snapshots(truth, snapshots)
     names, look_of = truth.names, looks(truth.names)
     columns = 2 if width > 5 else 1
     rows = -(-(len(snapshots) + 2) // columns)
@@ -100,6 +96,14 @@ def recovery(
     for ax, shot in zip(middle, snapshots, strict=True):
         label_ends(ax, shot.posterior.mean()[-1], names, names, look_of, shot.eliminated)
     return figure
+
+
+def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
+    if not snapshots:
+        raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
+    for shot in snapshots:
+        if shot.posterior.names != truth.names or not np.array_equal(shot.posterior.times, truth.times):
+            raise ValueError(f"snapshot {shot.title!r} is of other algorithms or timepoints than the truth")
 
 
 def _panels(figure: Figure, rows: int, columns: int, count: int) -> list[Axes]:

@@ -220,7 +220,8 @@ def _axes(
     every = [*distributions.values(), *background, *([reference[1]] if reference else [])]
     shown: list[ArrayLike] = [limits] if limits else [curve.at for curve in every]
     if not limits:
-        shown.append([curve.spent for curve in every if curve.spent is not None])
+        spent = [curve.spent for curve in every if curve.spent is not None]
+        shown.append([each for each in spent if each > 0] if spacing == "log" else spent)
         if spacing == "linear":
             shown.append([0.0])
     figure = blank(width, height or tall(width, len(distributions) + bool(reference)))

@@ -4,11 +4,12 @@
 # (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import ArrayLike
 
@@ -119,6 +120,7 @@ def ert_over_dimension(
     all runs reached the target; with up to eight algorithms, the number of successes stands beside it. Where no run
     reached the target, a pale cross is the largest budget spent, divided by the dimension. Both axes are logarithmic:
     along the horizontal rules the runtime grows linearly with the dimension, along the slanted ones quadratically.
+    A dimension too close to another one has a tick without a number.
 
     Args:
         dimensions: (d,) increasing.
@@ -134,15 +136,11 @@ def ert_over_dimension(
     Raises:
         ValueError: If dimensions do not increase, an array has another length, or `successes` come without `runs`.
     """
-    look_of = looks(named(ert, order, "expected runtime"))
+    look_of = _with_markers(looks(named(ert, order, "expected runtime")), ert)
     at = increasing(dimensions, "dimensions")
     times = {name: array / at for name, array in arrays_of(ert, at.shape, "ERT").items()}
     counts = _counts(successes, ert, runs, at.shape)
-    budgets = {
-        name: np.where(np.isfinite(times[name]), np.nan, array / at)
-        for name, array in arrays_of(spent or {}, at.shape, "largest budget").items()
-        if name in times
-    }
+    budgets = _unsolved(spent or {}, times, at)
     figure = blank(width, height or tall(width, len(times)))
     ax = figure.add_subplot()
     Scale.of([*times.values(), *budgets.values()], "log").apply(ax, "y", f"ERT / dimension ({cost})")
@@ -150,12 +148,10 @@ def ert_over_dimension(
     ends: list[tuple[float, float, str, Look]] = []
     notes: list[tuple[int, float, str, Look]] = []
     for index, (name, time) in enumerate(times.items()):
-        look = look_of[name]
-        some = counts.get(name, np.full(at.shape, np.inf)) < (runs or 0)
+        look, some = look_of[name], counts.get(name, np.full(at.shape, np.inf)) < (runs or 0)
         _dots(ax, at, time, some, look, index)
-        crosses = budgets.get(name, np.full(at.shape, np.nan))
-        ax.plot(at, crosses, "x", color=pale(look.color, 0.55), markersize=5, mew=1.2, zorder=2.5, gid=f"spent-{index}")
-        if (end := last_known(at, np.where(np.isfinite(time), time, crosses))) is not None:
+        _crosses(ax, at, budgets[name], look, index)
+        if (end := last_known(at, np.where(np.isfinite(time), time, budgets[name]))) is not None:
             ends.append((*end, name, look))
         if name in counts:
             here = np.flatnonzero(some & np.isfinite(time))
@@ -164,7 +160,21 @@ def ert_over_dimension(
         _beside(ax, at, notes)
     note_missing(ax, [name for name in times if name not in {name for *_, name, _ in ends}])
     line_ends(ax, ends)
+    _part_labels(ax)
     return figure
+
+
+def _with_markers(look_of: Mapping[str, Look], names: Collection[str]) -> dict[str, Look]:
+    """A marker for everyone: a dot for those without, or a diamond where dots tell repeated colours apart."""
+    plain = "D" if any(look_of[name].marker == "o" for name in names) else "o"
+    return {name: Look(look_of[name].color, look_of[name].marker or plain) for name in names}
+
+
+def _unsolved(spent: Mapping[str, ArrayLike], times: Mapping[str, FloatArray], at: FloatArray) -> dict[str, FloatArray]:
+    """The largest budgets divided by the dimension, where no run was successful; else NaN."""
+    budgets = arrays_of(spent, at.shape, "largest budget")
+    nothing = np.full(at.shape, np.nan)
+    return {name: np.where(np.isfinite(time), np.nan, budgets.get(name, nothing) / at) for name, time in times.items()}
 
 
 def _counts(
@@ -213,23 +223,21 @@ def _dimension_axis(ax: Axes, at: FloatArray) -> None:
 
 def _dots(ax: Axes, at: FloatArray, time: FloatArray, some: ArrayLike, look: Look, index: int) -> None:
     known = np.where(np.isfinite(time), time, np.nan)
-    marker = look.marker or "o"
+    size = 3.8 if look.marker == "D" else 4.5
     ax.plot(at, known, color=look.color, linewidth=1.5, zorder=3, gid=f"ert-{index}")
-    ax.plot(at, np.where(some, np.nan, known), marker, color=look.color, markersize=4.5, zorder=3.1, gid=f"all-{index}")
-    ax.plot(
-        at,
-        np.where(some, known, np.nan),
-        marker,
-        color=look.color,
-        markersize=4.5,
-        mfc="white",
-        zorder=3.2,
-        gid=f"some-{index}",
-    )
+    for height, fill, zorder, gid in (
+        (np.where(some, np.nan, known), look.color, 3.1, f"all-{index}"),
+        (np.where(some, known, np.nan), "white", 3.2, f"some-{index}"),
+    ):
+        ax.plot(at, height, look.marker, color=look.color, markersize=size, mfc=fill, zorder=zorder, gid=gid)
+
+
+def _crosses(ax: Axes, at: FloatArray, budgets: FloatArray, look: Look, index: int) -> None:
+    ax.plot(at, budgets, "x", color=pale(look.color, 0.55), markersize=5, mew=1.2, zorder=2.5, gid=f"spent-{index}")
 
 
 def _beside(ax: Axes, at: FloatArray, notes: Sequence[tuple[int, float, str, Look]]) -> None:
-    """Small numbers at the right of points, moved apart where they would overlap."""
+    """Small numbers at the lower right of points, off the rising line, moved apart where they would overlap."""
     figure = figure_of(ax)
     figure.draw_without_rendering()
     to_fraction = ax.transData + ax.transAxes.inverted()
@@ -237,17 +245,33 @@ def _beside(ax: Axes, at: FloatArray, notes: Sequence[tuple[int, float, str, Loo
     for column in {column for column, *_ in notes}:
         here = [note for note in notes if note[0] == column]
         points = to_fraction.transform([(at[column], height) for _, height, *_ in here])
-        for (x, _), y, (_, _, text, look) in zip(points, spread(points[:, 1], gap, 0.0, 1.0), here, strict=True):
+        for (x, _), y, (_, _, text, look) in zip(points, spread(points[:, 1], gap, gap, 1.0), here, strict=True):
             ax.annotate(
                 text,
                 (x, y),
                 xycoords="axes fraction",
-                xytext=(5, 0),
+                xytext=(3.5, -5),
                 textcoords="offset points",
                 va="center_baseline",
                 fontsize=MICRO,
                 color=look.ink,
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4},
+                path_effects=[withStroke(linewidth=2, foreground="white")],
                 zorder=4,
                 gid="successes",
             )
+
+
+def _part_labels(ax: Axes) -> None:
+    """Leave out labels of dimensions that would touch others; that of the last dimension stays."""
+    figure_of(ax).draw_without_rendering()
+    labels = ax.get_xticklabels()
+    boxes = [label.get_window_extent() for label in labels]
+    space = boxes[0].height / 3
+    kept, free = {len(boxes) - 1}, -np.inf
+    for index, box in enumerate(boxes[:-1]):
+        if free < box.x0 and box.x1 + space < boxes[-1].x0:
+            kept.add(index)
+            free = box.x1 + space
+    ax.xaxis.set_major_formatter(
+        FixedFormatter([label.get_text() if index in kept else "" for index, label in enumerate(labels)])
+    )

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
+from polarbear.analyzer.assessment.failures import FailedRuns
 from polarbear.analyzer.assessment.statistics import Assessment
-from polarbear.analyzer.assessment.subject import Cell
+from polarbear.analyzer.assessment.subject import Cell, Subject
 from polarbear.assess.comparisons import (
     Contributions,
     DeepComparison,
@@ -56,6 +57,7 @@ class Comparison:
         contributions: Of the algorithms to the area under the runtime ECDF of their portfolio, over all pairs of a
             problem and a target; its members run side by side.
         single_best: The algorithm that is best over all problems.
+        failures: What failed of each algorithm, on these problems and on others.
     """
 
     measure: str
@@ -70,6 +72,7 @@ class Comparison:
     ranking: RobustRanking
     contributions: Contributions
     single_best: SingleBest
+    failures: tuple[FailedRuns, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""
@@ -85,6 +88,7 @@ class Comparison:
             "ranking": self.ranking.as_dict(),
             "contributions": self.contributions.as_dict(),
             "single_best": self.single_best.as_dict(),
+            "failures": [asdict(one) for one in self.failures],
         }
 
 
@@ -114,11 +118,7 @@ def compare(
             either out of range, or a target for runs whose optimum is not known.
     """
     subject = assessment.subject
-    if len(subject.algorithms) < 2:
-        raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}")
-    cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
-    if not cells:
-        raise ValueError(f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some out")
+    cells = _common_cells(subject)
     measure, samples = _samples(assessment, cells, target, budget)
     rng = np.random.default_rng(seed)
     if test not in TESTS:
@@ -126,8 +126,6 @@ def compare(
     tests = {name: TESTS[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
     middle = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
     times, attained = _attained(assessment, cells)
-    by_time: dict[str, Any] = {"times": times, "names": subject.algorithms}
-    many = len(subject.algorithms) > EXACT_LIMIT
     return Comparison(
         measure=measure,
         algorithms=subject.algorithms,
@@ -146,14 +144,22 @@ def compare(
             resamples=_RESAMPLES,
             alpha=alpha,
         ),
-        contributions=contributions(
-            attained.reshape(len(attained), -1, times.size),
-            **by_time,
-            permutations=_PERMUTATIONS if many else None,
-            rng=rng if many else None,
-        ),
+        contributions=_portfolio_contributions(attained, times, subject.algorithms, rng),
         single_best=single_best(middle, names=subject.algorithms),
+        failures=assessment.failures,
     )
+
+
+def _common_cells(subject: Subject) -> tuple[Cell, ...]:
+    """The problems that all algorithms ran on."""
+    if len(subject.algorithms) < 2:
+        gone = sorted({run.key.algorithm for run in subject.lost}.difference(subject.algorithms))
+        lost = f"; all runs of {', '.join(gone)} were killed or timed out before anything was recorded" if gone else ""
+        raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}{lost}")
+    cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
+    if not cells:
+        raise ValueError(f"there is no problem that all of {', '.join(subject.algorithms)} ran on; leave some out")
+    return cells
 
 
 def _samples(
@@ -182,6 +188,20 @@ def _samples(
 
 def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:
     return {cell.name: {name: of(cell, name) for name in sorted(cell.trials)} for cell in cells}
+
+
+def _portfolio_contributions(
+    attained: FloatArray, times: FloatArray, names: tuple[str, ...], rng: np.random.Generator
+) -> Contributions:
+    """Of algorithms to their portfolio over all pairs of a problem and a target; estimated if they are many."""
+    many = len(names) > EXACT_LIMIT
+    return contributions(
+        attained.reshape(len(attained), -1, times.size),
+        times=times,
+        names=names,
+        permutations=_PERMUTATIONS if many else None,
+        rng=rng if many else None,
+    )
 
 
 def _attained(assessment: Assessment, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:

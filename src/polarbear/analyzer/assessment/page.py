@@ -7,6 +7,7 @@ from itertools import count
 from pathlib import Path
 
 from polarbear.analyzer.assessment.comparison import Comparison
+from polarbear.analyzer.assessment.failures import failures_in_words
 from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.statistics import TIE, Assessment, Standing
 from polarbear.analyzer.html import Picture, fill_in, write_text
@@ -72,6 +73,7 @@ def render(assessment: Assessment, comparison: Comparison | None, drawn: list[tu
     """The page as HTML."""
     subject = assessment.subject
     dimensions = [f"{dimension}-D" for dimension in subject.dimensions if dimension]
+    failed = sum(one.failed for one in assessment.failures)
     return fill_in(
         "assessment.html",
         title=headline(assessment),
@@ -80,6 +82,7 @@ def render(assessment: Assessment, comparison: Comparison | None, drawn: list[tu
             ("functions", str(len(subject.functions))),
             ("dimensions", listed(dimensions) or "not known"),
             ("runs", amount(len(subject.runs))),
+            *([("failed runs", f"{failed:,} of {len(subject.runs) + len(subject.lost):,}")] if failed else []),
         ],
         cautions=cautions(assessment),
         standings=standings_table(assessment),
@@ -114,7 +117,7 @@ def headline(assessment: Assessment) -> str:
 
 def cautions(assessment: Assessment) -> list[str]:
     """What to mind when reading the numbers, in sentences."""
-    subject, said = assessment.subject, list[str]()
+    subject, said = assessment.subject, failures_in_words(assessment.failures)
     if not subject.knows_optima:
         said.append(
             "Not all optima are known. Targets lie between the first and the best value that any algorithm found on "
@@ -202,7 +205,7 @@ def comparison_tables(found: Comparison) -> list[Table]:
 
 
 def verdict(found: Comparison) -> list[str]:
-    """What the tests say, in sentences."""
+    """What the tests say, in sentences, and what to mind of the runs."""
     single = found.single_best
     best = [name for name, score in zip(single.names, single.scores, strict=True) if score <= single.scores.min()]
     said = [f"Single best solver by {found.measure}: {listed(best)}."]
@@ -214,4 +217,4 @@ def verdict(found: Comparison) -> list[str]:
             worse = [row["algorithm"] for row in found.deep.post_hoc.rows() if row["different"]]
             others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
             said.append(f"{found.deep.post_hoc.control}, of the lowest mean rank, {others}.")
-    return said
+    return said + failures_in_words(found.failures)

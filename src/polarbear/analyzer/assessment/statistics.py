@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.analyzer.assessment.failures import FailedRuns, failed_runs
 from polarbear.analyzer.assessment.subject import Cell, Subject
 from polarbear.analyzer.tables import Data
 from polarbear.assess import (
@@ -127,6 +128,11 @@ class Assessment:
         )
 
     @cached_property
+    def failures(self) -> tuple[FailedRuns, ...]:
+        """What failed of each algorithm, most failures first."""
+        return failed_runs(self.subject)
+
+    @cached_property
     def standings(self) -> tuple[Standing, ...]:
         """Every algorithm in every dimension; of each first those that ran on most functions, and of these the best."""
         found: list[Standing] = []
@@ -163,8 +169,15 @@ class Assessment:
 
     @property
     def data(self) -> tuple[Data, ...]:
-        """All that can be downloaded."""
-        return self.standing_data, self.runtime_data, self.value_data, self.area_data
+        """All that can be downloaded; failures if there are any."""
+        tables = self.standing_data, self.runtime_data, self.value_data, self.area_data
+        return (*tables, self.failure_data) if self.failures else tables
+
+    @property
+    def failure_data(self) -> Data:
+        """What failed of each algorithm."""
+        fields = tuple(FailedRuns.__dataclass_fields__)
+        return Data.of("failures", fields, ([getattr(row, name) for name in fields] for row in self.failures))
 
     @property
     def standing_data(self) -> Data:
@@ -221,5 +234,6 @@ class Assessment:
         return {
             "algorithms": list(self.subject.algorithms),
             "runs": len(self.subject.runs),
+            "failures": [],
             **{data.name: [dict(zip(data.columns, row, strict=True)) for row in data.rows] for data in self.data},
         }

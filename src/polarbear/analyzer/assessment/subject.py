@@ -18,7 +18,8 @@ from polarbear.assess import (
     step_functions,
 )
 from polarbear.assess.step_functions import StepFunction
-from polarbear.records import FloatArray, Run, log_times
+from polarbear.assess.trials import is_lost
+from polarbear.records import FloatArray, Instance, Run, log_times
 
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
 _PRECISIONS = Bounds(1e-8, 1e2, log=True)
@@ -114,14 +115,17 @@ class Subject:
     Attributes:
         algorithms: Names, sorted.
         cells: One per function and dimension.
+        lost: Further runs that were chosen, but killed or timed out before anything was recorded; nothing is known of
+            them, and they take no part. An algorithm all of whose runs were lost occurs here alone.
     """
 
     algorithms: tuple[str, ...]
     cells: tuple[Cell, ...]
+    lost: tuple[Run, ...] = ()
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """All runs."""
+        """All runs that take part."""
         return tuple(run for cell in self.cells for trials in cell.trials.values() for run in trials.runs)
 
     @property
@@ -163,25 +167,22 @@ def subject_of(
             optima.
 
     Raises:
-        ValueError: If nothing is left, a wanted algorithm, function or dimension does not occur, or targets are given
-            for runs whose optimum is not known.
+        ValueError: If nothing is left, a wanted algorithm, function or dimension does not occur or all its runs were
+            lost, or targets are given for runs whose optimum is not known.
     """
+    runs = list(runs)
     groups = group_trials(runs)
-    for what, wanted, there in (
-        ("algorithm", algorithms, sorted({one.algorithm for one in groups})),
-        ("function", functions, list(dict.fromkeys(one.function for one in groups))),
-        ("dimension", dimensions, sorted({one.dimension for one in groups})),
-    ):
-        if missing := [name for name in wanted if name not in there]:
-            raise ValueError(f"there are no runs of {what} {missing[0]!r}; there are {', '.join(map(str, there))}")
+    gone = [(run, _place(run)) for run in runs if is_lost(run)]
+    filters = (algorithms, functions, dimensions)
+    known = [(one.algorithm, one.function, one.dimension) for one in groups]
+    _require_known(filters, known, [place for _, place in gone])
+    lost = tuple(run for run, place in gone if _chosen(place, filters))
     cells: defaultdict[tuple[str, str, int], dict[str, Trials]] = defaultdict(dict)
-    for one in groups:
-        if (
-            (not algorithms or one.algorithm in algorithms)
-            and (not functions or one.function in functions)
-            and (not dimensions or one.dimension in dimensions)
-        ):
+    for one, place in zip(groups, known, strict=True):
+        if _chosen(place, filters):
             cells[one.suite, one.function, one.dimension][one.algorithm] = one
+    if not cells and lost:
+        raise ValueError(f"there are no runs to assess: {_gone(len(lost))}")
     if not cells:
         raise ValueError("there are no runs to assess" + ("; choose less narrowly" if groups else ""))
     biobjective = [("biobj" in suite) for suite, _, _ in cells]
@@ -192,7 +193,40 @@ def subject_of(
     return Subject(
         tuple(sorted({name for trials in cells.values() for name in trials})),
         tuple(Cell(*place, trials, levels) for place, trials in cells.items()),
+        lost,
     )
+
+
+def _place(run: Run) -> tuple[str, str, int]:
+    """The run's algorithm, function and dimension."""
+    instance = Instance.parse(run.key.instance)
+    return run.key.algorithm, instance.function, instance.dimension
+
+
+def _chosen(place: tuple[str, str, int], filters: tuple[Collection[str | int], ...]) -> bool:
+    return all(not wanted or what in wanted for what, wanted in zip(place, filters, strict=True))
+
+
+def _require_known(
+    filters: tuple[Collection[str | int], ...],
+    known: Sequence[tuple[str, str, int]],
+    gone: Sequence[tuple[str, str, int]],
+) -> None:
+    """Raise a ValueError if one of the algorithms, functions or dimensions that are wanted has no runs."""
+    for column, what in enumerate(("algorithm", "function", "dimension")):
+        there = list(dict.fromkeys(place[column] for place in known))
+        for name in filters[column]:
+            lost = sum(place[column] == name for place in gone)
+            if name not in there and lost:
+                raise ValueError(f"nothing is known of {what} {name!r}: {_gone(lost)}; leave it out")
+            if name not in there:
+                shown = there if what == "function" else sorted(there)
+                raise ValueError(f"there are no runs of {what} {name!r}; there are {', '.join(map(str, shown))}")
+
+
+def _gone(count: int) -> str:
+    runs = "its one run was" if count == 1 else f"all {count:,} runs were"
+    return f"{runs} killed or timed out before anything was recorded"
 
 
 def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) -> FloatArray | None:

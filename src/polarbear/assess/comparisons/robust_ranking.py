@@ -105,16 +105,7 @@ def robust_ranking(
     Raises:
         ValueError: If shapes do not fit, values are NaN or -inf, or an option is not valid.
     """
-    data, at = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
-    if data.ndim != 3 or at.shape != data.shape[2:] or not data.size:
-        raise ValueError(
-            f"values have shape {data.shape} and times {at.shape}; give (algorithms, instances, times), (times,)"
-        )
-    if np.isnan(data).any() or np.isneginf(data).any():
-        place = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
-        raise ValueError(
-            f"values{list(place)} is {data[place]}; rank only at times that all runs reached, inf if failed"
-        )
+    data, at = _values_and_times(values, times)
     if statistic not in get_args(Statistic):
         raise ValueError(f"statistic is {statistic!r}; it is one of {', '.join(get_args(Statistic))}")
     check_alpha(alpha)
@@ -139,6 +130,21 @@ def robust_ranking(
         np.array(worse),
         np.array(groups),
     )
+
+
+def _values_and_times(values: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both as arrays, once it is sure that they can be ranked."""
+    data, at = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    if data.ndim != 3 or at.shape != data.shape[2:] or not data.size:
+        raise ValueError(
+            f"values have shape {data.shape} and times {at.shape}; give (algorithms, instances, times), (times,)"
+        )
+    if np.isnan(data).any() or np.isneginf(data).any():
+        place = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
+        raise ValueError(
+            f"values{list(place)} is {data[place]}; rank only at times that all runs reached, inf if failed"
+        )
+    return data, at
 
 
 def _at_one_time(
