@@ -116,7 +116,8 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(tmp_path):
     folder_with(tmp_path, PLAN + CRAWL)
     out, _ = polarbear("run", "plan.toml", "--dry-run", "--workers", 2, cwd=tmp_path)
     assert "72 runs: 3 algorithms × 8 problems × 3 repetitions, 7,200 evaluations at most" in out
-    assert "with 2 workers" in out
+    assert "with 2 workers, " in out
+    assert "of them until they have come up" in out
     assert "This rests on the beginnings of" in out
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
 

@@ -1,15 +1,21 @@
 """How long a plan will take: foretold by a pilot, and while it runs."""
 
+import os
+import sys
 import time
 
+import cloudpickle
 import numpy as np
 import pytest
 
 import polarbear as pb
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.study import Plan, TimeLeft
+from tests.experiment.misbehaving import die, hang_in_c, unheeding
 from tests.study.entrants import crash, crawl, descend, guess
 from tests.study.test_plan import FIVE, TWO
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers cannot import test modules
 
 
 def times(plan, cost, workers, *, watch):
@@ -69,17 +75,17 @@ def test_what_was_not_run_yet_is_judged_by_evaluations_in_the_nearest_dimension(
 def costing(monkeypatch, per_evaluation, *, ends=None, seen=None):
     """Execute nothing: each evaluation costs as said."""
 
-    def execute(task):
-        dimension = int(task.key.instance.rpartition("d")[2])
-        each = per_evaluation(task.key.algorithm, dimension)
-        count = min(task.limits.evaluations, max(1, int(task.limits.seconds / each)), ends or 10**9)
-        reason = Reason.TARGET if count == ends else Reason.BUDGET
-        if seen is not None:
-            seen.append((task.key, count * each))
-        return Run(task.key, Trajectory.empty(Outcome(reason, count, count * each)))
+    def run_tasks(tasks, executor, *, until):
+        for task in tasks:
+            dimension = int(task.key.instance.rpartition("d")[2])
+            each = per_evaluation(task.key.algorithm, dimension)
+            count = min(task.limits.evaluations, max(1, int(task.limits.seconds / each)), ends or 10**9)
+            reason = Reason.TARGET if count == ends else Reason.BUDGET
+            if seen is not None:
+                seen.append((task.key, count * each))
+            yield Run(task.key, Trajectory([1], [0.0], [1.0], Outcome(reason, count, count * each)))
 
-    monkeypatch.setattr("polarbear.study.costs.execute", execute)
-    return execute
+    monkeypatch.setattr("polarbear.study.costs.run_tasks", run_tasks)
 
 
 def test_costs_are_carried_to_all_dimensions_and_runs(monkeypatch):
@@ -92,7 +98,8 @@ def test_costs_are_carried_to_all_dimensions_and_runs(monkeypatch):
     expected = sum(runs * 1e3 * d * 1e-6 * d**2 for d in (2, 3, 5, 10, 20))
     assert found.algorithms["guess"].seconds == pytest.approx(expected, rel=0.02)
     assert found.algorithms["descend"].seconds == pytest.approx(10 * expected, rel=0.02)
-    assert found.seconds == pytest.approx(11 * expected / 2, rel=0.02)
+    assert found.seconds - found.starting == pytest.approx(11 * expected / 2, rel=0.02)
+    assert 0.1 < found.starting < 30  # a process has come up
     assert found.evaluations == plan.evaluations == sum(2 * runs * 1000 * d for d in (2, 3, 5, 10, 20))
     assert found.dimensions == (2, 5, 20)
     assert sum(seconds for _, seconds in seen) < 1.2  # a small share of the time, and no run of the plan itself
@@ -102,7 +109,8 @@ def test_costs_are_carried_to_all_dimensions_and_runs(monkeypatch):
 def test_runs_that_end_by_themselves_in_the_pilot_are_counted_so(monkeypatch):
     costing(monkeypatch, lambda name, d: 1e-5, ends=50)
     plan = Plan([guess], [TWO], budget=1000, repetitions=7)
-    assert pb.study.estimate(plan, seconds=1.0).seconds == pytest.approx(7 * 50 * 1e-5, rel=0.05)
+    found = pb.study.estimate(plan, seconds=1.0)
+    assert found.algorithms["guess"].seconds == pytest.approx(7 * 50 * 1e-5, rel=0.05)
 
 
 def test_what_is_there_already_costs_nothing(monkeypatch):
@@ -111,7 +119,8 @@ def test_what_is_there_already_costs_nothing(monkeypatch):
     found = pb.study.estimate(plan, seconds=1.0, there=lambda key: key.algorithm == "guess" or key.seed < 3)
     assert (found.total, found.there) == (8, 7)
     assert found.algorithms["guess"].seconds == 0
-    assert found.seconds == pytest.approx(1000 * 1e-5, rel=0.05)
+    assert found.seconds - found.starting == pytest.approx(1000 * 1e-5, rel=0.05)
+    assert pb.study.estimate(plan, seconds=1.0, there=lambda _: True).seconds == 0
 
 
 def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeypatch):
@@ -125,6 +134,34 @@ def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeyp
     assert found.algorithms["mute"].trouble
     assert found.algorithms["guess"].seconds > 0
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_catches_all_hangs_or_kills_costs_the_pilot_its_worker_and_nothing_else(monkeypatch):
+    monkeypatch.setattr("polarbear.study.costs._LOADING", 1.0)
+    plan = Plan([guess, unheeding, hang_in_c, die, descend], [TWO], budget=10**6, repetitions=2)
+    found = pb.study.estimate(plan, seconds=0.5).algorithms
+    assert found["guess"].seconds > 0
+    assert found["descend"].seconds > 0
+    assert found["unheeding"].seconds > 0
+    assert found["hang_in_c"].seconds is None
+    assert "nothing came back" in found["hang_in_c"].trouble
+    assert found["die"].seconds is None
+    assert "killed" in found["die"].trouble
+    assert {name for name, one in found.items() if one.trouble} == {"hang_in_c", "die"}
+
+
+def load(problem, rng):
+    if "loaded" not in vars(os):
+        os.loaded = True
+        time.sleep(1.5)
+    guess(problem, rng)
+
+
+def test_what_an_algorithm_loads_is_no_cost_of_its_evaluations_but_of_the_start():
+    loading = pb.optimizers.FunctionOptimizer(load, name="load")
+    found = pb.study.estimate(Plan([loading, die], [TWO], budget=1000, repetitions=100), workers=4, seconds=0.5)
+    assert found.starting > 1.5
+    assert found.algorithms["load"].seconds < 100 * 1.5 / 4  # loaded anew in the worker that came after one died
 
 
 def still(problem, rng):

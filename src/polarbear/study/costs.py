@@ -1,18 +1,21 @@
-"""What a plan costs before it runs, by a short pilot in this process."""
+"""What a plan costs before it runs, by a short pilot in a worker."""
 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from polarbear.experiment import execute
-from polarbear.records import Outcome, Reason, RunKey
+from polarbear.experiment import run_tasks
+from polarbear.records import Outcome, Reason, RunKey, lost
+from polarbear.study.opening import executor_or_pool
 from polarbear.study.plan import Plan
 
 PILOT_SECONDS = 10.0
@@ -55,6 +58,7 @@ class Estimate:
         problems: How many problems.
         algorithms: The cost of each algorithm.
         workers: Processes the runs are shared out to.
+        starting: Seconds until a worker has come up and has loaded what the algorithms use.
         pilot_runs: Runs of the pilot.
         pilot_evaluations: Evaluations they spent.
         pilot_seconds: Seconds the pilot took.
@@ -66,6 +70,7 @@ class Estimate:
     problems: int
     algorithms: Mapping[str, AlgorithmCost]
     workers: int
+    starting: float
     pilot_runs: int
     pilot_evaluations: int
     pilot_seconds: float
@@ -79,8 +84,10 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers; algorithms of which the pilot could not tell are left out."""
-        return sum(one.seconds or 0.0 for one in self.algorithms.values()) / self.workers
+        """Seconds in all on the workers, with their start; algorithms of which the pilot could not tell are left out."""
+        if self.there == self.total:
+            return 0.0
+        return self.starting + sum(one.seconds or 0.0 for one in self.algorithms.values()) / self.workers
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -94,7 +101,7 @@ def estimate(
     seconds: float = PILOT_SECONDS,
     there: Callable[[RunKey], bool] = lambda _: False,
 ) -> Estimate:
-    """Estimate what a plan costs, by running the beginning of a few runs in this process; nothing is written.
+    """Estimate what a plan costs, by running the beginning of a few runs in a worker process; nothing is written.
 
     Each algorithm is first run for some evaluations that do not count, then on up to two problems each of the lowest,
     a middle and the highest number of variables, for an equal share of the time. Seconds per evaluation are carried to
@@ -110,11 +117,13 @@ def estimate(
 
     Raises:
         ValueError: If `seconds` is not positive.
+        WorkerUnprepared: If the worker cannot open a run, or lacks a package for it.
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds!r}; a pilot needs some")
-    pilot = _Pilot(plan, seconds)
-    pilot.run()
+    with executor_or_pool(None, 1, None, plan.axis) as worker:
+        pilot = _Pilot(plan, seconds, worker)
+        pilot.run()
     left: Counter[tuple[str, int]] = Counter()
     for key, place in plan.order():
         if not there(key):
@@ -128,6 +137,7 @@ def estimate(
             for name in plan.algorithms
         },
         workers=workers,
+        starting=pilot.starting,
         pilot_runs=pilot.runs,
         pilot_evaluations=pilot.evaluations,
         pilot_seconds=pilot.took,
@@ -155,11 +165,15 @@ class _Measured:
 class _Pilot:
     """Runs the beginnings of a few runs."""
 
-    def __init__(self, plan: Plan, seconds: float) -> None:
+    def __init__(self, plan: Plan, seconds: float, worker: Executor) -> None:
         self._plan = plan
         self._seconds = seconds
+        self._worker = worker
         self._measured: defaultdict[str, list[_Measured]] = defaultdict(list)
         self._trouble: dict[str, str] = {}
+        self._warm_in: dict[str, int | None] = {}
+        self._loading: dict[str, float] = {}
+        self._coming_up = 0.0
         self.places = _places(plan.dimensions)
         self.runs = 0
         self.evaluations = 0
@@ -169,6 +183,8 @@ class _Pilot:
         """Measure each algorithm on each problem as long as there is time, and on one of them in any case."""
         began = time.monotonic()
         each = max(_SHORTEST, self._seconds / ((len(self.places) + 1) * len(self._plan.algorithms)))
+        self._process()
+        self._coming_up = time.monotonic() - began
         for name in self._plan.algorithms:
             self._warm_up(name, self.places[0], each)
         for round_, place in enumerate(self.places):
@@ -176,6 +192,11 @@ class _Pilot:
                 if round_ == 0 or time.monotonic() - began < self._seconds:
                     self._measure(name, place, each)
         self.took = time.monotonic() - began
+
+    @property
+    def starting(self) -> float:
+        """Seconds until a worker is up and has loaded everything."""
+        return self._coming_up + sum(self._loading.values())
 
     @property
     def dimensions(self) -> tuple[int, ...]:
@@ -211,11 +232,16 @@ class _Pilot:
 
     def _warm_up(self, name: str, place: int, seconds: float) -> None:
         """Load libraries. One that an alarm interrupts while it loads stays broken, so that the alarm comes late."""
+        began, process = time.monotonic(), self._process()
         self._execute(name, place, seconds, evaluations=1, timeout=_LOADING)
+        self._loading.setdefault(name, time.monotonic() - began)
         self._execute(name, place, seconds, evaluations=_WARM_UP)
+        self._warm_in[name] = process if self._process() == process else None  # each of its runs takes a new process
 
     def _measure(self, name: str, place: int, seconds: float) -> None:
         plan, dimension = self._plan, self._plan.dimensions[place]
+        if self._warm_in[name] not in {None, self._process()}:
+            self._warm_up(name, place, seconds)
         began = time.perf_counter()
         outcome = self._execute(name, place, seconds)
         around = time.perf_counter() - began - outcome.seconds
@@ -232,17 +258,25 @@ class _Pilot:
             _Measured(dimension, per_evaluation, min(1.0, spent / budget) if ended else 1.0, max(0.0, around))
         )
 
-    def _execute(self, name: str, place: int, seconds: float, **limits: Any) -> Outcome:
+    def _execute(self, name: str, place: int, seconds: float, *, timeout: float | None = None, **limits: Any) -> Outcome:
         plan = self._plan
         if plan.axis == "seconds":
             seconds = min(seconds, plan.budget.at(plan.dimensions[place], plan.axis))
-        timeout = min(seconds + _GRACE, plan.limits.timeout or np.inf)
+        if timeout is None:
+            timeout = min(seconds + _GRACE, plan.limits.timeout or np.inf)
         key = RunKey(plan.problems[place].name, name, _DISCARDED)
-        reach = {"seconds": seconds, "timeout": timeout} | limits
-        outcome = execute(plan.task(key, place, **reach)).outcome
-        if outcome.reason is Reason.FAILED:
-            self._trouble.setdefault(name, f"{outcome.reason} on {key.instance}: {outcome.message}")
-        return outcome
+        task = plan.task(key, place, **{"seconds": seconds, "timeout": timeout, **limits})
+        self._process()
+        run = next(run_tasks([task], self._worker, until=time.monotonic() + timeout + _GRACE), None)
+        if run is None:
+            run = lost(key, Reason.TIMED_OUT, f"nothing came back within {_GRACE:g} s after {timeout:.2g} s", timeout)
+        if run.outcome.reason in {Reason.FAILED, Reason.KILLED}:
+            self._trouble.setdefault(name, f"{run.outcome.reason} on {key.instance}: {run.outcome.message}")
+        return run.outcome
+
+    def _process(self) -> int:
+        """The worker's process id, once it is up."""
+        return self._worker.submit(os.getpid).result()
 
 
 def _by_dimension(found: Sequence[_Measured]) -> dict[int, float]:
