@@ -175,7 +175,7 @@ MASKS = [np.ma.masked, np.ma.array(2.0, mask=True), np.ma.array([2.0], mask=[Tru
 @pytest.mark.parametrize("masked", MASKS)
 def test_a_masked_value_is_no_number(task, of, masked):
     run = execute(task(problem=of(lambda x: masked), evaluations=100))
-    said = "TypeError: the objective returned a masked value; there is no number behind a mask: return NaN where there "
+    said = "TypeError: the objective returned masked values; there is no number behind a mask: return NaN where there "
     assert (run.outcome.reason, run.outcome.message) == (Reason.FAILED, said + "is no value")
     assert run.trajectory.values.size == 0
     own = FunctionProblem(lambda x: masked, lower=-5, upper=5, dimension=2, name="own")

@@ -70,6 +70,24 @@ class TestConstraints:
         problem = FunctionProblem(sphere, -5, 5, 2, constraints=lambda x: np.nan)
         assert np.isnan(problem([1.0, 1.0]))
 
+    @pytest.mark.parametrize(
+        ("returned", "message"),
+        [
+            (np.ma.masked, "masked values; there is no number behind a mask"),
+            (None, "NoneType None; it must return one real number"),
+            ("1", "str '1'; it must return one real number"),
+            (np.ones(2), "it must return one real number"),
+        ],
+    )
+    @pytest.mark.parametrize("kind", ["hard", "soft", "told"])
+    def test_a_constraint_that_returns_no_number_is_named(self, returned, message, kind):
+        def limit(x):
+            return returned
+
+        problem = FunctionProblem(sphere, -5, 5, 2, constraints=[Constraint(limit, kind)]).build()
+        with pytest.raises(TypeError, match=f"the constraint limit returned .*{message}"):
+            problem.constraints(np.ones(2)) if kind == "told" else problem(np.ones(2))
+
     def test_told_constraints_leave_the_value_alone_and_judge_the_run(self):
         spec = FunctionProblem(sphere, -5, 5, 2, optimum=0.5, constraints=[Constraint(below_one, "told")])
         problem = spec.build()
@@ -237,12 +255,16 @@ class TestVariations:
             (FunctionProblem(sphere, 0.5, 1, 2, integers=True), {"flip": True}, "bounds are not whole"),
             (FunctionProblem(sphere, [0, 0], [1, 2]), {"permute": True}, "differ in bounds"),
             (FunctionProblem(sphere, -1, 1, 2), {"location": [0.0]}, "location has 1 numbers"),
-            (problems.BBOBNoisyProblem(101, 1, 2), {"flip": True}, "is noisy"),
         ],
     )
-    def test_what_does_not_suit_the_problem_is_refused_by_name(self, problem, settings, message):
+    def test_what_does_not_suit_a_function_is_refused_by_name(self, problem, settings, message):
         with pytest.raises(ValueError, match=message):
-            Variations(problem, **settings)[0].build()
+            Variations(problem, **settings)
+
+    def test_what_does_not_suit_another_problem_is_refused_when_it_is_built(self):
+        varied = Variations(problems.BBOBNoisyProblem(101, 1, 2), flip=True)
+        with pytest.raises(ValueError, match="is noisy"):
+            varied[0].build()
 
     @pytest.mark.parametrize(
         "settings",

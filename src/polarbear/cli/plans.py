@@ -262,7 +262,9 @@ def _print_estimate(found: Estimate, plan: Plan) -> None:
             typer.echo(f"{name}: {one.trouble}")
     untold = [name for name, one in found.algorithms.items() if one.seconds is None]
     without = f", without {', '.join(untold)}" if untold else ""
-    start = f", {duration(found.starting)} of them until they have come up and loaded everything" if found.seconds else ""
+    start = (
+        f", {duration(found.starting)} of them until they have come up and loaded everything" if found.seconds else ""
+    )
     typer.echo(f"about {duration(found.seconds)} with {counted(found.workers, 'worker')}{start}{without}")
     dimensions = ", ".join(map(str, found.dimensions)) or "no"
     typer.echo(

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from polarbear.experiment.stop import Stop
-from polarbear.experiment.trials import Constrained, is_plain, judge, negated, trial_of, unmasked
+from polarbear.experiment.trials import OBJECTIVE, Constrained, is_plain, judge, negated, trial_of
 from polarbear.experiment.watch import Log, Refused, Watch, is_scalar_array, offers
-from polarbear.problems.evaluation import UNMASKED
+from polarbear.problems.evaluation import unmasked
 from polarbear.problems.traits import traits_of
 from polarbear.records import FloatArray, Outcome, Parameters, Reason, Trajectory
 
@@ -323,7 +323,7 @@ class Recorder:
 
     def _told_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """What the optimizer is told of (m, d) points, and their (m,) values; arrays of our own."""
-        told, values = (np.array(unmasked(answer), dtype=np.float64) for answer in self._rows(points))
+        told, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
         shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
         for found, wanted in ((values, shape[:1]), (told, shape)):
             if found.shape != wanted:
@@ -448,12 +448,10 @@ class Recorder:
         self._stop_if_over(perf_counter())
 
     def _number(self, result: Any) -> float:
-        masked = np.ma.is_masked(result)
-        if (isinstance(result, Real) or is_scalar_array(result)) and not masked:
+        if (isinstance(result, Real) or is_scalar_array(result)) and not np.ma.is_masked(result):
             return float(result)
         self._stop_next_time_if_over()
-        if masked:
-            raise TypeError(f"the objective returned a masked value; {UNMASKED}")
+        unmasked(result, OBJECTIVE)
         what = type(result).__name__
         if isinstance(result, np.ndarray):
             what += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"

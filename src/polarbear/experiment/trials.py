@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from polarbear.problems.evaluation import UNMASKED
+from polarbear.problems.evaluation import unmasked
 from polarbear.problems.traits import traits_of
 from polarbear.records import FloatArray
 
 if TYPE_CHECKING:
     from polarbear.problems import Problem, Trial
+
+OBJECTIVE = "the objective"
+"""What a user's function is called in messages."""
 
 
 def is_plain(problem: Problem) -> bool:
@@ -95,13 +98,6 @@ def negated(raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return negated
 
 
-def unmasked(result: Any, what: str = "objective") -> Any:
-    """`result` as it is; TypeError if it is masked, or part of it, as behind a mask NumPy keeps any number."""
-    if np.ma.is_masked(result):
-        raise TypeError(f"the {what} returned masked values; {UNMASKED}")
-    return result
-
-
 _negative = negated(lambda value: value)
 
 
@@ -130,7 +126,7 @@ class Indicated:
         return told, np.array([self._add(row) for row in told], dtype=np.float64)
 
     def _told(self, result: Any, shape: tuple[int, ...]) -> FloatArray:
-        found: np.ndarray[Any, Any] = np.asarray(unmasked(result))
+        found: np.ndarray[Any, Any] = np.asarray(unmasked(result, OBJECTIVE))
         if found.shape != shape or found.dtype.kind not in "fiub":
             raise TypeError(
                 f"the objective returned {type(result).__name__} of shape {found.shape} and type {found.dtype}; it has "
@@ -168,7 +164,7 @@ class Constrained:
 
     def constraints(self, x: FloatArray) -> FloatArray:
         """The (c,) constraints of a (d,) point, NaN as +inf; TypeError if it gets something else."""
-        found = np.array(unmasked(self._constraints(x), "constraints"), dtype=np.float64)
+        found = np.array(unmasked(self._constraints(x), "the constraints"), dtype=np.float64)
         if found.shape != (self._count,):
             raise TypeError(f"the constraints returned shape {found.shape}; {self._name} has {self._count} constraints")
         found[np.isnan(found)] = np.inf
@@ -195,7 +191,7 @@ class _Same:
         return value, value
 
     def batch(self, points: FloatArray) -> tuple[Any, Any]:
-        values = np.asarray(unmasked(self._problem(points)), dtype=np.float64)
+        values = np.asarray(unmasked(self._problem(points), OBJECTIVE), dtype=np.float64)
         values = values if self._minimize else -values
         return values, values
 
@@ -214,4 +210,4 @@ class _Negated:
 
     def batch(self, points: FloatArray) -> tuple[Any, Any]:
         told, values = self._trial.batch(points)
-        return -np.asarray(unmasked(told)), -np.asarray(unmasked(values))
+        return -np.asarray(unmasked(told, OBJECTIVE)), -np.asarray(unmasked(values, OBJECTIVE))

@@ -11,6 +11,7 @@ import numpy as np
 
 from polarbear.descriptions import did_you_mean, imported
 from polarbear.problems.arguments import real_number, set_fields
+from polarbear.problems.evaluation import one_number
 
 if TYPE_CHECKING:
     from polarbear.records import FloatArray
@@ -59,9 +60,9 @@ class Constraint:
             )
 
     def __call__(self, x: FloatArray) -> float:
-        """g(x)."""
+        """g(x); TypeError if the function returns no real number."""
         function: Any = self.function
-        return float(function(x))
+        return one_number(function(x), f"the constraint {getattr(function, '__name__', repr(function))}")
 
 
 def constraints_of(given: Any) -> tuple[Constraint, ...]:

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
 FLOAT64 = np.dtype(np.float64)
 _REAL_KINDS = "fiub"
-UNMASKED = "there is no number behind a mask: return NaN where there is no value"
-"""What to do about `numpy.ma.masked`."""
 
 
 def as_points(x: object, dimension: int, name: str) -> FloatArray:
@@ -52,6 +50,28 @@ def as_points(x: object, dimension: int, name: str) -> FloatArray:
         place = ", ".join(str(int(i)) for i in missing[0])
         raise ValueError(f"x[{place}] is NaN; {name} takes numbers only")
     return points
+
+
+def unmasked(values: Any, who: str) -> Any:
+    """`values` as they are; TypeError if one is masked, as behind a mask NumPy keeps any number.
+
+    Args:
+        values: What a user's function returned.
+        who: What returned it, for the message.
+    """
+    if np.ma.is_masked(values):
+        raise TypeError(
+            f"{who} returned masked values; there is no number behind a mask: return NaN where there is no value"
+        )
+    return values
+
+
+def one_number(value: Any, who: str) -> float:
+    """The one real number a user's function has to return; TypeError if it returned anything else."""
+    array = np.asarray(unmasked(value, who))
+    if array.size != 1 or array.dtype.kind not in _REAL_KINDS:
+        raise TypeError(f"{who} returned {type(value).__name__} {value!r}; it must return one real number")
+    return float(array.reshape(-1)[0])
 
 
 class Evaluation:

@@ -12,7 +12,7 @@ from polarbear.descriptions import imported
 from polarbear.problems.arguments import flag, set_fields, whole_number
 from polarbear.problems.constrained import ConstrainedProblem
 from polarbear.problems.constraints import Constraint, constraints_of, penalty
-from polarbear.problems.evaluation import FLOAT64, UNMASKED, Evaluation, as_points, read_only
+from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
 from polarbear.problems.traits import Traits
 
 if TYPE_CHECKING:
@@ -170,10 +170,7 @@ class FunctionProblem(Evaluation):
         return values
 
     def _values(self, points: FloatArray) -> FloatArray:
-        answer = self.function(points)
-        if np.ma.is_masked(answer):
-            raise TypeError(f"{self.name}: the vectorized function returned masked values; {UNMASKED}")
-        values = np.asarray(answer)
+        values = np.asarray(unmasked(self.function(points), f"{self.name}: the vectorized function"))
         if values.shape != (len(points),) or values.dtype.kind not in "fiub":
             raise TypeError(
                 f"{self.name}: the vectorized function returned shape {values.shape} of {values.dtype} for "
@@ -194,13 +191,7 @@ class FunctionProblem(Evaluation):
         return ConstrainedProblem(self, self.raw, constraints, (self.lower, self.upper), self.optimum, self.traits)
 
     def _number(self, value: Any) -> float:
-        if np.ma.is_masked(value):
-            raise TypeError(f"{self.name}: the function returned a masked value; {UNMASKED}")
-        array = np.asarray(value)
-        if array.size != 1 or array.dtype.kind not in "fiub":
-            kind = f"{type(value).__name__} {value!r}"
-            raise TypeError(f"{self.name}: the function returned {kind}; it must return one real number")
-        return float(array.reshape(-1)[0])
+        return one_number(value, f"{self.name}: the function")
 
     def _identity(self) -> tuple[Any, ...]:
         box = (self.lower.tobytes(), self.upper.tobytes())

@@ -16,6 +16,7 @@ import numpy as np
 
 from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem, read_only
+from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import as_spec
 from polarbear.problems.streams import EndlessStream
 from polarbear.problems.traits import traits_of
@@ -50,7 +51,8 @@ class Variations(EndlessStream["Variation"]):
 
     Raises:
         TypeError: If `problem` is none, or something is no number.
-        ValueError: If a number is out of its range.
+        ValueError: If a number is out of its range, or what is asked for does not suit a `FunctionProblem`; any other
+            problem says so when an instance of it is built.
     """
 
     problem: ProblemSpec
@@ -80,6 +82,8 @@ class Variations(EndlessStream["Variation"]):
         if self.location is not None:
             set_fields(self, location=real_numbers(self.location, "location"))
         set_fields(self, problem=as_spec(self.problem), seed=whole_number(self.seed, "seed", 0))
+        if isinstance(self.problem, FunctionProblem):  # what it is need not be built to be known
+            _check(self, self.problem)
 
     def _at(self, index: int) -> Variation:
         return Variation(self, index)

@@ -84,7 +84,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers, with their start; algorithms of which the pilot could not tell are left out."""
+        """Seconds in all on the workers, with their start, but without algorithms of which the pilot could not tell."""
         if self.there == self.total:
             return 0.0
         return self.starting + sum(one.seconds or 0.0 for one in self.algorithms.values()) / self.workers
@@ -258,7 +258,9 @@ class _Pilot:
             _Measured(dimension, per_evaluation, min(1.0, spent / budget) if ended else 1.0, max(0.0, around))
         )
 
-    def _execute(self, name: str, place: int, seconds: float, *, timeout: float | None = None, **limits: Any) -> Outcome:
+    def _execute(
+        self, name: str, place: int, seconds: float, *, timeout: float | None = None, **limits: int
+    ) -> Outcome:
         plan = self._plan
         if plan.axis == "seconds":
             seconds = min(seconds, plan.budget.at(plan.dimensions[place], plan.axis))
