@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from contextlib import contextmanager
@@ -19,7 +20,7 @@ import cloudpickle
 import pytest
 from distributed import Client, LocalCluster
 
-from polarbear.experiment import ClusterLost, DaskExecutor, Isolated, execute, machine, run_tasks
+from polarbear.experiment import ClusterLost, DaskExecutor, Isolated, WorkerUnprepared, execute, machine, run_tasks
 from polarbear.experiment.cluster import Answer
 from polarbear.records import Reason
 from tests.experiment.misbehaving import die, hang_in_c, hang_in_python
@@ -170,6 +171,42 @@ def test_a_call_to_a_client_that_was_closed_is_a_lost_cluster():
             executor = DaskExecutor(client)
         with pytest.raises(ClusterLost, match="Start a cluster and resume"):
             executor.submit(abs, -1).result(5)
+
+
+WITHOUT_POLARBEAR = """
+import sys
+
+class Nowhere:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "polarbear":
+            raise ModuleNotFoundError("No module named 'polarbear'", name="polarbear")
+
+sys.meta_path.insert(0, Nowhere())
+"""
+
+
+def test_a_worker_without_polarbear_that_comes_later_is_told_of(tmp_path, task):
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_POLARBEAR)
+    with LocalCluster(n_workers=0, dashboard_address=":0", silence_logs=50) as cluster, Client(cluster) as client:
+        worker = subprocess.Popen(
+            [sys.executable, "-m", "distributed.cli.dask_worker", cluster.scheduler_address, "--no-nanny"],
+            env={**os.environ, "PYTHONPATH": str(tmp_path)},
+            cwd=tmp_path,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            with pytest.raises(WorkerUnprepared, match=r"there is no module 'polarbear'.* Install polarbear for all"):
+                list(run_tasks([task(evaluations=5)], DaskExecutor(client), until=time.monotonic() + 60))
+        finally:
+            worker.kill()
+            worker.wait()
+
+
+def test_what_cannot_be_pickled_fails_alone(client):
+    executor = DaskExecutor(client)
+    with pytest.raises(TypeError, match="cannot pickle"):
+        executor.submit(len, threading.Lock()).result(10)
+    assert executor.submit(abs, -1).result(30) == 1
 
 
 def test_nothing_of_a_finished_run_stays_on_the_cluster(client, task):

@@ -7,8 +7,10 @@ whole process do not meet each other in a worker's threads.
 
 from __future__ import annotations
 
+import pickle
 import platform
 import threading
+import uuid
 import warnings
 import weakref
 from collections.abc import Callable
@@ -16,6 +18,8 @@ from concurrent.futures import BrokenExecutor, Executor, Future
 from concurrent.futures import wait as await_all
 from dataclasses import dataclass
 from typing import Any, Generic, ParamSpec, TypeVar
+
+import cloudpickle
 
 from polarbear.experiment.machine import OversubscriptionWarning, oversubscription, seat
 from polarbear.experiment.pool import WorkerPool
@@ -137,15 +141,18 @@ class DaskExecutor(Apart):
         if self._ended:
             raise RuntimeError("this executor is shut down and takes no more calls")
         self.warn_if_crowded()
-        call: _Call[T] = _Call(self._client, self._scheduler, (_terms(args), fn, args, kwargs), self._opened)
-        call.attempt()
+        call: _Call[T] = _Call(self._client, self._scheduler, self._opened)
+        try:
+            call.attempt(cloudpickle.dumps(_Deferred(_terms(args), fn, args, kwargs)))
+        except Exception as error:  # noqa: BLE001 - what cannot be pickled fails its own future, as any failed call
+            call.future.set_exception(error)
         self._futures.add(call.future)
         return call.future
 
     def warn_beforehand(self) -> None:
         """Warn of hosts with more threads of Dask workers than cores, or whose cores other programs use.
 
-        Workers that come later are not known yet, nor those that lack polarbear, which fail at their first run.
+        Workers that come later are not known yet, nor those that lack polarbear, which say so at their first run.
         """
         threads: dict[tuple[str, tuple[int, ...]], list[tuple[str, int]]] = {}
         if self._client.status != "running":
@@ -184,33 +191,34 @@ class _Call(Generic[T]):
     the way (distributed 2026.8).
     """
 
-    def __init__(self, client: Any, scheduler: str, args: tuple[Any, ...], opened: Callable[[Answer[T]], T]) -> None:
+    def __init__(self, client: Any, scheduler: str, opened: Callable[[Answer[T]], T]) -> None:
         self.future: Future[T] = Future()
-        self._client, self._scheduler, self._args, self._opened = client, scheduler, args, opened
+        self._client, self._scheduler, self._opened = client, scheduler, opened
         self._attempts = 0
         self.future.add_done_callback(lambda done: self._cancel() if done.cancelled() else None)
 
-    def attempt(self) -> None:
+    def attempt(self, packed: bytes) -> None:
+        """Make the call; `packed` is a `_Deferred`."""
         from distributed.client import ClosedClientError
 
         self._attempts += 1
         try:
-            inner = self._client.submit(_apart, *self._args, pure=False)
+            inner = self._client.submit(pickle.loads, packed, key=f"polarbear-{uuid.uuid4()}")
         except ClosedClientError:
             self._fail(self._lost())
         else:
             # nothing may keep it: the cluster holds the answer as long as somebody does
             self._inner = weakref.ref(inner)
-            self._client.loop.add_callback(self._follow, inner)
+            self._client.loop.add_callback(self._follow, inner, packed)
 
-    async def _follow(self, inner: Any) -> None:
+    async def _follow(self, inner: Any, packed: bytes) -> None:
         from distributed import KilledWorker
 
         try:
             answer = await inner
         except KilledWorker as error:
             if self._attempts < ATTEMPTS and not self.future.cancelled():
-                self.attempt()
+                self.attempt(packed)
             else:
                 self._fail(WorkerDied(f"the Dask workers it ran on died one after another: {error}"))
         except Exception as error:  # noqa: BLE001 - whatever the call raised is what came of it
@@ -230,6 +238,20 @@ class _Call(Generic[T]):
     def _cancel(self) -> None:
         if (inner := self._inner()) is not None:
             inner.cancel()
+
+
+class _Deferred:
+    """A call as of `_apart` that is made when it is unpickled.
+
+    A Dask worker that cannot open the function it is sent, as it lacks polarbear, ends without a word, and the call
+    waits for ever (distributed 2026.8). Any worker has `pickle.loads`, and what that lacks is the call's exception.
+    """
+
+    def __init__(self, *args: Any) -> None:
+        self._args = args
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _apart, self._args
 
 
 @dataclass(frozen=True, slots=True)
