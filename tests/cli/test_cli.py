@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -146,6 +147,21 @@ def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
     whole = json.loads(polarbear("show", study[0], "--json")[0])
     for field in ("pareto_set", "eliminated", "evaluations", "finished"):
         assert resumed[field] == whole[field]
+
+
+def test_an_algorithm_is_withdrawn_by_name_and_a_name_that_is_none_is_refused(study, tmp_path):
+    path = shutil.copytree(study[0], tmp_path / "a.study")
+    _, err = polarbear("resume", path, "--withdraw", "CMA", code=2)
+    assert "no algorithm of the race is named 'CMA'; did you mean 'CMA-ES'" in err
+    out, err = polarbear("resume", path, "--withdraw", "CMA-ES")
+    assert "CMA-ES was withdrawn" in out
+    assert "CMA-ES withdrawn" in err
+    (tmp_path / "a.toml").write_text(SMALL)
+    again = json.loads(polarbear("race", "a.toml", "--json", cwd=tmp_path)[0])
+    assert again["pareto_set"]
+    assert "CMA-ES" not in again["pareto_set"]
+    _, err = polarbear("race", "--from", path, "--withdraw", "crawl", code=2)
+    assert "--withdraw and --accept-damage have no use with --from" in err
 
 
 def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):

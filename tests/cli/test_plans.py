@@ -94,7 +94,7 @@ def test_running_again_runs_nothing_and_show_and_resume_say_the_same(study):
     assert shown["algorithms"] == again["algorithms"]
     assert "48 of 48 runs" in polarbear("show", path)[0]
     assert "48 of them are there already" in polarbear("resume", path)[1]
-    assert "--instances and --evaluations limit races" in polarbear("resume", path, "--instances", 5, code=2)[1]
+    assert "--evaluations and --withdraw are for races" in polarbear("resume", path, "--instances", 5, code=2)[1]
     assert recorded(path) == before
 
 

@@ -10,7 +10,7 @@ from scipy import stats
 
 import polarbear as pb
 from polarbear.inference import Recall, Workers
-from polarbear.race import Race, RaceState, Round
+from polarbear.race import CannotWithdraw, Race, RaceState, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.records import lost
 from polarbear.simulate import Truth
@@ -316,6 +316,90 @@ class TestAdding:
         race.ask()
         with pytest.raises(ValueError, match="under way"):
             race.add("best")
+
+
+class TestWithdrawing:
+    WORLD = truth(early=[5, 3, 2, 2], late=[2.5, 3, 4.5, 4.5], never=[1, 0.8, 0.8, 0.8], best=[60, 60, 60, 60])
+
+    def raced(self, *names):
+        race = drive(new_race(names or self.WORLD.names), self.WORLD)
+        assert race.pareto_set == ("best",)
+        return race
+
+    def test_what_it_had_eliminated_returns_and_the_race_finds_the_pareto_set_of_the_others(self):
+        race = self.raced()
+        before, drawn = race.result(), race.state.instances
+        ran = {name: int(np.flatnonzero(race.state.asked[:, race.names.index(name)]).max()) for name in race.names}
+        this = race.withdraw("best")
+        assert (this.number, this.batch, this.withdrawn) == (len(before.rounds) + 1, 0, ("best",))
+        assert (this.runs, this.evaluations) == (before.rounds[-1].runs, before.evaluations)
+        assert race.rounds == (*before.rounds, this)
+        assert set(race.pareto_set) >= {"early", "late"}
+        np.testing.assert_array_equal(race.posterior.draws, before.posterior.draws)
+        while race.state.catching_up:
+            for request in race.ask():
+                assert request.key.algorithm != "best"
+                assert ran[request.key.algorithm] < request.draw < drawn
+                race.tell([self.WORLD.run(request.key, request.until)])
+        after = drive(race, self.WORLD).result()
+        assert after.finished
+        assert after.pareto_set == CROSSING.pareto_set
+        assert set(after.eliminated) == {"never"}
+        assert after.withdrawn == ("best",)
+        assert not any("best" in each.horizon for each in after.rounds[len(before.rounds) :])
+
+    def test_what_another_candidate_dominates_stays_out(self):
+        state = RaceState.start(("x", "free", "weak", "rival"), 2, 8)
+        asked = np.array([[2, 2, 2, 2], [2, 0, 0, 2], [2, 0, 0, 1]], dtype=np.int16)
+        resolved = state.resolved.copy()
+        resolved[:, :, [0, 1, 2]] = resolved[:, [0, 1, 2], :] = True
+        state = dataclasses.replace(state, asked=asked, resolved=resolved, eliminated={"free": "x", "weak": "x"})
+        dominates = np.zeros((4, 4))
+        dominates[0, 1:] = 1.0
+        dominates[3, 2] = 0.96
+        left = state.without("x", dominates, 0.95)
+        assert (left.withdrawn, left.eliminated, left.catching_up) == (("x",), {"weak": "rival"}, {"free": 1})
+        assert left.cached(1) == [(1, 1), (2, 0)]
+        opened = np.argwhere(~left.resolved[0]).tolist()
+        assert opened == np.argwhere(~left.resolved[1]).tolist() == [[1, 3], [3, 1]]
+
+    def test_a_race_restored_after_it_decides_the_same(self):
+        straight, stopped = self.raced(), self.raced()
+        for race in (straight, stopped):
+            race.withdraw("best")
+        again = new_race(self.WORLD.names)
+        state = RaceState.from_dict(json.loads(json.dumps(stopped.state.as_dict())))
+        rounds = [Round.from_dict(json.loads(json.dumps(this.as_dict()))) for this in stopped.rounds]
+        again.restore(state, rounds, stopped._runs.values())
+        assert again.withdraw("best") is None
+        assert same_decisions(drive(again, self.WORLD), drive(straight, self.WORLD))
+
+    def test_one_that_is_eliminated_stays_out_when_its_rival_is_withdrawn_too(self):
+        race = self.raced()
+        race.withdraw("early")
+        assert "early" not in race.result().eliminated
+        race.withdraw("best")
+        drive(race, self.WORLD)
+        assert race.pareto_set == ("late",)
+
+    def test_one_withdrawn_before_the_start_never_runs(self):
+        race = new_race(self.WORLD.names)
+        race.withdraw("best")
+        result = drive(race, self.WORLD).result()
+        assert result.pareto_set == CROSSING.pareto_set
+        assert result.evaluations_by_algorithm["best"] == 0
+
+    def test_what_cannot_be_withdrawn_is_named(self):
+        race = new_race(("early", "late"))
+        with pytest.raises(CannotWithdraw, match="no algorithm of the race is named 'lat'; did you mean 'late'"):
+            race.withdraw("lat")
+        race.withdraw("early")
+        with pytest.raises(CannotWithdraw, match="late is the last candidate"):
+            race.withdraw("late")
+        race = new_race()
+        race.ask()
+        with pytest.raises(ValueError, match="under way"):
+            race.withdraw("late")
 
 
 @pytest.mark.parametrize(

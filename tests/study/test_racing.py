@@ -15,6 +15,7 @@ import pytest
 
 import polarbear as pb
 from polarbear import store
+from polarbear.race import CannotWithdraw
 from polarbear.study import Observer, RunFailureWarning, StopRules
 from tests.study.entrants import boom, crash, crawl, dawdle, descend, guess, idle, jump, sphere, stillborn, suicidal
 
@@ -224,6 +225,35 @@ def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, tmp_path)
     assert set(after.rounds[len(before.rounds)].horizon) == {"jump"}
     assert after.evaluations_by_algorithm["jump"] > 0
     assert race(path, algorithms=(guess, descend, crawl, jump)).pareto_set == after.pareto_set
+
+
+def test_an_algorithm_withdrawn_stays_out_and_what_it_had_eliminated_races_on(whole, tmp_path):
+    path = tmp_path / "a.study"
+    before = race(path)
+    ((loser, winner),) = before.eliminated.items()
+    after = race(path, withdraw=[winner])
+    assert after.withdrawn == (winner,)
+    assert after.rounds[: len(before.rounds)] == before.rounds
+    first, *others = after.rounds[len(before.rounds) :]
+    assert (first.batch, first.withdrawn) == (0, (winner,))
+    assert not any(winner in each.horizon for each in others)
+    assert after.finished
+    assert after.pareto_set == ("descend",)
+    assert after.eliminated == {loser: "descend"}
+    assert decisions(race(path)) == decisions(pb.study.load(path).result) == decisions(after)
+    words = pb.analyzer.answer(after).text
+    assert f"{winner} was withdrawn" in words
+    assert f"eliminated by {winner}" not in words
+    page = pb.analyzer.report(pb.study.load(path), tmp_path / "page.html").read_text()
+    assert "withdrawn" in page
+
+
+def test_who_cannot_be_withdrawn_is_named_and_nothing_is_lost(tmp_path):
+    path = tmp_path / "a.study"
+    race(path, stop=StopRules(instances=8))
+    with pytest.raises(CannotWithdraw, match="no algorithm of the race is named 'ges'; did you mean 'guess'"):
+        race(path, withdraw=["ges"])
+    assert not pb.study.load(path).result.withdrawn
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
@@ -289,7 +290,10 @@ def _best_at(result: RaceResult, p_best: FloatArray, leads: np.ndarray[Any, np.d
 
 def _eliminations(result: RaceResult) -> list[Elimination]:
     return [
-        _elimination(this, name, rival, result) for this in result.rounds for name, rival in this.eliminated.items()
+        _elimination(this, name, rival, result)
+        for this in result.rounds
+        for name, rival in this.eliminated.items()
+        if result.eliminated.get(name) == rival  # it has not returned since
     ]
 
 
@@ -375,10 +379,12 @@ def _cautions(result: RaceResult) -> list[str]:
     if not result.rounds:
         return found
     last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
-    if result.withdrawn:
-        verb = "was" if len(result.withdrawn) == 1 else "were"
+    on_request = [name for this in result.rounds if not this.batch for name in this.withdrawn]
+    if on_request:
+        found.append(f"{_were(on_request)} withdrawn: the Pareto set is that of the others.")
+    if silent := [name for name in result.withdrawn if name not in on_request]:
         found.append(
-            f"{listed(result.withdrawn)} {verb} set aside, and nothing is said of them: "
+            f"{_were(silent)} set aside, and nothing is said of them: "
             "of all runs of a round nothing came back (killed or timed out)."
         )
     if last.failures:
@@ -392,6 +398,10 @@ def _cautions(result: RaceResult) -> list[str]:
         where = spans(result.posterior.times, doubtful, result.settings.axis)
         found.append(f"The posterior is not to be relied on {where}: use more draws.")
     return found
+
+
+def _were(names: Sequence[str]) -> str:
+    return f"{listed(names)} {'was' if len(names) == 1 else 'were'}"
 
 
 def _two_digits(number: float) -> float:

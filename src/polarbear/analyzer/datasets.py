@@ -79,14 +79,15 @@ def rounds(result: RaceResult) -> Data:
         "rounds",
         (
             *("round", "batch", "instances", "runs", "failures", "evaluations", "seconds"),
-            *("resolved_pairs", "resolved_share", "candidates", "eliminated", "settled", "next_batch"),
+            *("resolved_pairs", "resolved_share", "candidates", "eliminated", "withdrawn", "settled", "next_batch"),
             *("smallest_ess", "largest_k_hat", "inference_seconds"),
         ),
         (
             (
                 *(this.number, this.batch, this.instances, this.runs, this.failures, this.evaluations, this.seconds),
-                *(this.resolved_pairs, this.resolved_share, "; ".join(this.candidates), "; ".join(this.eliminated)),
-                *("; ".join(this.settled), this.next_batch),
+                *(this.resolved_pairs, this.resolved_share),
+                *map("; ".join, (this.candidates, this.eliminated, this.withdrawn, this.settled)),
+                this.next_batch,
                 *(this.smallest_ess, this.largest_k_hat, this.inference_seconds),
             )
             for this in result.rounds

@@ -13,6 +13,7 @@ from polarbear.analyzer.tables import Data, Table
 from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
 from polarbear.inference import Check
 from polarbear.race import RaceResult, Relations
+from polarbear.race.rounds import taking_part
 from polarbear.records import Run
 
 _SHOWN_TIMES = 6
@@ -146,11 +147,11 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
     """One row per round."""
     settled: set[str] = set()
     rows: list[tuple[str, ...]] = []
-    for this in result.rounds:
+    for this, n in zip(result.rounds, taking_part(result.rounds), strict=True):
         new = [name for name in this.settled if name not in settled]
         settled.update(new)
-        n = len(this.candidates) + sum(len(r.eliminated) for r in result.rounds if r.number <= this.number)
-        out = "; ".join(f"{loser} (by {winner})" for loser, winner in this.eliminated.items())
+        eliminated = [f"{loser} (by {winner})" for loser, winner in this.eliminated.items()]
+        out = "; ".join([*eliminated, *(f"{name} (withdrawn)" for name in this.withdrawn)])
         counts = (this.instances, this.runs, this.failures)
         rows.append(
             (
@@ -164,7 +165,7 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
         )
     return Table(
         "The rounds. Instances, runs, failures and evaluations are counted from the start of the race.",
-        ("round", "instances", "runs", "failures", "evaluations", "resolved pairs", "eliminated", "settled"),
+        ("round", "instances", "runs", "failures", "evaluations", "resolved pairs", "out", "settled"),
         tuple(rows),
         tuple(data),
         frozenset({6, 7}),
@@ -182,7 +183,7 @@ def spending(result: RaceResult, data: Sequence[Data]) -> Table:
         tuple(
             (
                 name,
-                f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set",
+                _state(result, name),
                 amount(spent.get(name, 0)),
                 f"{spent.get(name, 0) / total:.1%}",
                 f"{result.reach[0, i]:,}",
@@ -315,6 +316,12 @@ def _outcomes(name: str, runs: Sequence[Run]) -> Data:
     )
 
 
+def _state(result: RaceResult, name: str) -> str:
+    if name in result.withdrawn:
+        return "withdrawn"
+    return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
+
+
 def _members_first(result: RaceResult) -> list[tuple[int, str]]:
     names = result.posterior.names
-    return [(names.index(name), name) for name in (*result.pareto_set, *reversed(result.eliminated))]
+    return [(names.index(name), name) for name in result.members_first]

@@ -79,7 +79,7 @@ def color_order(result: RaceResult) -> tuple[str, ...]:
     from polarbear.figures.style import PALETTE
 
     names = result.posterior.names
-    return names if len(names) <= len(PALETTE) else (*result.pareto_set, *reversed(result.eliminated))
+    return names if len(names) <= len(PALETTE) else result.members_first
 
 
 def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
@@ -125,12 +125,12 @@ def _sections(
 def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    posterior = result.posterior
+    posterior, out = result.posterior, (*result.eliminated, *result.withdrawn)
     return picture(
-        figures.rating_over_time(posterior, eliminated=result.eliminated, order=order, axis=result.settings.axis),
+        figures.rating_over_time(posterior, eliminated=out, order=order, axis=result.settings.axis),
         "Ratings over the budget",
         f"Line chart of the ratings of {listed(posterior.names)} over the budget, with credible bands.",
-        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(result.eliminated)),
+        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(out)),
         data,
     )
 
@@ -178,7 +178,9 @@ def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
         figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.posterior.names, order=order),
         "Elimination, round by round",
         f"Line chart of each algorithm's probability of being dominated over {plural(len(result.rounds), 'round')}.",
-        figures.captions.dominance_over_rounds(alpha=settings.alpha, joint=settings.elimination == "joint"),
+        figures.captions.dominance_over_rounds(
+            alpha=settings.alpha, joint=settings.elimination == "joint", withdrawn=bool(result.withdrawn)
+        ),
         (datasets.dominance(result), datasets.rounds(result)),
     )
 

@@ -31,6 +31,7 @@ from polarbear.cli.options import (
     Preference,
     SecondsOption,
     StudyArgument,
+    WithdrawOption,
     WorkersOption,
     to_json,
     to_place,
@@ -53,6 +54,7 @@ app.command()(conform)
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
+    from polarbear.race import CannotWithdraw
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, OtherSettings, StudyFileError
     from polarbear.study.suitability import Unsuitable
@@ -60,7 +62,7 @@ def run() -> NoReturn:
     sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
     try:
         app()
-    except (StudyFileError, OtherSettings, Unsuitable) as error:
+    except (StudyFileError, OtherSettings, Unsuitable, CannotWithdraw) as error:
         _fail(error, BAD_INPUT)
     except EveryRunFailed as error:
         _fail(error, EVERY_RUN_FAILED)
@@ -106,6 +108,7 @@ def race(
     algorithm: AlgorithmsOption = None,
     function: FunctionsOption = None,
     dimension: DimensionsOption = None,
+    withdraw: WithdrawOption = None,
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -114,9 +117,9 @@ def race(
 
     choice = Choice.of(algorithm, function, dimension)
     if archive:
-        if into or cluster or seconds or accept_damage:
+        if into or cluster or seconds or withdraw or accept_damage:
             raise typer.BadParameter(
-                "--into, --cluster, --seconds and --accept-damage have no use with --from, which runs nothing"
+                "--into, --cluster, --seconds, --withdraw and --accept-damage have no use with --from: nothing is run"
             )
         recorded.race(archive, study_file, choice, as_json=as_json)
         return
@@ -135,6 +138,7 @@ def race(
         cluster=cluster,
         stop=stop if seconds is None else replace(stop, seconds=seconds),
         settings=spec.run_settings(),
+        withdraw=withdraw,
         accept_damage=accept_damage,
         as_json=as_json,
     )
@@ -150,6 +154,7 @@ def resume(
     evaluations: Annotated[
         float | None, typer.Option(min=1, help="Stop once this many evaluations were spent in all.")
     ] = None,
+    withdraw: WithdrawOption = None,
     accept_damage: AcceptDamageOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -162,8 +167,8 @@ def resume(
     with store.open(study) as stored:
         spec = stored.spec
     if "plan" in spec:
-        if instances or evaluations:
-            raise typer.BadParameter("--instances and --evaluations limit races; this study is of a plan")
+        if instances or evaluations or withdraw:
+            raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
         plans.resume(
             study, workers=workers, cluster=cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json
         )
@@ -187,6 +192,7 @@ def resume(
         cluster=cluster,
         stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
         settings=spec["limits"] | ({"watch": Watch(**spec["log"])} if spec.get("log") else {}),
+        withdraw=withdraw,
         accept_damage=accept_damage,
         as_json=as_json,
     )
@@ -315,6 +321,7 @@ def _race(
     cluster: str | None,
     stop: Any,
     settings: dict[str, Any],
+    withdraw: list[str] | None,
     accept_damage: bool,
     as_json: bool,
 ) -> None:
@@ -336,6 +343,7 @@ def _race(
             workers=workers,
             executor=pool,
             stop=stop,
+            withdraw=withdraw or (),
             accept_damage=accept_damage,
             observer=live,
             **settings,

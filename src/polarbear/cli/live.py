@@ -138,6 +138,8 @@ class LiveProgress(Observer):
 
 
 def _state(race: Race, name: str) -> Text:
+    if name in race.state.withdrawn:
+        return Text("withdrawn", style="dim")
     if name in race.state.eliminated:
         return Text(f"eliminated by {race.state.eliminated[name]}", style="dim")
     if race.rounds and name in race.rounds[-1].settled:
@@ -153,4 +155,6 @@ def _line(race: Race, round_: Round) -> Text:
     )
     for loser, winner in round_.eliminated.items():
         line.append(f"; {winner} eliminates {loser}", style="bold")
+    if round_.withdrawn:
+        line.append(f"; {', '.join(round_.withdrawn)} withdrawn", style="bold")
     return line

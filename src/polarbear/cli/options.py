@@ -58,6 +58,10 @@ SecondsOption = Annotated[
         "--seconds", min=1e-6, help="Wall-clock limit: a race begins no round expected to end later, a plan stops then."
     ),
 ]
+WithdrawOption = Annotated[
+    list[str] | None,
+    typer.Option("--withdraw", help="Take this algorithm out of the race for good; repeatable.", show_default=False),
+]
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 FromOption = Annotated[
     Path | None,

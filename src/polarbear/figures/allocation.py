@@ -53,7 +53,8 @@ def allocation(
     Marks: one bar per algorithm along the budget. Its shade, and the number in it where there is room, is the
     number of instances on which the algorithm was observed up to that budget; a paler right part means that it was
     stopped early on some of them, an end of the bar that it was never run further. At the right stands what the
-    algorithm spent in all, and its share. Candidates come first, then the eliminated, marked ×, the last one out first.
+    algorithm spent in all, and its share. Candidates come first, then those that are out, marked ×, the eliminated
+    with the last one first, and the withdrawn.
 
     Args:
         result: Of a race with at least one round.
@@ -63,7 +64,7 @@ def allocation(
         height: Inches; default in proportion to the number of algorithms.
     """
     posterior, names = result.posterior, result.posterior.names
-    rows = [*result.pareto_set, *reversed(result.eliminated)]
+    rows = list(result.members_first)
     figure = blank(width, height or 0.27 * len(rows) + 0.95)
     ax = figure.add_subplot()
     spacing = spacing or spacing_of(posterior.times)
@@ -143,7 +144,7 @@ def _row_labels(ax: Axes, result: RaceResult, rows: list[str], look_of: dict[str
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     for row, name in enumerate(rows):
-        out = name in result.eliminated
+        out = name not in result.pareto_set
         spent = result.evaluations_by_algorithm.get(name, 0)
         name_row(
             ax,

@@ -29,6 +29,7 @@ from polarbear.figures.style import (
     styled,
 )
 from polarbear.race import Round
+from polarbear.race.rounds import taking_part
 from polarbear.records import FloatArray
 
 DASHES = (0, (5, 3))
@@ -82,7 +83,7 @@ def dominance_over_rounds(
     _round_axis(ax, rounds)
     _marks(ax, rounds, names, look_of, top)
     _name_key(figure, names, look_of, width)
-    _mark_key(ax, alpha, width)
+    _mark_key(ax, alpha, width, "out" if any(this.withdrawn for this in rounds) else "eliminated")
     return figure
 
 
@@ -108,18 +109,17 @@ def _top(alpha: float) -> float:
 
 
 def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int, top: float) -> None:
-    seen = [this for this in rounds if name in this.dominance]
-    x = [this.instances for this in seen]
-    y = [min(this.dominance[name].probability, top) for this in seen]
-    crossed = any(name in this.eliminated for this in seen)
+    y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in rounds]
+    seen: list[int] = np.flatnonzero(~np.isnan(y)).tolist()
+    crossed = bool(seen) and name in _leaving(rounds[seen[-1]])
     ax.plot(
-        x,
+        [this.instances for this in rounds],
         y,
         color=look.color,
         linewidth=1.5,
         marker=look.marker or ".",
         markersize=4,
-        markevery=slice(0, len(seen) - crossed),
+        markevery=seen[: len(seen) - crossed],
         clip_on=False,
         zorder=3,
         gid=f"dominated-{index}",
@@ -127,16 +127,20 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
 
 
 def _marks(ax: Axes, rounds: Sequence[Round], names: Sequence[str], look_of: dict[str, Look], top: float) -> None:
-    """A cross for every elimination, a diamond where a candidate is first settled; side by side where they meet."""
+    """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet."""
     settled: set[str] = set()
     for this in rounds:
         new = [name for name in this.settled if name not in settled and name in this.dominance]
         settled.update(new)
-        for kind, marked in (("X", this.eliminated), ("D", new)):
-            heights = {name: min(this.dominance[name].probability, top) for name in marked}
+        for kind, marked in (("X", _leaving(this)), ("D", new)):
+            heights = {name: min(this.dominance[name].probability, top) for name in marked if name in this.dominance}
             for name, shift in _dodge(heights).items():
                 gid = f"{'out' if kind == 'X' else 'settled'}-{names.index(name)}"
                 _mark(ax, (this.instances, heights[name]), kind, look_of[name].color, gid, shift)
+
+
+def _leaving(this: Round) -> tuple[str, ...]:
+    return (*this.eliminated, *this.withdrawn)
 
 
 def _dodge(heights: dict[str, float]) -> dict[str, float]:
@@ -171,10 +175,8 @@ def _mark(ax: Axes, at: tuple[float, float], marker: str, color: str, gid: str, 
 
 
 def _resolved_steps(ax: Axes, rounds: Sequence[Round]) -> None:
-    out, x, y = 0, [_start(rounds)], [0.0]
-    for this in rounds:
-        out += len(this.eliminated)
-        n = out + len(this.candidates)
+    x, y = [_start(rounds)], [0.0]
+    for this, n in zip(rounds, taking_part(rounds), strict=True):
         x.append(this.instances)
         y.append(this.resolved_pairs / (n * (n - 1) / 2))
     ax.step(x, y, where="post", color="black", linewidth=1.1, clip_on=False, zorder=1, gid="resolved")
@@ -250,10 +252,10 @@ def _name_key(figure: Figure, names: Sequence[str], look_of: dict[str, Look], wi
         text.set_text(labels[place])
 
 
-def _mark_key(ax: Axes, alpha: float, width: float) -> None:
+def _mark_key(ax: Axes, alpha: float, width: float, cross: str) -> None:
     """What the marks mean, just above the axes."""
     marks = [
-        Line2D([], [], color=MUTED, marker="X", linestyle="", markersize=8, mec="white", label="eliminated"),
+        Line2D([], [], color=MUTED, marker="X", linestyle="", markersize=8, mec="white", label=cross),
         Line2D([], [], color=MUTED, marker="D", linestyle="", markersize=6, mec="white", label="settled"),
         Line2D([], [], color=INK, linewidth=0.8, linestyle=DASHES, label=f"α = {alpha:g}"),
         Line2D([], [], color="black", linewidth=1.1, label="resolved pairs (right)"),

@@ -3,6 +3,7 @@
 `Race` asks for runs and is told what they gave; it executes and stores nothing (see `polarbear.study`).
 """
 
+from polarbear.race.arguments import CannotWithdraw
 from polarbear.race.forecast import OpenPair
 from polarbear.race.race import Race
 from polarbear.race.relations import Relations
@@ -12,6 +13,7 @@ from polarbear.race.settings import RaceSettings
 from polarbear.race.state import RaceState
 
 __all__ = [
+    "CannotWithdraw",
     "OpenPair",
     "Race",
     "RaceResult",

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, Workers, fit, models
+from polarbear.descriptions import did_you_mean
+from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, Workers, fit
+from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
     Relations,
@@ -26,7 +28,7 @@ from polarbear.race.rounds import Request, Rival, Round
 from polarbear.race.settings import Elimination, RaceSettings, Resolution
 from polarbear.race.state import RaceState
 from polarbear.rankings import check_algorithms, choice_counts
-from polarbear.records import Axis, FloatArray, Run, RunKey
+from polarbear.records import Axis, Run, RunKey
 
 
 class Race:
@@ -68,11 +70,11 @@ class Race:
         precision: float | None = None,
         seed: int = 0,
     ) -> None:
-        self.algorithms: dict[str, object] = _named(algorithms)
+        self.algorithms: dict[str, object] = named(algorithms)
         if len(self.algorithms) < 2:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
         check_algorithms(len(self.algorithms))
-        self.times = _checked_times(times, axis)
+        self.times = checked_times(times, axis)
         self.model: Model = IndependentDirichlet() if model is None else model
         self.settings = RaceSettings(
             alpha=alpha,
@@ -87,8 +89,8 @@ class Race:
             precision=precision,
             seed=seed,
         )
-        if self.settings.elimination == "joint" and not self.model.joint:
-            raise ValueError(_no_joint_posterior(self.model))
+        if self.settings.elimination == "joint":
+            check_joint(self.model)
         self._state = RaceState.start(tuple(self.algorithms), self.times.size, self.settings.batch)
         self._runs: dict[tuple[str, int], Run] = {}
         self._values = np.full((0, self.times.size, len(self.algorithms)), np.nan)
@@ -187,13 +189,39 @@ class Race:
         """
         if self._requests is not None:
             raise ValueError("a round is under way; tell its runs before adding an algorithm")
-        ((name, algorithm),) = _named({name: algorithm} if name else [algorithm]).items()
+        ((name, algorithm),) = named({name: algorithm} if name else [algorithm]).items()
         if name in self.algorithms:
             raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
         check_algorithms(len(self.algorithms) + 1)
         self.algorithms[name] = algorithm
         self._admit(name)
         return name
+
+    def withdraw(self, name: str) -> Round | None:
+        """Take an algorithm out between two rounds, such as one that may not be deployed after all.
+
+        Its runs go on telling how the others compare. Those it had eliminated return, unresolved against every
+        candidate, unless another one dominates them; they first run on the instances drawn since they left.
+
+        Returns:
+            A round without runs that records it; None if the algorithm was withdrawn before.
+
+        Raises:
+            CannotWithdraw: If no algorithm has this name, or none would be left.
+            ValueError: If a round is under way.
+        """
+        if self._requests is not None:
+            raise ValueError("a round is under way; tell its runs before withdrawing an algorithm")
+        if name not in self.names:
+            raise CannotWithdraw(f"no algorithm of the race is named {name!r};{did_you_mean(name, self.names)}")
+        if name in self._state.withdrawn:
+            return None
+        before, found = self._state, self.relations()
+        left = before.without(name, found.dominates_anytime, self.settings.alpha)
+        if not left.candidates.any():
+            raise CannotWithdraw(f"{name} is the last candidate of the race; it cannot be withdrawn")
+        self._state = replace(left, round=before.round + 1)
+        return self._record(before, found, {}, 0.0)
 
     def restore(
         self, state: RaceState, rounds: Iterable[Round], runs: Iterable[Run], *, accept_missing: bool = False
@@ -285,19 +313,8 @@ class Race:
         return {"times": self.times.tolist(), "model": self.model.describe(), **asdict(self.settings)}
 
     def _admit(self, name: str) -> None:
-        """Extend the arrays by an algorithm that is unresolved against every candidate."""
-        old, n = self._state, len(self._state.algorithms) + 1
-        resolved = np.zeros((self.times.size, n, n), dtype=bool)
-        resolved[:, : n - 1, : n - 1] = old.resolved
-        decided = [*~old.candidates, True]
-        resolved[:, n - 1, decided] = resolved[:, decided, n - 1] = True
-        self._state = replace(
-            old,
-            algorithms=(*old.algorithms, name),
-            resolved=resolved,
-            asked=np.pad(old.asked, ((0, 0), (0, 1))),
-            catching_up=old.catching_up | ({name: 0} if self._cached(0) else {}),
-        )
+        """Extend the arrays by an algorithm."""
+        self._state = self._state.joined_by(name)
         self._values = np.pad(self._values, ((0, 0), (0, 0), (0, 1)), constant_values=np.nan)
         self._posterior = None
 
@@ -307,7 +324,7 @@ class Race:
             return [
                 self._request(draw, name, min(int(last[self.names.index(name)]), timepoint))
                 for name, start in state.catching_up.items()
-                for draw, timepoint in self._cached(start)[: state.batch]
+                for draw, timepoint in state.cached(start)[: state.batch]
             ]
         batch = state.batch if available is None else min(state.batch, available - state.instances)
         return [
@@ -316,11 +333,6 @@ class Race:
             for index, name in enumerate(self.names)
             if last[index] >= 0
         ]
-
-    def _cached(self, start: int) -> list[tuple[int, int]]:
-        """Drawn instances from `start` on that a candidate ran on, and the last timepoint one was asked to run to."""
-        reached = self._state.asked[start:, self._state.candidates].max(axis=1, initial=0)
-        return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
 
     def _request(self, draw: int, algorithm: str, timepoint: int) -> Request:
         key = RunKey(f"instance-{draw}", algorithm, self.seed_of(draw))
@@ -360,9 +372,7 @@ class Race:
         found = self.relations()
         self._state = self._decide(found, requests.values())
         self._requests = None
-        this = self._record(before, found, requests, inference_seconds)
-        self._rounds = (*self._rounds, this)
-        return this
+        return self._record(before, found, requests, inference_seconds)
 
     def _asked_after(self, requests: Collection[Request]) -> NDArray[np.int16]:
         drawn = max(self._state.instances, 1 + max(request.draw for request in requests))
@@ -377,33 +387,33 @@ class Race:
         settings, state, names = self.settings, self._state, self.names
         resolved = resolution(state.resolved, found, use_crossing=settings.resolution == "crossing")
         out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
-        withdrawn = [names.index(name) for name in self._silent(requests)]
-        for gone in (*out, *withdrawn):
+        for gone in out:
             resolved[:, gone, :] = resolved[:, :, gone] = True
         caught_up_to = {
             name: 1 + max(request.draw for request in requests if request.key.algorithm == name)
             for name in state.catching_up
         }
-        batch = next_batch(
-            state.batch,
-            unresolved_before=int(unresolved_pairs(state.resolved).sum()),
-            unresolved_after=int(unresolved_pairs(resolved).sum()),
-            smallest=settings.smallest_batch,
-            largest=settings.largest_batch,
-        )
-        return replace(
+        decided = replace(
             state,
             resolved=resolved,
             round=state.round + 1,
-            batch=batch,
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
-            withdrawn=(*state.withdrawn, *(names[index] for index in withdrawn)),
             catching_up={
                 name: start
                 for name, start in caught_up_to.items()
-                if self._cached(start) and last_unresolved(resolved)[names.index(name)] >= 0
+                if state.cached(start) and last_unresolved(resolved)[names.index(name)] >= 0
             },
         )
+        for name in self._silent(requests):
+            decided = decided.without(name, found.dominates_anytime, settings.alpha)
+        batch = next_batch(
+            state.batch,
+            unresolved_before=int(unresolved_pairs(state.resolved).sum()),
+            unresolved_after=int(unresolved_pairs(decided.resolved).sum()),
+            smallest=settings.smallest_batch,
+            largest=settings.largest_batch,
+        )
+        return replace(decided, batch=batch)
 
     def _silent(self, requests: Collection[Request]) -> list[str]:
         """Algorithms of whose runs in this round nothing came back; of all or of one run it may be bad luck."""
@@ -436,7 +446,7 @@ class Race:
         upper, pairs = np.triu_indices(len(names), k=1), len(names) * (len(names) - 1) // 2
         outcomes = [run.outcome for run in self._runs.values()]
         diagnostics = self.posterior.diagnostics
-        return Round(
+        this = Round(
             number=state.round,
             batch=len({request.draw for request in requests.values()}),
             instances=state.instances,
@@ -446,7 +456,7 @@ class Race:
             seconds=sum(outcome.seconds for outcome in outcomes),
             horizon={request.key.algorithm: request.until for request in requests.values()},
             dominance=dominance,
-            eliminated={loser: winner for loser, winner in state.eliminated.items() if loser not in before.eliminated},
+            eliminated={loser: by for loser, by in state.eliminated.items() if before.eliminated.get(loser) != by},
             withdrawn=tuple(name for name in state.withdrawn if name not in before.withdrawn),
             candidates=self.pareto_set,
             settled=tuple(name for index, name in enumerate(names) if settled[index] and state.candidates[index]),
@@ -457,42 +467,5 @@ class Race:
             largest_k_hat=float(np.nanmax(diagnostics.k_hat)) if np.isfinite(diagnostics.k_hat).any() else None,
             inference_seconds=inference_seconds,
         )
-
-
-def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
-    if isinstance(algorithms, Mapping):
-        return dict(algorithms)
-    named: dict[str, object] = {}
-    for position, algorithm in enumerate(algorithms):
-        name = algorithm
-        if not isinstance(name, str):
-            name = getattr(algorithm, "name", None) or getattr(algorithm, "__name__", None)
-        if not isinstance(name, str):
-            raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
-        if name in named:
-            raise ValueError(f"two algorithms are named {name!r}; give names that differ")
-        named[name] = algorithm
-    return named
-
-
-def _checked_times(times: ArrayLike, axis: Axis) -> FloatArray:
-    checked = np.array(times, dtype=np.float64)
-    if checked.ndim != 1 or checked.size == 0:
-        raise ValueError(f"times has shape {checked.shape}; give a list of timepoints")
-    if not (np.isfinite(checked).all() and checked[0] > 0 and (np.diff(checked) > 0).all()):
-        raise ValueError("times must be positive, finite and strictly increasing")
-    if axis == "evaluations" and (checked != np.rint(checked)).any():
-        raise ValueError(
-            "times must be whole numbers of evaluations; polarbear.log_times and polarbear.linear_times give such"
-        )
-    checked.flags.writeable = False
-    return checked
-
-
-def _no_joint_posterior(model: Model) -> str:
-    joint = [name for name, kind in models().items() if kind.joint]
-    who = f"choose {', '.join(joint)}" if joint else "none of the models here has one yet"
-    return (
-        f'elimination="joint" needs a joint posterior over time, which {model.name} does not have; {who}, '
-        'or use elimination="pointwise"'
-    )
+        self._rounds = (*self._rounds, this)
+        return this

@@ -22,7 +22,7 @@ class RaceResult:
         posterior: Posterior of all ratings, eliminated algorithms included.
         rounds: What happened in each round.
         eliminated: Eliminated algorithms, and by whom.
-        withdrawn: Algorithms set aside because of a whole round's runs nothing came back; nothing is said of them.
+        withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
         undecided: Pairs of candidates that are still open, and what it would take to resolve them.
         finished: Whether every pair is resolved.
         settings: The race's settings.
@@ -43,6 +43,11 @@ class RaceResult:
     values: FloatArray
     evaluations_by_algorithm: dict[str, int]
     evaluations_to_the_end: float
+
+    @property
+    def members_first(self) -> tuple[str, ...]:
+        """All names: the Pareto set, the eliminated, the last one out first, and the withdrawn."""
+        return (*self.pareto_set, *reversed(self.eliminated), *self.withdrawn)
 
     @property
     def reach(self) -> IntArray:

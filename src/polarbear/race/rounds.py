@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -38,7 +39,7 @@ class Round:
 
     Attributes:
         number: From 1.
-        batch: Instances each asked algorithm ran on in this round.
+        batch: Instances each asked algorithm ran on in this round; 0 if it only records what the user withdrew.
         instances: Instances drawn so far.
         runs: Runs so far.
         failures: Runs so far that failed, timed out or were killed.
@@ -48,7 +49,7 @@ class Round:
         dominance: For every candidate at the round's start, its strongest rival. Under pointwise elimination the
             probability is the smallest over the timepoints, under joint elimination that of all at once.
         eliminated: Algorithms eliminated in this round, and by whom.
-        withdrawn: Algorithms set aside in this round: of all their runs in it nothing came back.
+        withdrawn: Algorithms withdrawn by the user, or set aside as of all their runs in the round nothing came back.
         candidates: The candidate Pareto set after the round.
         settled: Candidates whose relation to every other candidate is resolved.
         resolved_pairs: Pairs resolved at every timepoint, of all n(n-1)/2; those of eliminated algorithms count.
@@ -91,3 +92,13 @@ class Round:
         fields["dominance"] = {name: Rival(**rival) for name, rival in record["dominance"].items()}
         fields |= {name: tuple(record[name]) for name in ("withdrawn", "candidates", "settled")}
         return cls(**fields)
+
+
+def taking_part(rounds: Iterable[Round]) -> list[int]:
+    """How many algorithms have taken part until each round, those that are out included; their pairs are counted."""
+    known: set[str] = set()
+    counts: list[int] = []
+    for this in rounds:
+        known.update(this.candidates, this.eliminated, this.withdrawn)
+        counts.append(len(known))
+    return counts

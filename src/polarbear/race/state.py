@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.race.relations import BoolArray
+from polarbear.race.relations import BoolArray, eliminations
+from polarbear.records import FloatArray
 
 
 def _no_names() -> dict[str, str]:
@@ -33,8 +34,9 @@ class RaceState:
         round: Rounds completed.
         batch: Instances in the next round.
         eliminated: Eliminated algorithms, and by whom.
-        withdrawn: Algorithms set aside because of a whole round's runs nothing came back.
-        catching_up: Algorithms added during the race, and how many of the drawn instances they have run on.
+        withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
+        catching_up: Algorithms that joined or returned during the race, and from which of the drawn instances on they
+            have to run.
     """
 
     algorithms: tuple[str, ...]
@@ -67,6 +69,47 @@ class RaceState:
         """Whether every pair is resolved at every timepoint."""
         return bool(self.resolved.all())
 
+    def cached(self, start: int) -> list[tuple[int, int]]:
+        """Drawn instances from `start` on that a candidate ran on, and the last timepoint one was asked to run to."""
+        reached = self.asked[start:, self.candidates].max(axis=1, initial=0)
+        return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
+
+    def joined_by(self, name: str) -> RaceState:
+        """With another candidate, unresolved against every other; it catches up on the instances drawn."""
+        larger = replace(
+            self,
+            algorithms=(*self.algorithms, name),
+            resolved=np.pad(self.resolved, ((0, 0), (0, 1), (0, 1)), constant_values=True),
+            asked=np.pad(self.asked, ((0, 0), (0, 1))),
+        )
+        return _opened(larger, name)
+
+    def without(self, name: str, dominates_anytime: FloatArray, alpha: float) -> RaceState:
+        """With an algorithm withdrawn; those it had eliminated return, unless another candidate dominates them.
+
+        Args:
+            name: Which algorithm.
+            dominates_anytime: (n, n) as in `Relations`.
+            alpha: Decision threshold.
+        """
+        index = self.algorithms.index(name)
+        resolved = self.resolved.copy()
+        resolved[:, index, :] = resolved[:, :, index] = True
+        left = replace(
+            self,
+            resolved=resolved,
+            eliminated={loser: by for loser, by in self.eliminated.items() if name not in {loser, by}},
+            withdrawn=(*self.withdrawn, name),
+            catching_up={other: start for other, start in self.catching_up.items() if other != name},
+        )
+        names, out = self.algorithms, eliminations(dominates_anytime, left.candidates, alpha)
+        returning = [loser for loser, by in self.eliminated.items() if by == name]
+        again = {loser: names[out[place]] for loser in returning if (place := names.index(loser)) in out}
+        left = replace(left, eliminated=left.eliminated | again)
+        for loser in returning:
+            left = left if loser in again else _opened(left, loser)
+        return left
+
     def as_dict(self) -> dict[str, Any]:
         """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words."""
         return {
@@ -98,3 +141,14 @@ class RaceState:
             withdrawn=tuple(record["withdrawn"]),
             catching_up=dict(record["catching_up"]),
         )
+
+
+def _opened(state: RaceState, name: str) -> RaceState:
+    """With this candidate unresolved against every other; it catches up on the instances drawn since it ran."""
+    index, others = state.algorithms.index(name), state.candidates
+    others[index] = False
+    resolved = state.resolved.copy()
+    resolved[:, index, others] = resolved[:, others, index] = False
+    start = 1 + int(np.flatnonzero(state.asked[:, index]).max(initial=-1))
+    catching_up = state.catching_up | ({name: start} if state.cached(start) else {})
+    return replace(state, resolved=resolved, catching_up=catching_up)

@@ -37,8 +37,11 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
     )
 
 
-def dominance_over_rounds(*, alpha: float, joint: bool) -> str:
-    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination."""
+def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
+    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
+
+    `withdrawn`: whether algorithms were withdrawn.
+    """
     dominated = (
         "the probability that its strongest rival is better at all timepoints at once"
         if joint
@@ -51,6 +54,7 @@ def dominance_over_rounds(*, alpha: float, joint: bool) -> str:
         "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
         "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
         "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
+        + (" Withdrawn algorithms end in a cross, too; those they had eliminated go on then." if withdrawn else "")
     )
 
 
@@ -61,7 +65,7 @@ def allocation(axis: str) -> str:
         "the number of problem instances on which the algorithm was observed at that budget. A bar gets paler to the "
         "right where later runs were stopped earlier because late budgets were already decided. At the right stand the "
         "evaluations that each algorithm spent in all, and its share. Members of the Pareto set come first, in bold; "
-        "eliminated algorithms (×) follow, the last one out first."
+        "those that are out (×) follow: the eliminated, the last one first, and the withdrawn."
     )
 
 
