@@ -2,6 +2,7 @@
 
 10,000 runs over 4 workers, each of 10 evaluations that wait 5 ms: the share of the workers' time that is spent in the
 objective, and the driver's peak memory, with our own pool and with Dask. The runs are committed to a study on disk.
+Then a million runs that nobody executed are committed, for what the driver needs however many there are.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from polarbear import store
 from polarbear.experiment import DaskExecutor, Limits, Task, WorkerPool, run_tasks
 from polarbear.optimizers import RandomSearch
 from polarbear.problems import FunctionProblem
-from polarbear.records import RunKey
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 WORKERS, EVALUATIONS, WAIT = 4, 10, 0.005
 
@@ -57,6 +58,18 @@ def measured(name: str, executor: Executor, runs: int) -> None:
     )
 
 
+def stored(runs: int) -> None:
+    """Commit runs that are there already."""
+    found = Trajectory([1, 3, 7], [0.0, 0.1, 0.2], [3.0, 2.0, 1.0], Outcome(Reason.BUDGET, 100, 0.5))
+    print("\n| runs committed | seconds | driver (MB) |\n|---|---|---|")
+    with tempfile.TemporaryDirectory() as folder, store.create(Path(folder) / "a.study", {}) as study:
+        began = time.perf_counter()
+        for count in range(1, runs + 1):
+            study.append(Run(RunKey(f"bbob-f{count % 24}-i{count // 24 % 15}-d5", "CMA-ES", count // 360), found))
+            if count % (runs // 4) == 0:
+                print(f"| {count:,} | {time.perf_counter() - began:.0f} | {peak():.0f} |", flush=True)
+
+
 def peak() -> float:
     """The driver's peak memory in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
@@ -77,6 +90,7 @@ def main() -> None:
         Client(cluster) as client,
     ):
         measured("Dask", DaskExecutor(client), runs)
+    stored(1_000_000)
 
 
 if __name__ == "__main__":

@@ -329,13 +329,15 @@ def test_small_parts_are_merged_by_themselves(path, run, monkeypatch):
     assert store.read(path) == [run(seed, size=2) for seed in range(95)]
 
 
-def test_large_parts_are_left_alone(path, run, monkeypatch):
+@pytest.mark.parametrize("many", ["bytes", "runs"])
+def test_large_parts_are_left_alone(path, run, monkeypatch, many):
     with store.create(path, {}) as study:
-        study.append(run(0, size=2000))
+        study.extend(run(seed, size=2000 if many == "bytes" else 2) for seed in range(5))
         study.commit()
         (large,) = parts(path)
-        monkeypatch.setattr(study_module, "SMALL", len(large.read_bytes()))
-        for seed in range(1, 4):
+        limit = {"bytes": len(large.read_bytes()), "runs": 10**6} if many == "bytes" else {"bytes": 10**9, "runs": 5}
+        monkeypatch.setattr(study_module, "SMALL", study_module.SMALL._replace(**limit))
+        for seed in range(5, 8):
             study.append(run(seed, size=2))
             study.commit()
         study.compact()

@@ -22,6 +22,9 @@ from polarbear.cli.options import (
 from polarbear.cli.running import ClusterOption, executor, interruptible, told_warnings
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from polarbear.records import RunKey
     from polarbear.study import Estimate, Plan, PlanSummary
 
 
@@ -220,14 +223,13 @@ def _estimate(plan: Plan, path: Path, workers: int, *, as_json: bool) -> None:
     from rich.console import Console
 
     from polarbear import store
-    from polarbear.records import RunKey
     from polarbear.study import check_same, estimate
 
-    there: set[RunKey] = set()
+    there: Container[RunKey] = ()
     if store.exists(path):
         with store.open(path) as study:
             check_same(path, study.spec, plan.describe())
-            there = set(study.keys())
+        there = study
     with Console(stderr=True).status("running a pilot"):
         found = estimate(plan, workers=workers, there=there.__contains__)
     if as_json:

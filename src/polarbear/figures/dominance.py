@@ -109,9 +109,13 @@ def _top(alpha: float) -> float:
 
 
 def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int, top: float) -> None:
+    there = [place for place, this in enumerate(rounds) if name in this.dominance]
+    if not there:
+        return
+    rounds = rounds[there[0] : there[-1] + 1]
     y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in rounds]
-    seen: list[int] = np.flatnonzero(~np.isnan(y)).tolist()
-    crossed = bool(seen) and name in _leaving(rounds[seen[-1]])
+    dots: list[int] = np.flatnonzero(~np.isnan(y)).tolist()
+    crossed = name in _leaving(rounds[-1])
     ax.plot(
         [this.instances for this in rounds],
         y,
@@ -119,7 +123,7 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
         linewidth=1.5,
         marker=look.marker or ".",
         markersize=4,
-        markevery=seen[: len(seen) - crossed],
+        markevery=dots[: len(dots) - crossed],
         clip_on=False,
         zorder=3,
         gid=f"dominated-{index}",

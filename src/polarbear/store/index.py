@@ -1,4 +1,4 @@
-"""Which run lies in which part: read from the parts, kept in memory without the trajectories."""
+"""The parts of a study: which there are, which runs lie in them, and what is wrong with them."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import TEMPORARY
+from polarbear.store.locations import Locations
 from polarbear.store.places import remote
 
 if TYPE_CHECKING:
@@ -41,6 +42,13 @@ class Damage:
         return f"{self.path} cannot be used: {self.why}"
 
 
+class Size(NamedTuple):
+    """How large a part is."""
+
+    bytes: int
+    runs: int
+
+
 class PartIndex:
     """The parts of a study and where in them each run lies.
 
@@ -50,26 +58,29 @@ class PartIndex:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self._parts: dict[str, _Part] = {}
-        self._where: dict[RunKey, tuple[str, int]] = {}  # part and row; a run that lies in two parts counts once
+        self._sizes: dict[str, Size] = {}
+        self._locations = Locations()
         self.damaged: dict[str, str] = {}
         self._last: tuple[str, pl.DataFrame] | None = None
 
     def __contains__(self, key: RunKey) -> bool:
-        return key in self._where
+        return key in self._locations
 
     def __iter__(self) -> Iterator[RunKey]:
-        return iter(self._where)
+        return iter(self._locations)
+
+    def __len__(self) -> int:
+        return len(self._locations)
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """The bytes of each part that can be used, by file name."""
-        return {name: part.size for name, part in self._parts.items()}
+    def sizes(self) -> dict[str, Size]:
+        """How large each part is that can be used, by file name."""
+        return dict(self._sizes)
 
     @property
     def next_number(self) -> int:
         """The place of the next part in the order of commits."""
-        return max(map(parts.part_number, (*self._parts, *self.damaged)), default=0) + 1
+        return max(map(parts.part_number, (*self._sizes, *self.damaged)), default=0) + 1
 
     def refresh(self) -> None:
         """Look at the directory again: take in new parts, let go of those that were merged into others.
@@ -82,23 +93,21 @@ class PartIndex:
         seen: set[str] | None = None
         while (present := _listing(self._directory)) != seen:
             seen = present
-            self.forget({*self._parts, *self.damaged} - present)
-            for name, data in self._fetched(sorted(present - self._parts.keys() - self.damaged.keys())):
+            self.forget({*self._sizes, *self.damaged} - present)
+            for name, data in self._fetched(sorted(present - self._sizes.keys() - self.damaged.keys())):
                 self._take(name, data)
 
     def add(self, name: str, data: bytes) -> None:
         """Take in a part; ValueError if its bytes cannot be read."""
-        self._parts[name] = _Part(len(data), parts.decode_keys(data))
-        self._locate(name)
+        keys = parts.decode_keys(data)
+        self._locations.add(name, keys)
+        self._sizes[name] = Size(len(data), len(keys))
 
     def forget(self, names: set[str]) -> None:
         """Let go of parts. A run that lies in another one as well is still known."""
-        if names:
-            self._parts = {name: part for name, part in self._parts.items() if name not in names}
-            self.damaged = {name: why for name, why in self.damaged.items() if name not in names}
-            self._where = {}
-            for name in self._parts:
-                self._locate(name)
+        self._locations.remove(names)
+        self._sizes = {name: size for name, size in self._sizes.items() if name not in names}
+        self.damaged = {name: why for name, why in self.damaged.items() if name not in names}
 
     def runs(self, keys: Iterable[RunKey]) -> list[Run]:
         """The runs with these keys, read from disk in no particular order.
@@ -114,16 +123,20 @@ class PartIndex:
             self.refresh()  # a part was merged into another one since the index was read
         return self._read(wanted)
 
-    def held_by(self, names: Sequence[str]) -> list[RunKey]:
-        """The keys of the runs that are read from these parts."""
-        return [key for key, (name, _) in self._where.items() if name in names]
+    def table(self, names: Sequence[str]) -> pl.DataFrame:
+        """The rows that are read from these parts.
 
-    def by_part(self) -> dict[str, list[RunKey]]:
-        """The keys of the runs that are read from each part, by file name in the order of commits."""
-        held: dict[str, list[RunKey]] = {name: [] for name in sorted(self._parts)}
-        for key, (name, _) in self._where.items():
-            held[name].append(key)
-        return held
+        Raises:
+            OSError: If a part cannot be read any more, as `ValueError` if it has been damaged since.
+        """
+        import polars as pl
+
+        keys = [key for name in names for key in self._locations.held_by(name)]
+        return pl.concat([self._table(name)[rows] for name, rows in self._rows(keys)] or [self._table(names[0])[:0]])
+
+    def by_part(self) -> Iterator[list[RunKey]]:
+        """The keys of the runs that are read from each part, in the order of commits, as it is now."""
+        return self._locations.by_part()
 
     def outcomes(self, keys: Iterable[RunKey]) -> list[tuple[RunKey, Outcome]]:
         """How these runs ended; errors as for `runs`."""
@@ -135,19 +148,23 @@ class PartIndex:
         return self._read_outcomes(wanted)
 
     def _read_outcomes(self, keys: Iterable[RunKey]) -> list[tuple[RunKey, Outcome]]:
-        wanted = set(keys)
         found: list[tuple[RunKey, Outcome]] = []
-        for name in sorted({self._where[key][0] for key in wanted}):
+        for name, rows in self._rows(keys):
             ended = parts.decode_outcomes(parts.read_part(self._directory / name))
-            found += [(key, outcome) for key, outcome in ended if key in wanted and self._where[key][0] == name]
+            found += [ended[row] for row in rows]
         return found
 
     def _read(self, keys: Iterable[RunKey]) -> list[Run]:
+        return [run for name, rows in self._rows(keys) for run in parts.runs_of(self._table(name), rows)]
+
+    def _rows(self, keys: Iterable[RunKey]) -> list[tuple[str, list[int]]]:
+        """The parts these runs are read from, and the rows in each."""
         rows: defaultdict[str, list[int]] = defaultdict(list)
         for key in keys:
-            name, row = self._where[key]
-            rows[name].append(row)
-        return [run for name in sorted(rows) for run in parts.runs_of(self._table(name), sorted(rows[name]))]
+            if (found := self._locations.find(key)) is None:
+                raise KeyError(key)
+            rows[found[0]].append(found[1])
+        return [(name, sorted(rows[name])) for name in sorted(rows)]
 
     def _table(self, name: str) -> pl.DataFrame:
         """A part's rows. The last one is kept: runs that are asked for one by one often lie together."""
@@ -188,16 +205,6 @@ class PartIndex:
             if isinstance(error, OSError) and remote(self._directory):
                 raise  # the store cannot be reached, which says nothing about the part
             self.damaged[name] = str(error)
-
-    def _locate(self, name: str) -> None:
-        for row, key in enumerate(self._parts[name].keys):
-            self._where[key] = (name, row)
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    size: int
-    keys: list[RunKey]
 
 
 def _listing(directory: Path) -> set[str]:

@@ -31,8 +31,13 @@ def encode(runs: Sequence[Run]) -> bytes:
     """The Parquet file of some runs, all of them `require_storable`."""
     import polars as pl
 
+    return encode_table(pl.DataFrame(_columns(runs), schema=_schema()))
+
+
+def encode_table(table: pl.DataFrame) -> bytes:
+    """The Parquet file of some rows."""
     buffer = io.BytesIO()
-    pl.DataFrame(_columns(runs), schema=_schema()).write_parquet(buffer)
+    table.write_parquet(buffer)
     return buffer.getvalue()
 
 

@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -16,7 +17,7 @@ from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
 from polarbear.store.errors import StudyLocked
-from polarbear.store.index import Damage, PartIndex
+from polarbear.store.index import Damage, PartIndex, Size
 from polarbear.store.lock import Lock, lock_for_writing
 from polarbear.store.places import place, remote
 from polarbear.store.query import Wanted, matching
@@ -35,8 +36,8 @@ COMMIT_SECONDS = 1.0
 """An appended run is on disk at the latest after so many seconds."""
 COMMIT_RUNS = 1000
 """Runs that are committed at once, however recent the last commit."""
-SMALL = 8 << 20
-"""Bytes below which a part counts as small and is worth merging."""
+SMALL = Size(8 << 20, 20_000)
+"""Bytes and runs below which a part counts as small and is worth merging."""
 MANY = 128
 """How many small parts a commit leaves before it merges them."""
 
@@ -133,8 +134,16 @@ class StudyStore:
         with self._mutex:
             return key in self._buffer or key in self._index
 
+    def __iter__(self) -> Iterator[RunKey]:
+        """The keys of all runs, in no particular order, so that memory holds few of them."""
+        with self._mutex:
+            buffered = set(self._buffer)
+        yield from buffered
+        yield from (key for key in self._index if key not in buffered)
+
     def __len__(self) -> int:
-        return len(self.keys())
+        with self._mutex:
+            return len(self._index) + len(self._buffer)
 
     def __repr__(self) -> str:
         return f"<StudyStore {self.path} open for {'reading' if self._lock is None else 'writing'}>"
@@ -220,9 +229,10 @@ class StudyStore:
                 ended += self._index.outcomes(key for key in keys if key not in self._buffer)
             yield from ended
 
-    def _keys_by_part(self) -> list[list[RunKey]]:
+    def _keys_by_part(self) -> Iterator[list[RunKey]]:
         with self._mutex:
-            return [keys for keys in (list(self._buffer), *self._index.by_part().values()) if keys]
+            each = chain([list(self._buffer)], self._index.by_part())
+        return (keys for keys in each if keys)
 
     def rounds(self) -> list[dict[str, Any]]:
         """The rounds in order, without damaged ones."""
@@ -283,7 +293,7 @@ class StudyStore:
             if not self._buffer:
                 return
             self._require_writer()
-            self._write_part(list(self._buffer.values()))
+            self._write_part(parts.encode(list(self._buffer.values())))
             self._buffer.clear()
             self._committed = time.monotonic()
             if self._count_small() >= MANY:
@@ -330,11 +340,11 @@ class StudyStore:
             self._require_writer()
             for names in self._groups_to_merge():
                 try:
-                    runs = self._index.runs(self._index.held_by(names))
+                    table = self._index.table(names)
                 except ValueError:
                     continue  # damaged since the study was opened: `damaged` names it from now on
-                if runs:
-                    self._write_part(runs)
+                if len(table):
+                    self._write_part(parts.encode_table(table))
                 self._index.forget(set(names))
                 for name in names:
                     (self.path / RUNS / name).unlink(missing_ok=True)
@@ -345,8 +355,7 @@ class StudyStore:
             self.commit()
             self._release()
 
-    def _write_part(self, runs: list[Run]) -> None:
-        data = parts.encode(runs)
+    def _write_part(self, data: bytes) -> None:
         name = parts.part_name(self._index.next_number, data)
         self._write(self.path / RUNS / name, data)
         self._index.add(name, data)
@@ -364,18 +373,18 @@ class StudyStore:
 
     def _groups_to_merge(self) -> list[list[str]]:
         groups: list[list[str]] = [[]]
-        filled = 0
+        filled = Size(0, 0)
         for name, size in sorted(self._index.sizes.items()):
-            if size < SMALL:
+            if _is_small(size):
                 groups[-1].append(name)
-                filled += size
-                if filled >= SMALL:
+                filled = Size(filled.bytes + size.bytes, filled.runs + size.runs)
+                if not _is_small(filled):
                     groups.append([])
-                    filled = 0
+                    filled = Size(0, 0)
         return [group for group in groups if len(group) > 1]
 
     def _count_small(self) -> int:
-        return sum(size < SMALL for size in self._index.sizes.values())
+        return sum(map(_is_small, self._index.sizes.values()))
 
     def _commit_soon(self) -> None:
         if self._timer is None:
@@ -407,3 +416,7 @@ class StudyStore:
 
 def _order(key: RunKey) -> tuple[str, str, int]:
     return key.instance, key.algorithm, key.seed
+
+
+def _is_small(size: Size) -> bool:
+    return size.bytes < SMALL.bytes and size.runs < SMALL.runs

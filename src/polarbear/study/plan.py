@@ -156,11 +156,17 @@ class Plan:
         self.watch = watch
         self.algorithms = _named(algorithms)
         self.instances, self.problems = _chosen(problems, self.draws)
+        self._names = frozenset(problem.name for problem in self.problems)
         self.dimensions = tuple(_dimension(problem) for problem in self.problems)
         if target_precision is not None and (unknown := _without_optimum(self.problems)):
             raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {unknown} is not known")
         if check:
             check_pairs(self.algorithms, self.problems)
+
+    def __contains__(self, key: RunKey) -> bool:
+        """Whether a run is one of the plan's."""
+        seeds = range(self.seed, self.seed + self.repetitions)
+        return key.seed in seeds and key.algorithm in self.algorithms and key.instance in self._names
 
     @property
     def size(self) -> int:

@@ -247,22 +247,23 @@ def run_plan(
         raise ValueError(f"the limit on seconds is {seconds!r}; give a positive number, or None for no limit")
     began, watch, tally = time.monotonic(), observer or PlanObserver(), _Tally()
     until = None if seconds is None else began + seconds
-    with opened(store.place(path), plan.describe()) as (study, resumed):
+    with opened(store.place(path), plan.describe()) as (study, _):
         _check_damage(study, accept_damage=accept_damage)
-        known = set(study.keys()).intersection(key for key, _ in plan.order()) if resumed else set[RunKey]()
-        watch.started(plan, len(known))
-        for key, outcome in _known(study, known):
-            tally.add(key, outcome)
-            watch.run_known(key, outcome)
+        known = sum(key in plan for key in study)
+        watch.started(plan, known)
+        for key, outcome in study.outcomes():
+            if key in plan:
+                tally.add(key, outcome)
+                watch.run_known(key, outcome)
         ran = 0
         with executor_or_pool(executor, workers, plan.limits.timeout, plan.axis) as pool:
-            for run in run_tasks(plan.tasks(known.__contains__), pool, until=until):
+            for run in run_tasks(plan.tasks(study.__contains__), pool, until=until):
                 study.append(run)
                 tally.add(run.key, run.outcome)
                 ran += 1
                 watch.run_finished(run)
         study.commit()
-        reason = f"time limit: {seconds:g} s have passed" if seconds and len(known) + ran < plan.size else ""
+        reason = f"time limit: {seconds:g} s have passed" if seconds and known + ran < plan.size else ""
         summary = tally.summary(study, plan, ran, time.monotonic() - began, stopped=reason)
     watch.stopped(summary)
     _warn_of_failures(summary)
@@ -357,10 +358,6 @@ class _Tally:
             key, outcome = self._failures[alike]
             algorithm, reason, kind = alike
             yield Failures(algorithm, reason, kind, count, key, outcome.message, outcome.traceback)
-
-
-def _known(study: store.StudyStore, known: set[RunKey]) -> Iterator[tuple[RunKey, Outcome]]:
-    return ((key, outcome) for key, outcome in study.outcomes() if key in known) if known else iter(())
 
 
 def _check_damage(study: store.StudyStore, *, accept_damage: bool) -> None:

@@ -1,0 +1,143 @@
+"""The list of a study's runs, beside a dictionary that does the same."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polarbear.records import RunKey
+from polarbear.store import locations
+from polarbear.store.locations import Locations
+
+KEYS = st.builds(RunKey, st.sampled_from(["f1", "f2", "ä"]), st.sampled_from(["a", "b"]), st.integers(-3, 3))
+EXTREMES = [
+    RunKey("", "", -(2**63)),
+    RunKey("f", "a", -(2**63)),
+    RunKey("f", "a", 2**63 - 1),
+    RunKey("f'; DROP TABLE lies; --", 'a"', 0),
+]
+
+
+class Naive:
+    """What `Locations` does, with all keys of all parts in memory."""
+
+    def __init__(self):
+        self.parts = {}
+
+    def add(self, name, keys):
+        self.parts[name] = keys
+
+    def remove(self, names):
+        self.parts = {name: keys for name, keys in self.parts.items() if name not in names}
+
+    def where(self):
+        return {key: (name, line) for name, keys in self.parts.items() for line, key in enumerate(keys)}
+
+    def held_by(self, name):
+        return {key for key, (part, _) in self.where().items() if part == name}
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.one_of(st.lists(KEYS, unique=True), st.sets(st.integers(1, 8))), max_size=8), st.integers(1, 3))
+def test_parts_come_and_go_as_in_a_dictionary(steps, page):
+    there, naive = Locations(), Naive()
+    for number, step in enumerate(steps, start=1):
+        if isinstance(step, list):
+            for each in (there, naive):
+                each.add(f"{number:06d}-part", step)
+        else:
+            for each in (there, naive):
+                each.remove({f"{gone:06d}-part" for gone in step})
+    where = naive.where()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(locations, "_PAGE", page)
+        assert sorted(there, key=str) == sorted(where, key=str)
+    assert len(there) == len(where)
+    assert {key: there.find(key) for key in where} == where
+    assert [set(keys) for keys in there.by_part()] == [naive.held_by(name) for name in sorted(naive.parts)]
+    assert {name: set(there.held_by(name)) for name in naive.parts} == {n: naive.held_by(n) for n in naive.parts}
+
+
+def test_names_and_seeds_of_any_kind_are_found_and_what_cannot_be_stored_is_not_there():
+    there = Locations()
+    there.add("part", EXTREMES)
+    assert {there.find(key) for key in EXTREMES} == {("part", line) for line in range(len(EXTREMES))}
+    assert sorted(there, key=str) == sorted(EXTREMES, key=str)
+    for impossible in (RunKey("\ud800", "a", 0), RunKey("f", "a", 2**63)):
+        assert impossible not in there
+
+
+def test_what_is_read_part_by_part_does_not_change_on_the_way():
+    there = Locations()
+    for part in "ab":
+        there.add(part, [RunKey("f", part, seed) for seed in range(3)])
+    reading, forgotten = there.by_part(), there.by_part()
+    first = next(reading)
+    there.add("merged", [RunKey("f", part, seed) for part in "ab" for seed in range(3)])
+    there.remove("ab")
+    assert [first, *reading] == [[RunKey("f", part, seed) for seed in range(3)] for part in "ab"]
+    del forgotten
+    assert [len(keys) for keys in there.by_part()] == [6]
+
+
+def test_threads_find_what_another_one_adds():
+    there, errors = Locations(), []
+
+    def look():
+        try:
+            for seed in range(200):
+                assert RunKey("f", "a", 0) in there
+                assert there.find(RunKey("f", "a", -1)) is None
+                assert len(list(there)) >= min(seed, 1)
+        except BaseException as error:
+            errors.append(error)
+
+    there.add("0", [RunKey("f", "a", 0)])
+    threads = [threading.Thread(target=look) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for number in range(1, 100):
+        there.add(str(number), [RunKey("f", "a", number)])
+    for thread in threads:
+        thread.join()
+    assert not errors
+    assert len(there) == 100
+
+
+def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):
+    there = Locations()
+    there.add("first", [RunKey("f", "a", seed) for seed in range(10)])
+    there._database.execute("PRAGMA max_page_count = 8")
+    with pytest.raises(OSError, match=r"needs a temporary file, and that failed: .*full; make room in"):
+        there.add("second", [RunKey("f" * 100, "a", seed) for seed in range(5000)])
+    assert len(there) == 10
+    there._database.execute("PRAGMA max_page_count = 1000000")
+    there.add("second", [RunKey("f", "b", seed) for seed in range(5000)])
+    assert len(there) == 5010
+
+
+APPENDING = """
+import resource, sys
+from pathlib import Path
+from polarbear import store
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+
+found = Trajectory([1, 3, 7], [0.0, 0.1, 0.2], [3.0, 2.0, 1.0], Outcome(Reason.BUDGET, 100, 0.5))
+with store.create(Path(sys.argv[1]), {}) as study:
+    for number in range(1_000_000):
+        study.append(Run(RunKey(f"bbob-f{number % 24}-i{number // 24 % 15}-d5", "CMA-ES", number // 360), found))
+    assert len(study) == sum(1 for _ in study) == sum(1 for _ in study.outcomes()) == 1_000_000
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="the unit of peak memory differs between systems")
+def test_a_million_runs_need_little_memory(tmp_path):
+    script = [sys.executable, "-c", APPENDING, str(tmp_path / "a.study")]
+    done = subprocess.run(script, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) / 1024 < 300
