@@ -165,7 +165,7 @@ def test_no_thread_outlives_a_run(algorithm):
     deadline = time.monotonic() + 5
     while threading.active_count() > before and time.monotonic() < deadline:
         time.sleep(0.01)
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_the_problem_s_warnings_are_shown():

@@ -145,7 +145,9 @@ def test_runs_are_on_disk_soon_after_the_last_one_even_if_none_follows(path, run
             time.sleep(0.02)
         assert len(store.read(path)) == 10
         assert len(parts(path)) <= 3
-    assert threading.active_count() == 1 or not any(isinstance(each, threading.Timer) for each in threading.enumerate())
+    for timer in [each for each in threading.enumerate() if isinstance(each, threading.Timer)]:
+        timer.join(5)
+        assert not timer.is_alive()
 
 
 def test_many_runs_are_committed_at_once(path, run, monkeypatch):
