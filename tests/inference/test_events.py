@@ -73,6 +73,10 @@ def pareto_set(theta):
         (in_pareto_set("b"), lambda x: 1 in pareto_set(x)),
         (false_elimination(["b", "d"]), lambda x: bool({1, 3} & pareto_set(x))),
         (false_elimination({"b": "a", "c": "a"}), lambda x: bool({1, 2} & pareto_set(x))),
+        (
+            false_elimination(["b", "d"], by=iter("bcd")),
+            lambda x: any(not any((x[:, i] > x[:, out]).all() for i in (1, 2, 3)) for out in (1, 3)),
+        ),
         (portfolio_beats(["a", "b"], ["c", "d"], at=10), lambda x: x[0, :2].sum() > x[0, 2:].sum()),
         (portfolio_beats(["a", "a"], ["c", "d"], at=100), lambda x: 2 * x[1, 0] > x[1, 2] + x[1, 3]),
         (better("a", "b", at=10) & ~dominates("c", "d"), lambda x: x[0, 0] > x[0, 1] and (x[:, 2] <= x[:, 3]).any()),

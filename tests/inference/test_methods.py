@@ -100,6 +100,30 @@ def test_the_programs_know_the_likelihood_of_choice_sets_and_of_large_ties():
             assert float(trace["rankings"]["fn"].log_factor) == pytest.approx(expected, abs=1e-7)
 
 
+@pytest.mark.parametrize("model", [QUICK[0], *slow([*QUICK[1:], *LONG])], ids=label)
+def test_the_compiled_gradient_that_chains_follow_is_that_of_the_program_as_it_stands(model):
+    """XLA has compiled a wrong one for another writing of the sparse process (jaxlib 0.10.2)."""
+    import jax
+    from jax.flatten_util import ravel_pytree
+    from numpyro.infer.util import initialize_model
+
+    counts = choice_counts(drifting(timepoints=20, algorithms=4, instances=20))
+    rng = np.random.default_rng(0)
+    with jax.enable_x64(True):
+        prepared = initialize_model(jax.random.PRNGKey(0), program(model, counts, np.arange(1.0, 21.0)).run)
+        start, unflatten = ravel_pytree(prepared.param_info.z)
+
+        def potential(unknowns):
+            return prepared.potential_fn(unflatten(unknowns))
+
+        compiled = jax.jit(jax.grad(potential))
+        for point in start + np.array([[0.0], [0.5]]) * rng.normal(size=(2, start.size)):
+            gradient = np.asarray(compiled(point))
+            for direction in (*np.eye(start.size)[:2], rng.normal(size=start.size)):
+                _, along = jax.jvp(potential, (point,), (direction,))
+                assert float(along) == pytest.approx(gradient @ direction, rel=1e-7, abs=1e-7)
+
+
 @pytest.mark.parametrize("model", [IndependentDirichlet(), *slow([RandomWalk(), HierarchicalDirichlet()])], ids=label)
 def test_pathfinder_warns_and_calls_its_draws_doubtful(model):
     with pytest.warns(UserWarning, match=r"means were off by 0\.65 to 2\.1 .* probabilities by 0\.2 to 0\.33"):
