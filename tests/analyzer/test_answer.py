@@ -1,15 +1,17 @@
 """The sentences are right, and claim no more than the posterior does."""
 
 import json
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from polarbear.analyzer import answer
+from polarbear.analyzer.answer import ON_REQUEST, SET_ASIDE, Answer
 from polarbear.analyzer.words import amount, at_least, duration, listed, plural, probability, spans
 from polarbear.race.forecast import OpenPair
-from tests.figures.results import TIMES, a_round, crossing, posterior, raced, result
+from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
 
 
 class TestSingleWinner:
@@ -139,6 +141,61 @@ def test_before_the_first_round_nothing_is_claimed():
     assert said.effort == "Nothing was spent yet."
 
 
+class TestWithdrawn:
+    def test_they_are_named_with_the_reason(self):
+        found = result(posterior(np.zeros((7, 4)), spread=0.02), withdrawn="C")
+        silent = a_round(2, "AB", dominance={}, withdrawn="D")
+        found = replace(found, pareto_set=("A", "B"), withdrawn=("C", "D"), rounds=(*found.rounds, silent))
+        said = answer(found)
+        assert said.as_dict()["withdrawn"] == {"C": "on request", "D": "nothing came back"}
+        on_request, set_aside = said.cautions
+        assert on_request == "C was withdrawn: the Pareto set is that of the others."
+        assert set_aside.startswith("D was set aside, and nothing is said of them")
+        assert said.headline.startswith("Both algorithms not withdrawn form the anytime Pareto set: A and B.")
+        assert answer(result(posterior(np.zeros((7, 2))))).withdrawn == {}
+
+    def test_they_count_neither_as_rivals_nor_as_eliminated(self):
+        belief = posterior(np.tile([3.0, 0.0, -3.0], (7, 1)))
+        said = answer(result(belief, withdrawn="A", eliminated={"C": "B"}))
+        assert said.headline == ("B is the whole anytime Pareto set: the other algorithm not withdrawn was eliminated.")
+        assert said.members[0].sentence == "most likely the best at every timepoint (P(best) >0.999)."
+
+    def test_no_more_is_said_of_the_pareto_set_than_is_known(self):
+        said = answer(result(posterior(np.tile([3.0, 0.05, 0.0], (7, 1)), spread=0.5), withdrawn="A"))
+        assert said.headline.startswith("Both algorithms not withdrawn are still in the race: B and C.")
+        assert said.members[1].sentence.endswith(
+            "but none of the other algorithms not withdrawn is known to be better at every timepoint."
+        )
+
+    def test_one_that_is_left_is_compared_with_nobody(self):
+        said = answer(result(posterior(np.tile([3.0, 0.0], (7, 1))), withdrawn="A"))
+        assert said.finished
+        assert said.headline == "B is the only algorithm not withdrawn."
+        assert [member.sentence for member in said.members] == ["there is no other left to compare it with."]
+
+    def test_before_the_first_run_nothing_is_claimed(self):
+        belief = posterior(np.zeros((7, 3)))
+        found = result(belief, withdrawn="C", rounds=(a_withdrawal(1, "AB", "C"),))
+        found = replace(found, values=found.values[:0], evaluations_by_algorithm={}, evaluations_to_the_end=0.0)
+        said = answer(found)
+        assert found.saved == 0.0
+        assert said.headline == "Nothing is known yet of A and B: no round is complete."
+        assert said.effort == "Nothing was spent yet."
+        assert said.members == said.undecided == said.recommendations == ()
+        assert said.saved is None
+        assert said.withdrawn == {"C": "on request"}
+        assert "\nMind:\n  C was withdrawn: the Pareto set is that of the others.\n" in said.text
+        alone = replace(found, pareto_set=("A",), withdrawn=("C", "B"), finished=True)
+        assert answer(alone).headline == "Nothing is known of A, the only algorithm not withdrawn: nothing was run."
+
+    def test_an_elimination_is_not_right_because_of_them(self):
+        belief = posterior(np.tile([3.0, 0.1, 0.0], (7, 1)), joint=True, spread=0.1)
+        said = answer(result(belief, withdrawn="A", eliminated={"C": "B"}))
+        b, c = belief.draws[:, :, 1], belief.draws[:, :, 2]
+        assert said.false_elimination.probability == 1 - (b > c).all(axis=1).mean() > 0.1
+        assert "error: none of the other algorithms not withdrawn is better" in said.false_elimination.sentence
+
+
 def test_joint_elimination_is_worded_as_such():
     dominance = {"A": ("B", 0.0), "B": ("A", 0.962)}
     rounds = (a_round(1, "A", dominance=dominance, eliminated={"B": "A"}, resolved_pairs=1),)
@@ -225,6 +282,12 @@ def test_the_answer_of_a_real_race_is_json_and_text():
     assert str(said) == said.text
     for sentence in [one.sentence for one in (*said.members, *said.eliminated, *said.undecided)] + [said.effort]:
         assert sentence in said.text
+
+
+def test_every_field_of_the_answer_is_documented():
+    page = (Path(__file__).parents[2] / "docs/reference/cli.md").read_text()
+    assert [one.name for one in fields(Answer) if f"`{one.name}`" not in page] == []
+    assert all(f'`"{why}"`' in page for why in (ON_REQUEST, SET_ASIDE))
 
 
 class TestWords:

@@ -16,6 +16,7 @@ from polarbear.analyzer import report
 from polarbear.analyzer.page import color_order, render
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.tables import Data
+from polarbear.race import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage
 from polarbear.study import StudyView
@@ -254,6 +255,39 @@ def test_false_eliminations_are_told_where_the_posterior_is_joint():
         belief = posterior(np.tile([1.0, 0.0], (7, 1)), joint=joint)
         said = " ".join(Page(render(result(belief, eliminated={"B": "A"}))).texts)
         assert ("this elimination was an error" in said) == joint
+
+
+def test_the_withdrawn_are_told_from_members_and_from_the_eliminated():
+    utilities = np.tile([1.0, 0.5, 0.0, -1.0], (7, 1))
+    page = Page(render(result(posterior(utilities), withdrawn="A", eliminated={"D": "A", "C": "B"})))
+    told = {row["algorithm"]: row for row in csv.DictReader(io.StringIO(page.downloads["evaluations.csv"]))}
+    assert {name: (row["eliminated_by"], row["withdrawn"]) for name, row in told.items()} == {
+        "A": ("", "on request"),
+        "B": ("", ""),
+        "C": ("B", ""),
+        "D": ("A", ""),
+    }
+    text = " ".join(page.texts)
+    assert "lines without a band are algorithms eliminated or withdrawn." in text
+    assert "neither eliminated nor withdrawn" in text
+    assert "highest of all algorithms that were not withdrawn" in text
+    fact = page.texts.index("Pareto set")
+    assert [word for word in page.texts[fact : fact + 12] if word.strip()][:4] == [
+        "Pareto set",
+        "1 of 3",
+        "withdrawn",
+        "1",
+    ]
+
+
+def test_a_race_whose_only_rounds_withdraw_has_a_report():
+    race = Race("ABC", times=[10.0, 20.0])
+    race.withdraw("C")
+    page = Page(render(race.result()))
+    text = "".join(page.texts)
+    assert "Nothing is known yet of A and B" in text
+    assert "C was withdrawn" in text
+    assert not page.all("img")
 
 
 def test_settings_are_toml_that_reads_back():

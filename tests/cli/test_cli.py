@@ -1,5 +1,6 @@
 """The command line, run as a user runs it."""
 
+import io
 import json
 import os
 import re
@@ -10,9 +11,15 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+from rich.console import Console
 
 from polarbear import store
+from polarbear.cli.live import LiveProgress
+from polarbear.race import Race
+from polarbear.records import Reason, lost
+from polarbear.simulate import Truth
 
 ROOT = Path(__file__).parents[2]
 SMALL = """
@@ -301,3 +308,24 @@ def test_every_field_of_a_study_file_is_documented():
         for name, field in section.model_fields.items():
             rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
             assert any(field.description in row for row in rows), f"{section.__name__}.{name} is not documented"
+
+
+def test_progress_tells_the_withdrawn_from_those_set_aside_and_nothing_of_rivals_before_the_first_run():
+    truth, out = Truth(np.array([10.0]), np.array([[0.5, 0.3, 0.2]]), ("A", "B", "C")), io.StringIO()
+    live, race = LiveProgress(Console(file=out, width=120)), Race(truth.names, times=truth.times)
+    live.round_finished(race, race.withdraw("C"))
+    live._console.print(live._table(race))
+    line, _, *rows = out.getvalue().splitlines()
+    assert line.endswith("; C withdrawn")
+    assert [row.split() for row in rows] == [
+        ["A", "racing", *"–––"],
+        ["B", "racing", *"–––"],
+        ["C", "withdrawn", *"–––"],
+    ]
+    requests = race.ask()
+    runs = [truth.run(one.key, one.until) for one in requests if one.key.algorithm == "A"]
+    this = race.tell([*runs, *(lost(one.key, Reason.KILLED, "") for one in requests if one.key.algorithm == "B")])
+    live.round_finished(race, this)
+    live._console.print(live._table(race))
+    assert "; B set aside\n" in out.getvalue()
+    assert out.getvalue().splitlines()[-2].split()[:3] == ["B", "set", "aside"]

@@ -7,6 +7,7 @@ import threading
 import time
 import warnings
 from contextlib import suppress
+from fractions import Fraction
 
 import cloudpickle
 import numpy as np
@@ -167,6 +168,15 @@ def test_an_objective_without_a_number_fails_the_run_and_is_named(task, of, resu
     run = execute(task(problem=of(lambda x: result), evaluations=100))
     assert run.outcome.reason is Reason.FAILED
     assert run.outcome.message.startswith(message)
+
+
+@pytest.mark.parametrize("real", [2**64, Fraction(1, 2), np.float32(0.5)])
+def test_any_real_number_is_a_value_of_ones_own_function_and_of_any_problem(task, of, real):
+    own = FunctionProblem(lambda x: real, lower=-5, upper=5, dimension=2, name="own")
+    for problem in (own, of(lambda x: real)):
+        run = execute(task(problem=problem, evaluations=1))
+        assert run.outcome.ok, run.outcome.message
+        assert run.trajectory.values.tolist() == [float(real)]
 
 
 MASKS = [np.ma.masked, np.ma.array(2.0, mask=True), np.ma.array([2.0], mask=[True])]

@@ -1,5 +1,7 @@
 """Posteriors and race results made by hand or by racing known truths."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from polarbear.inference import Diagnostics, Posterior
@@ -27,7 +29,7 @@ def posterior(utilities, *, spread=0.1, times=TIMES, names=None, draws=2000, joi
     return Posterior(ratings / ratings.sum(axis=2, keepdims=True), times, tuple(names), joint, diagnostics)
 
 
-def a_round(number, candidates, *, dominance, eliminated=None, settled=(), resolved_pairs=0, failures=0):
+def a_round(number, candidates, *, dominance, eliminated=None, withdrawn=(), settled=(), resolved_pairs=0, failures=0):
     """One round of eight instances."""
     return Round(
         number=number,
@@ -40,7 +42,7 @@ def a_round(number, candidates, *, dominance, eliminated=None, settled=(), resol
         horizon=dict.fromkeys(dominance, 1000.0),
         dominance={name: Rival(*rival) for name, rival in dominance.items()},
         eliminated=eliminated or {},
-        withdrawn=(),
+        withdrawn=tuple(withdrawn),
         candidates=tuple(candidates),
         settled=tuple(settled),
         resolved_pairs=resolved_pairs,
@@ -52,20 +54,29 @@ def a_round(number, candidates, *, dominance, eliminated=None, settled=(), resol
     )
 
 
-def result(belief, *, eliminated=None, rounds=None, alpha=0.95, epsilon=0.1, **settings):
+def a_withdrawal(number, candidates, withdrawn, *, after=None, **fields):
+    """A round that records only what was withdrawn after the round `after`; None: before the first."""
+    before = after or replace(a_round(0, candidates, dominance={}), runs=0)
+    fields = {"dominance": {}, "eliminated": {}, "settled": (), "horizon": {}} | fields
+    return replace(before, number=number, batch=0, candidates=tuple(candidates), withdrawn=tuple(withdrawn), **fields)
+
+
+def result(belief, *, eliminated=None, withdrawn=(), rounds=None, alpha=0.95, epsilon=0.1, **settings):
     """The result that fits `belief`: a pair is resolved where the posterior decides it."""
     eliminated = eliminated or {}
     settings = RaceSettings(alpha=alpha, epsilon=epsilon, **settings)
     names = belief.names
     found = relations(belief, alpha=alpha, epsilon=epsilon, joint=False)
     resolved = resolved_now(found, use_crossing=settings.resolution == "crossing")
-    for name in eliminated:
+    for name in (*eliminated, *withdrawn):
         resolved[:, names.index(name), :] = resolved[:, :, names.index(name)] = True
-    candidates = tuple(name for name in names if name not in eliminated)
+    candidates = tuple(name for name in names if name not in eliminated and name not in withdrawn)
     if rounds is None:
         dominance = {name: (eliminated.get(name, names[0]), 0.97 if name in eliminated else 0.2) for name in names}
         pairs = int(np.triu(resolved.all(axis=0), k=1).sum())
         rounds = (a_round(1, candidates, dominance=dominance, eliminated=eliminated, resolved_pairs=pairs),)
+        if withdrawn:
+            rounds = (*rounds, a_withdrawal(2, candidates, withdrawn, after=rounds[0]))
     values = np.zeros((8, len(belief.times), len(names)))
     values[4:, max(1, len(belief.times) - 2) :, -1] = np.nan
     return RaceResult(
@@ -73,7 +84,7 @@ def result(belief, *, eliminated=None, rounds=None, alpha=0.95, epsilon=0.1, **s
         posterior=belief,
         rounds=tuple(rounds),
         eliminated=eliminated,
-        withdrawn=(),
+        withdrawn=tuple(withdrawn),
         undecided=open_pairs(
             belief,
             resolved,

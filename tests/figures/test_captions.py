@@ -23,6 +23,8 @@ def test_every_caption_belongs_to_a_figure(name):
 
 
 EXAMPLES = [
+    captions.rating_over_time(3, withdrawn=True),
+    captions.dominance_over_rounds(alpha=0.99, joint=False, withdrawn=True),
     captions.runtime_distributions(3),
     captions.runtime_distributions(9, dots=True, restarts=True, reference="best 2009", background=30),
     captions.runtime_distributions(1, crosses=False),
@@ -57,6 +59,10 @@ def test_captions_are_sentences(caption):
 
 
 def test_only_marks_that_are_there_are_explained():
+    assert "withdrawn" not in captions.rating_over_time(3)
+    assert "eliminated or withdrawn" in captions.rating_over_time(3, withdrawn=True)
+    assert "ithdrawn" not in captions.dominance_over_rounds(alpha=0.99, joint=False)
+    assert "Withdrawn" in captions.dominance_over_rounds(alpha=0.99, joint=False, withdrawn=True)
     assert "cross" not in captions.runtime_distributions(3, crosses=False)
     assert "restarts" in captions.runtime_distributions(3, restarts=True)
     assert "best 2009" in captions.runtime_distributions(3, reference="best 2009")

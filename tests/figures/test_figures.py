@@ -11,9 +11,10 @@ from matplotlib.colors import to_hex
 from polarbear import figures
 from polarbear.figures.dominance import stretch, unstretch
 from polarbear.figures.style import looks
+from polarbear.race import Rival
 from polarbear.race.relations import relations
 from polarbear.select import best
-from tests.figures.results import TIMES, a_round, crossing, posterior, raced, result
+from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
 
 
 def drawn(figure, gid):
@@ -151,6 +152,49 @@ class TestDominance:
         rounds = [a_round(k, "AB", dominance={"A": ("B", 0.1), "B": ("A", 0.2)}) for k in (1, 2, 4, 8, 16)]
         assert figures.dominance_over_rounds(rounds, alpha=0.99).axes[0].get_xscale() == "log"
         assert figures.dominance_over_rounds(rounds[:3], alpha=0.99).axes[0].get_xscale() == "linear"
+
+    def test_one_that_is_withdrawn_ends_in_a_cross_and_one_that_returns_goes_on_after_a_gap(self):
+        first = a_round(
+            1,
+            "A",
+            dominance={"A": ("B", 0.1), "B": ("A", 0.995), "C": ("A", 0.999)},
+            eliminated={"B": "A", "C": "A"},
+            settled="A",
+            resolved_pairs=3,
+        )
+        rounds = (
+            first,
+            a_withdrawal(2, "BC", "A", after=first, resolved_pairs=2),
+            a_round(2, "BC", dominance={"B": ("C", 0.2), "C": ("B", 0.3)}, resolved_pairs=2),
+            a_round(3, "B", dominance={"B": ("C", 0.1), "C": ("B", 0.99)}, eliminated={"C": "B"}, resolved_pairs=3),
+        )  # fmt: skip
+        rounds = (*rounds, a_withdrawal(5, "B", "C", after=rounds[-1]))
+        figure = figures.dominance_over_rounds(rounds, alpha=0.99, names=tuple("ABC"))
+        cross, diamond = one(figure, "out-0"), one(figure, "settled-0")
+        for mark in (cross, diamond):
+            assert (mark.get_xdata()[0], mark.get_ydata()[0]) == (8, 0.1)
+        beside = [mark.get_transform().transform((8, 0.1))[0] for mark in (diamond, cross)]
+        assert beside[1] - beside[0] == pytest.approx(9 / 72 * figure.dpi)
+        assert [list(one(figure, gid).get_xdata()) for gid in ("out-1", "out-2", "out-2-2")] == [[8], [8], [24]]
+        line = one(figure, "dominated-2")
+        np.testing.assert_allclose(line.get_ydata(), [0.999, np.nan, 0.3, 0.99])
+        assert line.get_markevery() == [2]
+        assert not drawn(figure, "out-2-3")
+        assert one(figure, "dominated-0").get_markevery() == [0]
+
+    def test_what_was_withdrawn_before_the_first_run_is_not_drawn(self):
+        before = a_withdrawal(1, "AB", "C", dominance={"A": Rival("C", 0.6)}, resolved_pairs=2)
+        after = [a_round(k, "AB", dominance={"A": ("B", 0.1), "B": ("A", 0.2)}, resolved_pairs=2) for k in (1, 2, 16)]
+        figure = figures.dominance_over_rounds([before, *after], alpha=0.99, names=tuple("ABC"))
+        assert figure.axes[0].get_xscale() == "log"
+        assert not drawn(figure, "out-2")
+        np.testing.assert_allclose(one(figure, "dominated-0").get_xdata(), [8, 16, 128])
+        steps = one(figure, "resolved")
+        np.testing.assert_allclose(steps.get_ydata(), [0, 2 / 3, 2 / 3, 2 / 3, 2 / 3])
+        assert min(steps.get_xdata()) > 0
+        figures.svg(figure)
+        with pytest.raises(ValueError, match="no round to draw"):
+            figures.dominance_over_rounds((before,), alpha=0.99)
 
     def test_no_round_is_an_error(self):
         with pytest.raises(ValueError, match="no round to draw"):

@@ -2,6 +2,8 @@
 
 import json
 import pickle
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -77,6 +79,7 @@ class TestConstraints:
             (None, "NoneType None; it must return one real number"),
             ("1", "str '1'; it must return one real number"),
             (np.ones(2), "it must return one real number"),
+            (Decimal("0.5"), "it must return one real number"),  # nor may an objective
         ],
     )
     @pytest.mark.parametrize("kind", ["hard", "soft", "told"])
@@ -87,6 +90,14 @@ class TestConstraints:
         problem = FunctionProblem(sphere, -5, 5, 2, constraints=[Constraint(limit, kind)]).build()
         with pytest.raises(TypeError, match=f"the constraint limit returned .*{message}"):
             problem.constraints(np.ones(2)) if kind == "told" else problem(np.ones(2))
+
+    @pytest.mark.parametrize("real", [10**30, 2**64, Fraction(1, 2), np.float32(0.5), True])
+    def test_any_real_number_will_do(self, real):
+        constraint = Constraint(lambda x: real, "soft")
+        assert constraint(np.ones(2)) == float(real)
+        assert type(constraint(np.ones(2))) is float
+        assert FunctionProblem(lambda x: real, -5, 5, 2)([1.0, 1.0]) == float(real)
+        assert FunctionProblem(sphere, -5, 5, 2, constraints=constraint)([1.0, 1.0]) == 2.0 + float(real)
 
     def test_told_constraints_leave_the_value_alone_and_judge_the_run(self):
         spec = FunctionProblem(sphere, -5, 5, 2, optimum=0.5, constraints=[Constraint(below_one, "told")])

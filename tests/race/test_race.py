@@ -290,6 +290,16 @@ class TestAdding:
                 assert request.until <= TIMES[others - 1]
                 race.tell([self.WORLD.run(request.key, request.until)])
 
+    def test_newcomers_that_eliminate_all_others_before_they_have_caught_up_race_on(self):
+        world = truth(early=[5, 3, 2, 2], late=[2.5, 3, 4.5, 4.5], one=[300, 300, 300, 300], other=[300, 280, 280, 310])
+        race = drive(new_race(("early", "late")), world)
+        race.add("one")
+        race.add("other")
+        drive(race, world, rounds=1)
+        assert race.pareto_set == ("one", "other")
+        assert not race.finished
+        assert drive(race, world).finished
+
     def test_a_newcomer_can_join_a_restored_race(self):
         race = drive(new_race(), self.WORLD)
         direct = new_race()
@@ -332,6 +342,7 @@ class TestWithdrawing:
         ran = {name: int(np.flatnonzero(race.state.asked[:, race.names.index(name)]).max()) for name in race.names}
         this = race.withdraw("best")
         assert (this.number, this.batch, this.withdrawn) == (len(before.rounds) + 1, 0, ("best",))
+        assert this.dominance == {}
         assert (this.runs, this.evaluations) == (before.rounds[-1].runs, before.evaluations)
         assert race.rounds == (*before.rounds, this)
         assert set(race.pareto_set) >= {"early", "late"}
@@ -381,6 +392,19 @@ class TestWithdrawing:
         race.withdraw("best")
         drive(race, self.WORLD)
         assert race.pareto_set == ("late",)
+
+    def test_several_are_withdrawn_at_once_or_none(self):
+        race = self.raced()
+        before = race.state
+        for names, message in (("best", "nver"), "named 'nver'"), (race.names, "best is the last candidate"):
+            with pytest.raises(CannotWithdraw, match=message):
+                race.withdraw(*names)
+            assert race.state is before
+        this = race.withdraw("best", "early", "best")
+        assert this.withdrawn == race.result().withdrawn == ("best", "early")
+        assert race.rounds[-1] is this
+        assert race.withdraw() is race.withdraw("early", "best") is None
+        assert drive(race, self.WORLD).pareto_set == ("late",)
 
     def test_one_withdrawn_before_the_start_never_runs(self):
         race = new_race(self.WORLD.names)

@@ -3,13 +3,15 @@
 import os
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import cloudpickle
 import numpy as np
 import pytest
 
 import polarbear as pb
-from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
+from polarbear.experiment.process import WorkerDied
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, lost
 from polarbear.study import Plan, TimeLeft
 from tests.experiment.misbehaving import die, hang_in_c, unheeding
 from tests.study.entrants import crash, crawl, descend, guess
@@ -125,13 +127,14 @@ def test_what_is_there_already_costs_nothing(monkeypatch):
 
 def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("polarbear.study.costs._LOADING", 0.5)
+    monkeypatch.setattr("polarbear.study.costs._LOADING", 1.0)
     mute = pb.optimizers.FunctionOptimizer(still, name="mute")
     plan = Plan([guess, crash, mute], [TWO, FIVE], budget="1000*d", repetitions=2, timeout=0.3)
     found = pb.study.estimate(plan, seconds=0.5)
     assert "RuntimeError: out of ideas" in found.algorithms["crash"].trouble
     assert found.algorithms["mute"].seconds is None
-    assert found.algorithms["mute"].trouble
+    assert found.algorithms["mute"].trouble.startswith("evaluated nothing in 1")
+    assert found.starting + 1 < found.pilot_seconds  # what hangs is no start
     assert found.algorithms["guess"].seconds > 0
     assert list(tmp_path.iterdir()) == []
 
@@ -151,17 +154,76 @@ def test_what_catches_all_hangs_or_kills_costs_the_pilot_its_worker_and_nothing_
 
 
 def load(problem, rng):
-    if "loaded" not in vars(os):
-        os.loaded = True
-        time.sleep(1.5)
+    import slow_to_load
+
+    assert slow_to_load.whole
     guess(problem, rng)
 
 
-def test_what_an_algorithm_loads_is_no_cost_of_its_evaluations_but_of_the_start():
+def test_what_an_algorithm_loads_is_no_cost_of_its_evaluations_but_of_the_start(tmp_path, monkeypatch):
+    """Nor is it interrupted, long as it takes for a pilot as short as this."""
+    (tmp_path / "slow_to_load.py").write_text("import time\nfor _ in range(25):\n    time.sleep(0.1)\nwhole = True")
+    monkeypatch.syspath_prepend(tmp_path)
     loading = pb.optimizers.FunctionOptimizer(load, name="load")
     found = pb.study.estimate(Plan([loading, die], [TWO], budget=1000, repetitions=100), workers=4, seconds=0.5)
-    assert found.starting > 1.5
-    assert found.algorithms["load"].seconds < 100 * 1.5 / 4  # loaded anew in the worker that came after one died
+    assert found.starting > 2.5
+    assert not found.algorithms["load"].trouble
+    assert found.algorithms["load"].seconds < 100 * 2.5 / 4  # loaded anew in the worker that came after one died
+
+
+@pytest.fixture
+def in_this_process(monkeypatch):
+    """The pilot's worker comes up at once, and dies as often as one says instead of telling its process."""
+    deaths = []
+
+    class Worker(ThreadPoolExecutor):
+        def submit(self, function, /, *arguments):
+            if function is os.getpid and deaths:
+                future = Future()
+                future.set_exception(deaths.pop())
+                return future
+            return super().submit(function, *arguments)
+
+    monkeypatch.setattr("polarbear.study.costs.executor_or_pool", lambda *_: Worker(1))
+    return deaths
+
+
+@pytest.mark.usefixtures("in_this_process")
+def test_evaluations_and_hangs_of_first_runs_are_no_start(monkeypatch):
+    each, load = 0.2, {"guess": 0.3, "descend": 0.0}
+    begun = set()
+
+    def run_tasks(tasks, executor, *, until):
+        for task in tasks:
+            name = task.key.algorithm
+            if name == "crawl":
+                time.sleep(0.5)
+                yield lost(task.key, Reason.TIMED_OUT, "hangs", 0.5)
+                continue
+            time.sleep(each + load[name] * (name not in begun))
+            begun.add(name)
+            yield Run(task.key, Trajectory([1], [0.0], [1.0], Outcome(Reason.BUDGET, 1, each)))
+
+    monkeypatch.setattr("polarbear.study.costs.run_tasks", run_tasks)
+    found = pb.study.estimate(Plan([guess, descend, crawl], [TWO], budget=10, repetitions=1), seconds=0.5)
+    assert found.starting == pytest.approx(0.3, abs=0.15)
+    assert found.algorithms["guess"].seconds == pytest.approx(10 * each, rel=0.2)
+    assert (found.algorithms["crawl"].seconds, found.algorithms["crawl"].trouble) == (None, "hangs")
+
+
+def test_a_worker_that_dies_between_two_runs_is_replaced(in_this_process, monkeypatch):
+    def run_tasks(tasks, executor, *, until):
+        for task in tasks:
+            in_this_process.append(WorkerDied("of what the run left behind"))
+            yield Run(task.key, Trajectory([1], [0.0], [1.0], Outcome(Reason.BUDGET, 10, 1e-3)))
+
+    monkeypatch.setattr("polarbear.study.costs.run_tasks", run_tasks)
+    plan = Plan([guess, descend], [TWO], budget=1000, repetitions=1)
+    found = pb.study.estimate(plan, seconds=0.5)
+    assert all(one.seconds > 0 and not one.trouble for one in found.algorithms.values())
+    in_this_process.extend([WorkerDied("always")] * 50)
+    with pytest.raises(WorkerDied, match="always"):
+        pb.study.estimate(plan, seconds=0.5)
 
 
 def still(problem, rng):

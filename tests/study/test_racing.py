@@ -252,8 +252,16 @@ def test_who_cannot_be_withdrawn_is_named_and_nothing_is_lost(tmp_path):
     path = tmp_path / "a.study"
     race(path, stop=StopRules(instances=8))
     with pytest.raises(CannotWithdraw, match="no algorithm of the race is named 'ges'; did you mean 'guess'"):
-        race(path, withdraw=["ges"])
+        race(path, withdraw=["guess", "ges"])
+    with pytest.raises(CannotWithdraw, match="last candidate"):
+        race(path, withdraw=["guess", "descend", "crawl"])
     assert not pb.study.load(path).result.withdrawn
+
+
+def test_a_single_name_to_withdraw_needs_no_list(tmp_path):
+    path = tmp_path / "a.study"
+    assert race(path, withdraw="crawl", stop=StopRules(instances=8)).withdrawn == ("crawl",)
+    assert pb.study.load(path).result.withdrawn == ("crawl",)
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,8 @@ PREFERENCES = {
     "final": "only the budget {last} matters",
 }
 """Named preferences over budgets, and what each says."""
+ON_REQUEST, SET_ASIDE = "on request", "nothing came back"
+"""Why an algorithm was withdrawn: the user asked for it, or of all its runs in a round nothing came back."""
 MOST_OPEN_PAIRS = 10
 """How many undecided pairs are spelled out, the cheapest to decide first."""
 
@@ -33,7 +35,7 @@ class Member:
     Attributes:
         name: The algorithm.
         highest: Its largest P(best) over the timepoints: the probability that its rating is the highest of all
-            members (of all algorithms, if it is the only member).
+            members (of all algorithms not withdrawn, if it is the only member).
         at: The timepoint of `highest`.
         sentence: All of this in words, without the name.
     """
@@ -134,8 +136,9 @@ class Answer:
         eliminated: Who was eliminated by whom, when, and how surely.
         false_elimination: How probable it is that any of that was an error; None if nobody was eliminated, or the
             posterior is not joint over time and cannot tell.
+        withdrawn: Who was withdrawn, and why: `ON_REQUEST` or `SET_ASIDE`.
         undecided: Open pairs, and what it would take to resolve them.
-        recommendations: What to deploy under three preferences.
+        recommendations: What to deploy under three preferences; none before the first run.
         evaluations: Evaluations spent.
         saved: Share of the evaluations saved against running everything to the end; None on an axis of seconds.
         effort: What was spent and saved, in words.
@@ -149,6 +152,7 @@ class Answer:
     relations: tuple[str, ...]
     eliminated: tuple[Elimination, ...]
     false_elimination: FalseElimination | None
+    withdrawn: dict[str, str]
     undecided: tuple[Undecided, ...]
     recommendations: tuple[Recommendation, ...]
     evaluations: int
@@ -189,7 +193,7 @@ def answer(result: RaceResult) -> Answer:
     posterior, settings = result.posterior, result.settings
     found = relations(posterior, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set
-    began = bool(result.rounds)
+    began = result.begun
     return Answer(
         finished=result.finished,
         pareto_set=members,
@@ -201,13 +205,19 @@ def answer(result: RaceResult) -> Answer:
         ),
         eliminated=tuple(_eliminations(result)),
         false_elimination=_false_elimination(result),
+        withdrawn=why_withdrawn(result),
         undecided=tuple(_undecided(pair, settings.axis) for pair in result.undecided) if began else (),
-        recommendations=tuple(_recommendation(result, name) for name in PREFERENCES),
+        recommendations=tuple(_recommendation(result, name) for name in PREFERENCES) if began else (),
         evaluations=result.evaluations,
         saved=max(result.saved, 0.0) if began and settings.axis == "evaluations" else None,
         effort=_effort(result),
         cautions=tuple(_cautions(result)),
     )
+
+
+def why_withdrawn(result: RaceResult) -> dict[str, str]:
+    """Who was withdrawn, and why: `ON_REQUEST` or `SET_ASIDE`."""
+    return {name: SET_ASIDE if name in result.set_aside else ON_REQUEST for name in result.withdrawn}
 
 
 def pair_in_words(found: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
@@ -225,23 +235,27 @@ def pair_in_words(found: Relations, posterior: Posterior, first: str, second: st
 
 def _headline(result: RaceResult, found: Relations) -> str:
     names, members = result.posterior.names, result.pareto_set
-    if not result.rounds:
-        return f"Nothing is known yet of {listed(names)}: no round is complete."
-    total = len(names)
-    if not result.finished:
-        left = "All" if len(members) == total else f"{len(members)} of"
-        pairs = plural(len(result.undecided), "pair")
-        verb = "is" if len(result.undecided) == 1 else "are"
-        return (
-            f"{left} {total} algorithms are still in the race: {listed(members)}. {pairs} {verb} undecided, "
-            "so the set may yet shrink."
-        )
-    if len(members) == 1:
-        return f"{members[0]} is the whole anytime Pareto set: each of the other {total - 1} algorithms was eliminated."
+    total, left = len(names) - len(result.withdrawn), _left(result)
+    if not result.begun and total == 1:
+        return f"Nothing is known of {members[0]}, the only algorithm{left}: nothing was run."
+    if not result.begun:
+        return f"Nothing is known yet of {listed(members)}: no round is complete."
     share = f"{len(members)} of {total}"
     if len(members) == total:
         share = "Both" if total == 2 else f"All {total}"
-    said = f"{share} algorithms form the anytime Pareto set: {listed(members)}."
+    if not result.finished:
+        pairs = plural(len(result.undecided), "pair")
+        verb = "is" if len(result.undecided) == 1 else "are"
+        return (
+            f"{share} algorithms{left} are still in the race: {listed(members)}. {pairs} {verb} undecided, "
+            "so the set may yet shrink."
+        )
+    if total == 1:
+        return f"{members[0]} is the only algorithm{left}."
+    if len(members) == 1:
+        others = f"the other algorithm{left}" if total == 2 else f"each of the other {total - 1} algorithms{left}"
+        return f"{members[0]} is the whole anytime Pareto set: {others} was eliminated."
+    said = f"{share} algorithms{left} form the anytime Pareto set: {listed(members)}."
     inside = np.ix_(range(len(result.posterior.times)), *[[names.index(name) for name in members]] * 2)
     if (found.equivalent[inside] | np.eye(len(members), dtype=bool)).all():
         return f"{said} They are practically equivalent at every timepoint."
@@ -253,7 +267,9 @@ def _headline(result: RaceResult, found: Relations) -> str:
 
 def _members(result: RaceResult) -> tuple[Member, ...]:
     members, posterior = result.pareto_set, result.posterior
-    rivals = members if len(members) > 1 else posterior.names
+    rivals = members if len(members) > 1 else _not_withdrawn(result)
+    if len(rivals) == 1:
+        return (Member(rivals[0], 1.0, float(posterior.times[0]), "there is no other left to compare it with."),)
     best_at = posterior.probability_best(rivals)
     leader = best_at.argmax(axis=1)
     found: list[Member] = []
@@ -271,7 +287,7 @@ def _best_at(result: RaceResult, p_best: FloatArray, leads: np.ndarray[Any, np.d
     if not leads.any():
         return (
             f"never the most likely best (P(best) at most {probability(p_best[peak])}, at "
-            f"{budget(times[peak], settings.axis)}), but no other algorithm is known to be better at every timepoint."
+            f"{budget(times[peak], settings.axis)}), but {_nobody(result)} is known to be better at every timepoint."
         )
     if leads.all() and p_best.max() - p_best.min() < 0.0005:
         return f"most likely the best at every timepoint (P(best) {probability(p_best.min())})."
@@ -315,12 +331,12 @@ def _false_elimination(result: RaceResult) -> FalseElimination | None:
     posterior, count = result.posterior, len(result.eliminated)
     if not count or not (posterior.joint or posterior.times.size == 1):
         return None
-    p = posterior.probability(events.false_elimination(result.eliminated))
+    p = posterior.probability(events.false_elimination(result.eliminated, by=_not_withdrawn(result)))
     what = "this elimination was" if count == 1 else f"at least one of these {count} eliminations was"
     return FalseElimination(
         p,
-        f"With probability {probability(p)} {what} an error: no other algorithm is better than the eliminated one at "
-        "all timepoints at once.",
+        f"With probability {probability(p)} {what} an error: {_nobody(result)} is better than the eliminated one "
+        "at all timepoints at once.",
     )
 
 
@@ -359,7 +375,7 @@ def _recommendation(result: RaceResult, preference: str) -> Recommendation:
 
 
 def _effort(result: RaceResult) -> str:
-    if not result.rounds:
+    if not result.begun:
         return "Nothing was spent yet."
     last, times = result.rounds[-1], result.posterior.times
     runs = f"{plural(last.runs, 'run')} on {plural(last.instances, 'instance')}"
@@ -376,17 +392,16 @@ def _effort(result: RaceResult) -> str:
 
 def _cautions(result: RaceResult) -> list[str]:
     found: list[str] = []
-    if not result.rounds:
-        return found
-    last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
-    on_request = [name for this in result.rounds if not this.batch for name in this.withdrawn]
-    if on_request:
+    if on_request := [name for name, why in why_withdrawn(result).items() if why == ON_REQUEST]:
         found.append(f"{_were(on_request)} withdrawn: the Pareto set is that of the others.")
-    if silent := [name for name in result.withdrawn if name not in on_request]:
+    if result.set_aside:
         found.append(
-            f"{_were(silent)} set aside, and nothing is said of them: "
+            f"{_were(result.set_aside)} set aside, and nothing is said of them: "
             "of all runs of a round nothing came back (killed or timed out)."
         )
+    if not result.begun:
+        return found
+    last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
     if last.failures:
         verb = "was" if last.failures == 1 else "were"
         found.append(
@@ -402,6 +417,21 @@ def _cautions(result: RaceResult) -> list[str]:
 
 def _were(names: Sequence[str]) -> str:
     return f"{listed(names)} {'was' if len(names) == 1 else 'were'}"
+
+
+def _not_withdrawn(result: RaceResult) -> tuple[str, ...]:
+    return tuple(name for name in result.posterior.names if name not in result.withdrawn)
+
+
+def _left(result: RaceResult) -> str:
+    """What the word algorithms takes after it where those withdrawn do not count."""
+    if not result.withdrawn:
+        return ""
+    return " not set aside" if result.set_aside == result.withdrawn else " not withdrawn"
+
+
+def _nobody(result: RaceResult) -> str:
+    return f"none of the other algorithms{_left(result)}" if result.withdrawn else "no other algorithm"
 
 
 def _two_digits(number: float) -> float:

@@ -6,6 +6,7 @@ from itertools import combinations
 
 import numpy as np
 
+from polarbear.analyzer.answer import why_withdrawn
 from polarbear.analyzer.tables import Data
 from polarbear.race import RaceResult, Relations
 from polarbear.select import best, preference_values
@@ -56,7 +57,10 @@ def dominance(result: RaceResult) -> Data:
     """The strongest rival of every candidate in every round."""
     return Data.of(
         "dominance",
-        ("round", "instances", "algorithm", "strongest_rival", "probability_dominated", "eliminated_by", "settled"),
+        (
+            *("round", "instances", "algorithm", "strongest_rival", "probability_dominated"),
+            *("eliminated_by", "withdrawn", "settled"),
+        ),
         (
             (
                 this.number,
@@ -65,6 +69,7 @@ def dominance(result: RaceResult) -> Data:
                 rival.name,
                 rival.probability,
                 this.eliminated.get(name),
+                name in this.withdrawn,
                 name in this.settled,
             )
             for this in result.rounds
@@ -119,12 +124,13 @@ def reach(result: RaceResult) -> Data:
 
 
 def spending(result: RaceResult) -> Data:
-    """Evaluations of each algorithm."""
+    """Evaluations of each algorithm, and why it is out if it is."""
+    why = why_withdrawn(result)
     return Data.of(
         "evaluations",
-        ("algorithm", "evaluations", "share", "eliminated_by"),
+        ("algorithm", "evaluations", "share", "eliminated_by", "withdrawn"),
         (
-            (name, spent, spent / max(result.evaluations, 1), result.eliminated.get(name))
+            (name, spent, spent / max(result.evaluations, 1), result.eliminated.get(name), why.get(name))
             for name, spent in result.evaluations_by_algorithm.items()
         ),
     )

@@ -151,7 +151,8 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
         new = [name for name in this.settled if name not in settled]
         settled.update(new)
         eliminated = [f"{loser} (by {winner})" for loser, winner in this.eliminated.items()]
-        out = "; ".join([*eliminated, *(f"{name} (withdrawn)" for name in this.withdrawn)])
+        how = "set aside" if this.batch else "withdrawn"
+        out = "; ".join([*eliminated, *(f"{name} ({how})" for name in this.withdrawn)])
         counts = (this.instances, this.runs, this.failures)
         rows.append(
             (
@@ -318,7 +319,7 @@ def _outcomes(name: str, runs: Sequence[Run]) -> Data:
 
 def _state(result: RaceResult, name: str) -> str:
     if name in result.withdrawn:
-        return "withdrawn"
+        return "set aside" if name in result.set_aside else "withdrawn"
     return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
 
 

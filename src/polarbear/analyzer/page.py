@@ -57,10 +57,10 @@ def render(study: StudyView | RaceResult) -> str:
         result=result,
         looks=looks(order),
         facts=_facts(result, found),
-        sections=_sections(result, found, decided, order) if result.rounds else {},
+        sections=_sections(result, found, decided, order) if result.begun else {},
         undecided=exhibits.undecided(found, result.settings.axis),
         reliability=exhibits.reliability(result),
-        checks=exhibits.checks(checks(result, replicates=_REPLICATES)) if result.rounds else None,
+        checks=exhibits.checks(checks(result, replicates=_REPLICATES)) if result.begun else None,
         failures=exhibits.failures(failures) if failures else None,
         tracebacks=_tracebacks(failures),
         invalid=exhibits.invalid(invalid) if invalid else None,
@@ -84,8 +84,10 @@ def color_order(result: RaceResult) -> tuple[str, ...]:
 
 def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
     n = len(result.posterior.names)
-    facts = [("Pareto set", f"{len(result.pareto_set)} of {n}")]
-    if not result.rounds:
+    facts = [("Pareto set", f"{len(result.pareto_set)} of {n - len(result.withdrawn)}")]
+    if result.withdrawn:
+        facts.append(("withdrawn", str(len(result.withdrawn))))
+    if not result.begun:
         return facts
     last = result.rounds[-1]
     facts += [
@@ -130,7 +132,7 @@ def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -
         figures.rating_over_time(posterior, eliminated=out, order=order, axis=result.settings.axis),
         "Ratings over the budget",
         f"Line chart of the ratings of {listed(posterior.names)} over the budget, with credible bands.",
-        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(out)),
+        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(out), withdrawn=bool(result.withdrawn)),
         data,
     )
 

@@ -231,7 +231,7 @@ def select(
     from polarbear.study import load
 
     result = load(study).result
-    if not result.rounds:
+    if not result.begun:
         raise StudyError(f"nothing is known yet in {study}: no round is complete")
     selection = best(
         result.posterior,
@@ -270,7 +270,7 @@ def check(
         if name not in models():
             raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
     result = load(study).result
-    if not result.rounds or len(result.values) < 2:
+    if not result.begun or len(result.values) < 2:
         raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
     with Console(stderr=True).status("comparing models"):
         found = examine(result, model or ())

@@ -124,7 +124,7 @@ class LiveProgress(Observer):
         table.add_column("strongest rival, P(it dominates)")
         table.add_column("runs", justify="right")
         table.add_column(f"up to ({race.settings.axis})", justify="right")
-        last = race.rounds[-1] if race.rounds else None
+        last = race.rounds[-1] if race.state.instances else None
         for name in race.names:
             rival = last.dominance.get(name) if last else None
             table.add_row(
@@ -139,7 +139,8 @@ class LiveProgress(Observer):
 
 def _state(race: Race, name: str) -> Text:
     if name in race.state.withdrawn:
-        return Text("withdrawn", style="dim")
+        silent = any(name in this.withdrawn for this in race.rounds if this.batch)
+        return Text("set aside" if silent else "withdrawn", style="dim")
     if name in race.state.eliminated:
         return Text(f"eliminated by {race.state.eliminated[name]}", style="dim")
     if race.rounds and name in race.rounds[-1].settled:
@@ -156,5 +157,6 @@ def _line(race: Race, round_: Round) -> Text:
     for loser, winner in round_.eliminated.items():
         line.append(f"; {winner} eliminates {loser}", style="bold")
     if round_.withdrawn:
-        line.append(f"; {', '.join(round_.withdrawn)} withdrawn", style="bold")
+        how = "set aside" if round_.batch else "withdrawn"
+        line.append(f"; {', '.join(round_.withdrawn)} {how}", style="bold")
     return line

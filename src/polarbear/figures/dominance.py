@@ -4,6 +4,7 @@
 # (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
@@ -50,13 +51,14 @@ def dominance_over_rounds(
     """Each algorithm's probability of being dominated by its strongest rival (Wurth et al. 2026, figure 3).
 
     Marks: a coloured line gives, after every round (dot), the probability that the algorithm's strongest rival
-    dominates it; a cross is its elimination, a diamond the first round after which all its relations are resolved
-    and it is still a candidate. The vertical axis is linear up to 0.9 and logarithmic in 1 - p above. The dashed
-    line is the decision threshold α. The black steps, on the right axis, are the share of all pairs of algorithms
-    that are resolved at every timepoint. Ticks on the horizontal axis are rounds.
+    dominates it; a cross is its elimination or withdrawal, a diamond the first round after which all its relations
+    are resolved and it is still a candidate. The line of an algorithm that returned has a gap. The vertical axis is
+    linear up to 0.9 and logarithmic in 1 - p above. The dashed line is the decision threshold α. The black steps, on
+    the right axis, are the share of all pairs of algorithms that are resolved at every timepoint. Ticks on the
+    horizontal axis are rounds.
 
     Args:
-        rounds: At least one.
+        rounds: At least one with runs; what was withdrawn before the first run is not drawn.
         alpha: Decision threshold.
         names: All algorithms; default those in the rounds, in order of appearance.
         order: All names in the order in which colours are dealt; default `names`.
@@ -64,26 +66,27 @@ def dominance_over_rounds(
         height: Inches; default in proportion.
 
     Raises:
-        ValueError: If there is no round.
+        ValueError: If there is no round with runs.
     """
-    if not rounds:
+    drawn = [this for this in rounds if this.instances]
+    if not drawn:
         raise ValueError("there is no round to draw; the race has not completed one")
-    names = tuple(names or dict.fromkeys(name for this in rounds for name in this.dominance))
+    names = tuple(names or dict.fromkeys(name for this in drawn for name in this.dominance))
     figure = blank(width, height or max(0.5 * width, 2.7))
     ax = figure.add_subplot()
     shares = ax.twinx()
-    _resolved_steps(shares, rounds)
+    _resolved_steps(shares, rounds, _start(drawn))
     ax.set_zorder(shares.get_zorder() + 1)
     ax.patch.set_visible(False)
     top, look_of = _top(alpha), looks(order or names)
     for index, name in enumerate(names):
-        _trace(ax, rounds, name, look_of[name], index, top)
+        _trace(ax, drawn, name, look_of[name], index, top)
     ax.axhline(min(alpha, top), color=INK, linewidth=0.8, linestyle=DASHES, zorder=1, gid="alpha")
     _probability_axis(ax, top)
-    _round_axis(ax, rounds)
-    _marks(ax, rounds, names, look_of, top)
+    _round_axis(ax, drawn)
+    _marks(ax, drawn, names, look_of, top)
     _name_key(figure, names, look_of, width)
-    _mark_key(ax, alpha, width, "out" if any(this.withdrawn for this in rounds) else "eliminated")
+    _mark_key(ax, alpha, width, "out" if any(this.withdrawn for this in drawn) else "eliminated")
     return figure
 
 
@@ -114,8 +117,7 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
         return
     rounds = rounds[there[0] : there[-1] + 1]
     y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in rounds]
-    dots: list[int] = np.flatnonzero(~np.isnan(y)).tolist()
-    crossed = name in _leaving(rounds[-1])
+    dots = [place for place, this in enumerate(rounds) if name in this.dominance and name not in _leaving(this)]
     ax.plot(
         [this.instances for this in rounds],
         y,
@@ -123,7 +125,7 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
         linewidth=1.5,
         marker=look.marker or ".",
         markersize=4,
-        markevery=dots[: len(dots) - crossed],
+        markevery=dots,
         clip_on=False,
         zorder=3,
         gid=f"dominated-{index}",
@@ -131,16 +133,30 @@ def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int,
 
 
 def _marks(ax: Axes, rounds: Sequence[Round], names: Sequence[str], look_of: dict[str, Look], top: float) -> None:
-    """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet."""
+    """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet.
+
+    The last candidate has no rival in the round that withdraws it: its cross stands where its line ends.
+    """
+    heights: dict[str, float] = {}  # of those that race
+    out: Counter[str] = Counter()
     settled: set[str] = set()
+    marks: dict[int, dict[str, tuple[str, float]]] = {}  # by instances and gid
     for this in rounds:
-        new = [name for name in this.settled if name not in settled and name in this.dominance]
-        settled.update(new)
-        for kind, marked in (("X", _leaving(this)), ("D", new)):
-            heights = {name: min(this.dominance[name].probability, top) for name in marked if name in this.dominance}
-            for name, shift in _dodge(heights).items():
-                gid = f"{'out' if kind == 'X' else 'settled'}-{names.index(name)}"
-                _mark(ax, (this.instances, heights[name]), kind, look_of[name].color, gid, shift)
+        heights |= {name: min(rival.probability, top) for name, rival in this.dominance.items()}
+        here = marks.setdefault(this.instances, {})
+        for name in this.settled:
+            if name not in settled and name in this.dominance:
+                settled.add(name)
+                here[f"settled-{names.index(name)}"] = name, heights[name]
+        for name in _leaving(this):
+            if name in heights:
+                out[name] += 1
+                again = f"-{out[name]}" if out[name] > 1 else ""
+                here[f"out-{names.index(name)}{again}"] = name, heights.pop(name)
+    for instances, here in marks.items():
+        for gid, shift in _dodge({gid: height for gid, (_, height) in here.items()}).items():
+            name, height = here[gid]
+            _mark(ax, (instances, height), "X" if gid.startswith("out") else "D", look_of[name].color, gid, shift)
 
 
 def _leaving(this: Round) -> tuple[str, ...]:
@@ -151,13 +167,13 @@ def _dodge(heights: dict[str, float]) -> dict[str, float]:
     """How many points to shift each mark sideways so that none hides another."""
     groups: list[list[str]] = []
     last = -np.inf
-    for name in sorted(heights, key=heights.__getitem__):
-        height = float(stretch(np.array(heights[name])))
+    for mark in sorted(heights, key=heights.__getitem__):
+        height = float(stretch(np.array(heights[mark])))
         if height - last > 0.09:
             groups.append([])
-        groups[-1].append(name)
+        groups[-1].append(mark)
         last = height
-    return {name: 9.0 * (place - (len(group) - 1) / 2) for group in groups for place, name in enumerate(group)}
+    return {mark: 9.0 * (place - (len(group) - 1) / 2) for group in groups for place, mark in enumerate(group)}
 
 
 def _mark(ax: Axes, at: tuple[float, float], marker: str, color: str, gid: str, shift: float = 0.0) -> None:
@@ -178,10 +194,10 @@ def _mark(ax: Axes, at: tuple[float, float], marker: str, color: str, gid: str, 
     )
 
 
-def _resolved_steps(ax: Axes, rounds: Sequence[Round]) -> None:
-    x, y = [_start(rounds)], [0.0]
+def _resolved_steps(ax: Axes, rounds: Sequence[Round], start: float) -> None:
+    x, y = [start], [0.0]
     for this, n in zip(rounds, taking_part(rounds), strict=True):
-        x.append(this.instances)
+        x.append(max(this.instances, start))
         y.append(this.resolved_pairs / (n * (n - 1) / 2))
     ax.step(x, y, where="post", color="black", linewidth=1.1, clip_on=False, zorder=1, gid="resolved")
     ax.fill_between(x, y, step="post", color=RULE, alpha=0.4, linewidth=0, zorder=0)

@@ -165,7 +165,7 @@ def in_pareto_set(a: Algorithm) -> Event:
     return ~dominated(a)
 
 
-def false_elimination(eliminated: Algorithms) -> Event:
+def false_elimination(eliminated: Algorithms, by: Algorithms | None = None) -> Event:
     """At least one of those eliminated belongs to the anytime Pareto set: at least one elimination is erroneous.
 
     Its posterior probability takes the place of corrections for multiple comparisons (section 3.1). With no one
@@ -173,10 +173,11 @@ def false_elimination(eliminated: Algorithms) -> Event:
 
     Args:
         eliminated: Such as `RaceResult.eliminated`.
+        by: Who may be better than they, such as all that were not withdrawn; None: anyone.
     """
-    found = _NEVER
+    found, rivals = _NEVER, None if by is None else _listed(by)
     for name in _listed(eliminated):
-        found |= in_pareto_set(name)
+        found |= ~dominated(name, rivals)
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,6 +69,8 @@ def unmasked(values: Any, who: str) -> Any:
 
 def one_number(value: Any, who: str) -> float:
     """The one real number a user's function has to return; TypeError if it returned anything else."""
+    if isinstance(value, Real):
+        return float(value)
     array = np.asarray(unmasked(value, who))
     if array.size != 1 or array.dtype.kind not in _REAL_KINDS:
         raise TypeError(f"{who} returned {type(value).__name__} {value!r}; it must return one real number")

@@ -141,7 +141,7 @@ class Race:
         """The runs the present round still waits for; empty when the race is over.
 
         Unresolved candidates run on new instances up to the last timepoint at which one of their pairs is open
-        (τ_A, eq. 32); algorithms added later first catch up on the instances already drawn.
+        (τ_A, eq. 32); algorithms that joined or returned first catch up on the instances drawn without them.
 
         Args:
             available: How many instances there are; None if they never end. When they run out, nothing is asked.
@@ -197,29 +197,33 @@ class Race:
         self._admit(name)
         return name
 
-    def withdraw(self, name: str) -> Round | None:
-        """Take an algorithm out between two rounds, such as one that may not be deployed after all.
+    def withdraw(self, *names: str) -> Round | None:
+        """Take algorithms out between two rounds, such as one that may not be deployed after all.
 
-        Its runs go on telling how the others compare. Those it had eliminated return, unresolved against every
+        Their runs go on telling how the others compare. Those they had eliminated return, unresolved against every
         candidate, unless another one dominates them; they first run on the instances drawn since they left.
 
         Returns:
-            A round without runs that records it; None if the algorithm was withdrawn before.
+            A round without runs that records it; None if all of them were withdrawn before.
 
         Raises:
-            CannotWithdraw: If no algorithm has this name, or none would be left.
+            CannotWithdraw: If no algorithm has one of the names, or none would be left; then all stay.
             ValueError: If a round is under way.
         """
         if self._requests is not None:
             raise ValueError("a round is under way; tell its runs before withdrawing an algorithm")
-        if name not in self.names:
-            raise CannotWithdraw(f"no algorithm of the race is named {name!r};{did_you_mean(name, self.names)}")
-        if name in self._state.withdrawn:
+        for name in names:
+            if name not in self.names:
+                raise CannotWithdraw(f"no algorithm of the race is named {name!r};{did_you_mean(name, self.names)}")
+        leaving = [name for name in dict.fromkeys(names) if name not in self._state.withdrawn]
+        if not leaving:
             return None
         before, found = self._state, self.relations()
-        left = before.without(name, found.dominates_anytime, self.settings.alpha)
-        if not left.candidates.any():
-            raise CannotWithdraw(f"{name} is the last candidate of the race; it cannot be withdrawn")
+        left = before
+        for name in leaving:
+            left = left.without(name, found.dominates_anytime, self.settings.alpha)
+            if not left.candidates.any():
+                raise CannotWithdraw(f"{name} is the last candidate of the race; it cannot be withdrawn")
         self._state = replace(left, round=before.round + 1)
         return self._record(before, found, {}, 0.0)
 
@@ -398,11 +402,7 @@ class Race:
             resolved=resolved,
             round=state.round + 1,
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
-            catching_up={
-                name: start
-                for name, start in caught_up_to.items()
-                if state.cached(start) and last_unresolved(resolved)[names.index(name)] >= 0
-            },
+            catching_up=caught_up_to,
         )
         for name in self._silent(requests):
             decided = decided.without(name, found.dominates_anytime, settings.alpha)
@@ -413,7 +413,7 @@ class Race:
             smallest=settings.smallest_batch,
             largest=settings.largest_batch,
         )
-        return replace(decided, batch=batch)
+        return replace(decided, batch=batch).still_catching_up()
 
     def _silent(self, requests: Collection[Request]) -> list[str]:
         """Algorithms of whose runs in this round nothing came back; of all or of one run it may be bad luck."""
@@ -437,7 +437,7 @@ class Race:
         state, names = self._state, self.names
         was_candidate = before.candidates
         dominance: dict[str, Rival] = {}
-        for index in np.flatnonzero(was_candidate):
+        for index in np.flatnonzero(was_candidate) if was_candidate.sum() > 1 else ():
             chance = np.where(was_candidate, found.dominates_anytime[:, index], -1.0)
             chance[index] = -1.0
             rival = int(np.argmax(chance))

@@ -45,6 +45,16 @@ class RaceResult:
     evaluations_to_the_end: float
 
     @property
+    def begun(self) -> bool:
+        """Whether a round with runs is complete; before, nothing is known."""
+        return any(this.batch for this in self.rounds)
+
+    @property
+    def set_aside(self) -> tuple[str, ...]:
+        """Of those withdrawn, the ones of whose runs in a whole round nothing came back; no user asked for that."""
+        return tuple(name for this in self.rounds if this.batch for name in this.withdrawn)
+
+    @property
     def members_first(self) -> tuple[str, ...]:
         """All names: the Pareto set, the eliminated, the last one out first, and the withdrawn."""
         return (*self.pareto_set, *reversed(self.eliminated), *self.withdrawn)
@@ -62,4 +72,4 @@ class RaceResult:
     @property
     def saved(self) -> float:
         """Share of the evaluations saved against running everything to the end on the same instances."""
-        return 1.0 - self.evaluations / self.evaluations_to_the_end if self.rounds else 0.0
+        return 1.0 - self.evaluations / self.evaluations_to_the_end if self.begun else 0.0

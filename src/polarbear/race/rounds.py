@@ -46,8 +46,9 @@ class Round:
         evaluations: Evaluations spent so far, by all runs.
         seconds: Wall-clock seconds spent so far inside runs.
         horizon: How far each algorithm was run in this round, on the race's axis; absent if it was not run.
-        dominance: For every candidate at the round's start, its strongest rival. Under pointwise elimination the
-            probability is the smallest over the timepoints, under joint elimination that of all at once.
+        dominance: For every candidate at the round's start, its strongest rival; empty if there was but one. Under
+            pointwise elimination the probability is the smallest over the timepoints, under joint elimination that of
+            all at once.
         eliminated: Algorithms eliminated in this round, and by whom.
         withdrawn: Algorithms withdrawn by the user, or set aside as of all their runs in the round nothing came back.
         candidates: The candidate Pareto set after the round.

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.race.relations import BoolArray, eliminations
+from polarbear.race.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
 
 
@@ -36,7 +36,7 @@ class RaceState:
         eliminated: Eliminated algorithms, and by whom.
         withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
         catching_up: Algorithms that joined or returned during the race, and from which of the drawn instances on they
-            have to run.
+            have to run; each has an open pair, and at least one of these instances in `cached`.
     """
 
     algorithms: tuple[str, ...]
@@ -74,6 +74,12 @@ class RaceState:
         reached = self.asked[start:, self.candidates].max(axis=1, initial=0)
         return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
 
+    def still_catching_up(self) -> RaceState:
+        """With only those catching up that have an open pair and drawn instances to run on."""
+        last = dict(zip(self.algorithms, last_unresolved(self.resolved), strict=True))
+        behind = {name: start for name, start in self.catching_up.items() if last[name] >= 0 and self.cached(start)}
+        return replace(self, catching_up=behind)
+
     def joined_by(self, name: str) -> RaceState:
         """With another candidate, unresolved against every other; it catches up on the instances drawn."""
         larger = replace(
@@ -82,7 +88,7 @@ class RaceState:
             resolved=np.pad(self.resolved, ((0, 0), (0, 1), (0, 1)), constant_values=True),
             asked=np.pad(self.asked, ((0, 0), (0, 1))),
         )
-        return _opened(larger, name)
+        return _opened(larger, name).still_catching_up()
 
     def without(self, name: str, dominates_anytime: FloatArray, alpha: float) -> RaceState:
         """With an algorithm withdrawn; those it had eliminated return, unless another candidate dominates them.
@@ -108,7 +114,7 @@ class RaceState:
         left = replace(left, eliminated=left.eliminated | again)
         for loser in returning:
             left = left if loser in again else _opened(left, loser)
-        return left
+        return left.still_catching_up()
 
     def as_dict(self) -> dict[str, Any]:
         """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words."""
@@ -150,5 +156,4 @@ def _opened(state: RaceState, name: str) -> RaceState:
     resolved = state.resolved.copy()
     resolved[:, index, others] = resolved[:, others, index] = False
     start = 1 + int(np.flatnonzero(state.asked[:, index]).max(initial=-1))
-    catching_up = state.catching_up | ({name: start} if state.cached(start) else {})
-    return replace(state, resolved=resolved, catching_up=catching_up)
+    return replace(state, resolved=resolved, catching_up=state.catching_up | {name: start})

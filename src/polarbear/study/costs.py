@@ -8,12 +8,14 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
 from polarbear.experiment import run_tasks
+from polarbear.experiment.process import WorkerDied
 from polarbear.records import Outcome, Reason, RunKey, lost
 from polarbear.study.opening import executor_or_pool
 from polarbear.study.plan import Plan
@@ -24,6 +26,8 @@ _DIMENSIONS = 3
 _PROBLEMS_EACH = 2
 _SHORTEST = 0.01
 _GRACE, _LOADING = 1.0, 60.0
+_ASKED = 3
+"""How often a process is asked for that may die of what a run left behind."""
 _WARM_UP = 100
 _DISCARDED = -1
 """The seed of pilot runs, which no plan uses."""
@@ -58,7 +62,8 @@ class Estimate:
         problems: How many problems.
         algorithms: The cost of each algorithm.
         workers: Processes the runs are shared out to.
-        starting: Seconds until a worker has come up and has loaded what the algorithms use.
+        starting: Seconds until a worker has come up and has loaded what the algorithms use, as far as the pilot could
+            tell.
         pilot_runs: Runs of the pilot.
         pilot_evaluations: Evaluations they spent.
         pilot_seconds: Seconds the pilot took.
@@ -106,18 +111,21 @@ def estimate(
     Each algorithm is first run for some evaluations that do not count, then on up to two problems each of the lowest,
     a middle and the highest number of variables, for an equal share of the time. Seconds per evaluation are carried to
     other numbers of variables along straight lines on log scales, and are taken to stay the same along a run. Runs
-    that did not end by themselves in the pilot are counted with their whole budget.
+    that did not end by themselves in the pilot are counted with their whole budget. What an algorithm's first run takes
+    longer than one of so many evaluations takes later is the time it loads.
 
     Args:
         plan: What is to be run.
         workers: Processes the runs will be shared out to.
         seconds: About how long the pilot takes at most. Libraries that take long to load, and single evaluations
-            that take longer than an algorithm's share, can exceed it.
+            that take longer than an algorithm's share, can exceed it; so can algorithms that never evaluate anything,
+            which are given up after a minute, as a library that is interrupted while it loads stays broken.
         there: Whether a run need not be run any more.
 
     Raises:
         ValueError: If `seconds` is not positive.
         WorkerUnprepared: If the worker cannot open a run, or lacks a package for it.
+        WorkerDied: If one worker after another dies between two runs.
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds!r}; a pilot needs some")
@@ -172,7 +180,7 @@ class _Pilot:
         self._measured: defaultdict[str, list[_Measured]] = defaultdict(list)
         self._trouble: dict[str, str] = {}
         self._warm_in: dict[str, int | None] = {}
-        self._loading: dict[str, float] = {}
+        self._first: dict[str, tuple[int, float]] = {}
         self._coming_up = 0.0
         self.places = _places(plan.dimensions)
         self.runs = 0
@@ -185,10 +193,9 @@ class _Pilot:
         each = max(_SHORTEST, self._seconds / ((len(self.places) + 1) * len(self._plan.algorithms)))
         self._process()
         self._coming_up = time.monotonic() - began
-        for name in self._plan.algorithms:
-            self._warm_up(name, self.places[0], each)
+        names = [name for name in self._plan.algorithms if self._warm_up(name, self.places[0], each)]
         for round_, place in enumerate(self.places):
-            for name in self._plan.algorithms:
+            for name in names:
                 if round_ == 0 or time.monotonic() - began < self._seconds:
                     self._measure(name, place, each)
         self.took = time.monotonic() - began
@@ -196,7 +203,14 @@ class _Pilot:
     @property
     def starting(self) -> float:
         """Seconds until a worker is up and has loaded everything."""
-        return self._coming_up + sum(self._loading.values())
+        return self._coming_up + sum(map(self._loading, self._first))
+
+    def _loading(self, name: str) -> float:
+        """What an algorithm's first run took longer than one of so many evaluations; 0 if none was measured."""
+        evaluations, took = self._first[name]
+        for once_loaded in self._measured[name][:1]:
+            return max(0.0, took - evaluations * once_loaded.per_evaluation - once_loaded.around)
+        return 0.0
 
     @property
     def dimensions(self) -> tuple[int, ...]:
@@ -230,25 +244,30 @@ class _Pilot:
             spent *= math.exp(float(np.interp(math.log(dimension), known, costs)))
         return min(spent, self._plan.limits.timeout or np.inf) + around
 
-    def _warm_up(self, name: str, place: int, seconds: float) -> None:
-        """Load libraries. One that an alarm interrupts while it loads stays broken, so that the alarm comes late."""
-        began, process = time.monotonic(), self._process()
-        self._execute(name, place, seconds, evaluations=1, timeout=_LOADING)
-        self._loading.setdefault(name, time.monotonic() - began)
+    def _warm_up(self, name: str, place: int, seconds: float) -> bool:
+        """Load libraries, and whether there is anything to measure: False if all time went by without an evaluation."""
+        process, began = self._process(), time.perf_counter()
+        first = self._execute(name, place, seconds, evaluations=1, timeout=_LOADING)
+        if first.evaluations:
+            self._first.setdefault(name, (first.evaluations, time.perf_counter() - began))
+        elif first.reason is Reason.TIMED_OUT:
+            self._evaluated_nothing(name, first)
+            return False
         self._execute(name, place, seconds, evaluations=_WARM_UP)
         self._warm_in[name] = process if self._process() == process else None  # each of its runs takes a new process
+        return True
 
     def _measure(self, name: str, place: int, seconds: float) -> None:
         plan, dimension = self._plan, self._plan.dimensions[place]
-        if self._warm_in[name] not in {None, self._process()}:
-            self._warm_up(name, place, seconds)
+        if self._warm_in[name] not in {None, self._process()} and not self._warm_up(name, place, seconds):
+            return
         began = time.perf_counter()
         outcome = self._execute(name, place, seconds)
         around = time.perf_counter() - began - outcome.seconds
         self.runs += 1
         self.evaluations += outcome.evaluations
         if not outcome.evaluations:
-            self._trouble.setdefault(name, outcome.message or f"evaluated nothing in {outcome.seconds:.2g} s")
+            self._evaluated_nothing(name, outcome)
             return
         budget = plan.budget.at(dimension, plan.axis)
         spent = outcome.evaluations if plan.axis == "evaluations" else outcome.seconds
@@ -257,6 +276,9 @@ class _Pilot:
         self._measured[name].append(
             _Measured(dimension, per_evaluation, min(1.0, spent / budget) if ended else 1.0, max(0.0, around))
         )
+
+    def _evaluated_nothing(self, name: str, outcome: Outcome) -> None:
+        self._trouble.setdefault(name, outcome.message or f"evaluated nothing in {outcome.seconds:.2g} s")
 
     def _execute(
         self, name: str, place: int, seconds: float, *, timeout: float | None = None, **limits: int
@@ -277,7 +299,10 @@ class _Pilot:
         return run.outcome
 
     def _process(self) -> int:
-        """The worker's process id, once it is up."""
+        """The worker's process id, once it is up. One that dies meanwhile, of what a run left behind, is replaced."""
+        for _ in range(_ASKED - 1):
+            with suppress(WorkerDied):
+                return self._worker.submit(os.getpid).result()
         return self._worker.submit(os.getpid).result()
 
 

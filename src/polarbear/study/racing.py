@@ -63,7 +63,7 @@ def race(
     target_precision: float | None = None,
     timeout: float | None = None,
     watch: Watch | None = None,
-    withdraw: Collection[str] = (),
+    withdraw: str | Collection[str] = (),
     accept_damage: bool = False,
     observer: Observer | None = None,
 ) -> RaceResult:
@@ -85,7 +85,8 @@ def race(
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
         timeout: Wall-clock seconds after which one run is interrupted.
         watch: When to log parameters and recommendations of the optimizers; None: never.
-        withdraw: Names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is resumed.
+        withdraw: Name or names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is
+            resumed.
         accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
         observer: Told of everything that happens.
 
@@ -97,7 +98,8 @@ def race(
         Unsuitable: If an optimizer does not take the problems.
         ValueError: If the race has already run on another study, or a target precision is given for a problem whose
             optimum is unknown.
-        CannotWithdraw: If `withdraw` names no algorithm of the race, or all that are left.
+        CannotWithdraw: If `withdraw` names what is no algorithm of the race, or all that are left; then none is
+            withdrawn.
         EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
@@ -111,9 +113,9 @@ def race(
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         told.started(race, resumed=resumed)
-        for name in withdraw:
-            if (decided := race.withdraw(name)) is not None:
-                _keep(decided, race, study, told)
+        leaving = [withdraw] if isinstance(withdraw, str) else withdraw
+        if (decided := race.withdraw(*leaving)) is not None:
+            _keep(decided, race, study, told)
         with _sharing_inference(race, workers), executor_or_pool(executor, workers, timeout, plan.axis) as pool:
             reason = _drive(race, plan, stop or StopRules(), study, pool, told)
         told.stopped(race, reason)

@@ -5,14 +5,25 @@ from __future__ import annotations
 MARKERS = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
 
 
-def rating_over_time(algorithms: int, *, level: float = 0.95, eliminated: bool = True, truth: bool = False) -> str:
-    """Caption of `rating_over_time` with `algorithms` lines."""
+def rating_over_time(
+    algorithms: int,
+    *,
+    level: float = 0.95,
+    eliminated: bool = True,
+    withdrawn: bool = False,
+    truth: bool = False,
+) -> str:
+    """Caption of `rating_over_time` with `algorithms` lines.
+
+    `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
+    """
+    out = "algorithms eliminated or withdrawn" if withdrawn else "eliminated algorithms"
     everyone = "both" if algorithms == 2 else f"all {algorithms}"
     return (
         "Each solid line is the posterior mean of an algorithm's rating: the probability that, on a new problem "
         f"instance, it has found the best result of {everyone} algorithms by that budget. The band around it is "
         f"the {level:.0%} credible interval, at each timepoint by itself; bands widen where fewer runs went that far. "
-        + ("Pale dashed lines without a band are eliminated algorithms. " if eliminated else "")
+        + (f"Pale dashed lines without a band are {out}. " if eliminated else "")
         + "The ratings at one budget sum to 1; "
         + (
             "dotted lines are the true ratings. "
@@ -54,7 +65,12 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False)
         "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
         "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
         "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
-        + (" Withdrawn algorithms end in a cross, too; those they had eliminated go on then." if withdrawn else "")
+        + (
+            " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
+            "the first run has no line."
+            if withdrawn
+            else ""
+        )
     )
 
 
