@@ -1,6 +1,7 @@
 """Real faults: killed writers, damaged files, a full disk, a study that must not be written."""
 
 import errno
+import io
 import os
 import signal
 import subprocess
@@ -15,6 +16,8 @@ import numpy as np
 import pytest
 
 from polarbear import store
+from polarbear.store import study as study_module
+from polarbear.store.parts import part_name
 
 HERE = Path(__file__).parent
 
@@ -154,6 +157,56 @@ def test_a_foreign_parquet_file_is_named(study_with_parts, run):
         assert study.run(run(6).key) == run(6)
 
 
+@pytest.mark.parametrize(("seed", "why"), [(None, "a seed that is a whole number"), (0.5, "whole"), (2**64 - 1, "i64")])
+def test_a_part_without_usable_seeds_is_named(study_with_parts, run, seed, why):
+    import polars as pl
+
+    path, parts = study_with_parts
+    buffer = io.BytesIO()
+    pl.read_parquet(parts[1]).with_columns(pl.lit(seed).alias("seed")).write_parquet(buffer)
+    parts[1].unlink()
+    (path / "runs" / part_name(2, buffer.getvalue())).write_bytes(buffer.getvalue())
+    with store.open(path, write=True) as study:
+        assert [each.path.name for each in study.damaged] == [part_name(2, buffer.getvalue())]
+        assert why in study.damaged[0].why
+        study.compact()
+        assert study.runs() == [run(each) for each in (0, 1, 4, 5)]
+
+
+def test_numbers_of_other_sizes_are_read_and_merged(study_with_parts, run):
+    import polars as pl
+
+    path, parts = study_with_parts
+    buffer = io.BytesIO()
+    sizes = {"seed": pl.Int32, "evaluations": pl.List(pl.Int32), "invalid_evaluations": pl.UInt8}
+    pl.read_parquet(parts[1]).cast(sizes).write_parquet(buffer)
+    parts[1].unlink()
+    (path / "runs" / part_name(2, buffer.getvalue())).write_bytes(buffer.getvalue())
+    with store.open(path, write=True) as study:
+        study.compact()
+        assert len(list((path / "runs").iterdir())) == 1
+        assert study.runs() == [run(seed) for seed in range(6)]
+
+
+@pytest.mark.parametrize("group", [2, 100])
+def test_parts_that_vanished_do_not_keep_the_others_from_being_merged(study_with_parts, run, monkeypatch, group):
+    path, parts = study_with_parts
+    monkeypatch.setattr(study_module, "SMALL", study_module.SMALL._replace(runs=2 * group))
+    monkeypatch.setattr(study_module, "MANY", 2)
+    with store.open(path, write=True) as study:
+        for part in (parts[0], parts[2]):
+            part.unlink()
+        for seeds in ((6, 7), (8, 9)):
+            study.extend(run(seed) for seed in seeds)
+            study.commit()
+        study.compact()
+        left = [run(seed) for seed in (2, 3, 6, 7, 8, 9)]
+        assert study.runs() == left
+        assert run(0).key not in study
+        study.append(run(0))
+    assert store.read(path) == [run(0), *left]
+
+
 BAD_ROUNDS = [(b"{", "Expecting"), (b"[1]", "holds list instead of a round"), (b"\xff", "decode")]
 
 
@@ -244,6 +297,54 @@ def test_a_full_disk_loses_nothing_and_the_commit_can_be_repeated(tmp_path, run)
         assert "resume the study later" in line
     assert store.read(path) == [run(0), run(1, size=3000)]
     assert store.open(path).damaged == ()
+
+
+NO_ROOM = """
+import importlib.util, resource, sys
+spec = importlib.util.spec_from_file_location("store_runs", sys.argv[2])
+runs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(runs)
+from polarbear import store
+from polarbear.store import locations
+from polarbear.store.errors import NoTemporaryFile
+
+def fails(do):
+    try:
+        do()
+    except NoTemporaryFile as error:
+        print(error)
+    else:
+        raise SystemExit("it should have failed")
+
+some = [runs.make_run(seed, size=1, instance="f" * 300) for seed in range(1800)]
+locations._CACHE_KB = 100
+study = store.create(sys.argv[1], {}, commit_seconds=600)
+study.extend(some[:900])
+study.commit()
+reader = store.open(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (200 << 10, resource.RLIM_INFINITY))
+study.extend(some[900:])
+fails(study.commit)
+fails(reader.refresh)
+fails(lambda: store.open(sys.argv[1]))
+assert study.damaged == reader.damaged == ()
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+for each in (study, reader):
+    each.refresh()
+    assert len(each) == len(each.keys()) == len(list(each.outcomes())) == 1800
+    assert each.damaged == ()
+study.close()
+assert store.read(sys.argv[1]) == some
+"""
+
+
+def test_no_room_for_the_list_of_runs_is_told_and_no_part_is_called_damaged(tmp_path):
+    command = [sys.executable, "-c", NO_ROOM, tmp_path / "study", HERE / "conftest.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert [line[:60] for line in done.stdout.splitlines()] == 3 * [
+        "the list of the study's runs needs a temporary file, and that"[:60]
+    ]
 
 
 def test_a_disk_that_fills_up_during_a_background_commit_is_told_by_the_next_call(tmp_path, run, monkeypatch):

@@ -1,15 +1,18 @@
 """The list of a study's runs, beside a dictionary that does the same."""
 
+import os
 import subprocess
 import sys
 import threading
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polarbear.records import RunKey
 from polarbear.store import locations
+from polarbear.store.errors import NoTemporaryFile
 from polarbear.store.locations import Locations
 
 KEYS = st.builds(RunKey, st.sampled_from(["f1", "f2", "ä"]), st.sampled_from(["a", "b"]), st.integers(-3, 3))
@@ -66,8 +69,17 @@ def test_names_and_seeds_of_any_kind_are_found_and_what_cannot_be_stored_is_not_
     there.add("part", EXTREMES)
     assert {there.find(key) for key in EXTREMES} == {("part", line) for line in range(len(EXTREMES))}
     assert sorted(there, key=str) == sorted(EXTREMES, key=str)
-    for impossible in (RunKey("\ud800", "a", 0), RunKey("f", "a", 2**63)):
+    for impossible in (RunKey("\ud800", "a", 0), *(RunKey("f", "a", seed) for seed in (2**63, "5", None))):
         assert impossible not in there
+
+
+@pytest.mark.parametrize("integer", [np.int8, np.uint16, np.int64, np.uint64])
+def test_seeds_of_numpy_are_the_same_as_those_of_python(integer):
+    there = Locations()
+    there.add("part", [RunKey("f", "a", 5)])
+    assert there.find(RunKey("f", "a", integer(5))) == ("part", 0)
+    assert RunKey("f", "a", integer(6)) not in there
+    assert RunKey("f", "a", "5") not in there
 
 
 def test_what_is_read_part_by_part_does_not_change_on_the_way():
@@ -81,6 +93,24 @@ def test_what_is_read_part_by_part_does_not_change_on_the_way():
     assert [first, *reading] == [[RunKey("f", part, seed) for seed in range(3)] for part in "ab"]
     del forgotten
     assert [len(keys) for keys in there.by_part()] == [6]
+    there.by_part()
+    next(there.by_part())
+    assert there._database.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (0,)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_does_not_write_to_the_file_of_its_parent():
+    there = Locations()
+    there.add("part", [RunKey("f", "a", 0)])
+    reading = there.by_part()
+    child = os.fork()
+    if not child:
+        before = there._database.total_changes
+        reading.close()
+        os._exit(there._database.total_changes - before)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+    assert list(reading) == [[RunKey("f", "a", 0)]]
 
 
 def test_threads_find_what_another_one_adds():
@@ -111,12 +141,50 @@ def test_a_full_disk_is_named_and_what_was_there_stays(tmp_path, monkeypatch):
     there = Locations()
     there.add("first", [RunKey("f", "a", seed) for seed in range(10)])
     there._database.execute("PRAGMA max_page_count = 8")
-    with pytest.raises(OSError, match=r"needs a temporary file, and that failed: .*full; make room in"):
+    with pytest.raises(NoTemporaryFile, match=r"needs a temporary file, and that failed: .*full; make room in"):
         there.add("second", [RunKey("f" * 100, "a", seed) for seed in range(5000)])
     assert len(there) == 10
     there._database.execute("PRAGMA max_page_count = 1000000")
     there.add("second", [RunKey("f", "b", seed) for seed in range(5000)])
     assert len(there) == 5010
+
+
+NO_ROOM = """
+import resource
+from polarbear.records import RunKey
+from polarbear.store import locations
+from polarbear.store.errors import NoTemporaryFile
+
+locations._CACHE_KB = 200
+there = locations.Locations()
+for part in range(2):
+    there.add(str(part), [RunKey("f" * 100, "a", 10_000 * part + seed) for seed in range(3000)])
+resource.setrlimit(resource.RLIMIT_FSIZE, (400 << 10, resource.RLIM_INFINITY))
+for do in (
+    lambda: there.add("2", [RunKey("f" * 100, "b", seed) for seed in range(9000)]),
+    lambda: there.remove("0"),
+    lambda: next(there.by_part()),
+    lambda: list(there),
+    lambda: len(there),
+):
+    try:
+        do()
+    except NoTemporaryFile:
+        continue
+    raise SystemExit("it should have failed")
+resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+assert len(there) == len(list(there)) == 6000
+assert {there.find(key)[0] for key in there} == {"0", "1"}
+there.add("2", [RunKey("f" * 100, "b", seed) for seed in range(9000)])
+there.remove("0")
+assert [len(keys) for keys in there.by_part()] == [3000, 9000]
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no limit of a file's size")
+def test_whatever_fails_for_lack_of_room_says_so_and_works_once_there_is():
+    done = subprocess.run([sys.executable, "-c", NO_ROOM], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 APPENDING = """

@@ -1,19 +1,24 @@
 """A study: opening, appending, committing, locking, merging."""
 
+import gc
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import replace
+from pathlib import Path
 
+import numpy as np
 import pytest
 
 from polarbear import store
 from polarbear.records import RunKey
 from polarbear.store import index as index_module
+from polarbear.store import locations
 from polarbear.store import study as study_module
 
 
@@ -184,6 +189,132 @@ def test_a_study_open_for_reading_or_closed_cannot_be_written(path, run):
             with pytest.raises(ValueError, match="not open for writing"):
                 write(study)
         assert study.runs() == [run(1)]
+
+
+@pytest.mark.parametrize("integer", [np.int16, np.int64, np.uint64, bool])
+def test_seeds_of_other_integer_types_are_python_ones_in_the_study(path, run, integer):
+    given, key = run(1), run(1).key
+    given = replace(given, key=replace(key, seed=integer(1)))
+    with store.create(path, {}, commit_seconds=600) as study:
+        for _ in range(2):  # in memory, then on disk
+            study.append(given)
+            with pytest.raises(ValueError, match="different run"):
+                study.append(replace(given, target=0.5))
+            assert given.key in study
+            assert study.run(given.key) == run(1)
+            found = [*study.keys(), *study, *study.find(seed=integer(1)), *(each for each, _ in study.outcomes())]
+            assert found == [key] * 4
+            assert {type(each.seed) for each in found} == {int}
+            study.commit()
+        assert len(study) == len(parts(path)) == 1
+
+
+@pytest.mark.parametrize("seed", [1.0, "1", None, np.float64(1), np.bool_(True)])
+def test_a_seed_that_is_no_whole_number_is_refused(path, run, seed):
+    with store.create(path, {}, commit_seconds=600) as study:
+        with pytest.raises(ValueError, match=r"the seed of cma on f1 .* must be a whole number"):
+            study.append(replace(run(1), key=RunKey("f1", "cma", seed)))
+        study.append(run(1))
+    assert store.read(path) == [run(1)]
+
+
+# Processes that end, fork, or open many
+
+AT_EXIT = """
+import atexit, importlib.util, sys
+atexit.register(lambda: last())
+spec = importlib.util.spec_from_file_location("store_runs", sys.argv[2])
+runs = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(runs)
+from polarbear import store
+
+def last():
+    study.append(runs.make_run(2))
+    study.close()
+    print(len(study), len(study.runs()), len(list(study.outcomes())))
+
+study = store.create(sys.argv[1], {}, commit_seconds=600)
+study.append(runs.make_run(0))
+study.commit()
+study.append(runs.make_run(1))
+reading = study.outcomes()
+next(reading)
+"""
+
+
+def test_a_study_can_be_used_while_python_ends(directory):
+    command = [sys.executable, "-c", AT_EXIT, directory, Path(__file__).parent / "conftest.py"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.stdout, done.stderr) == ("3 3 3\n", "")
+    assert len(store.read(directory)) == 3
+
+
+def test_where_no_thread_can_be_started_runs_are_committed_at_once(path, run, monkeypatch):
+    def fail(timer):
+        raise RuntimeError("can't create new thread at interpreter shutdown")
+
+    with store.create(path, {}, commit_seconds=600) as study:
+        monkeypatch.setattr(threading.Timer, "start", fail)
+        for seed in range(3):
+            study.append(run(seed))
+            assert len(store.open(path)) == seed + 1
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
+@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+def test_a_forked_process_leaves_the_study_to_its_parent(directory, run, monkeypatch):
+    monkeypatch.setattr(locations, "_CACHE_KB", 100)  # the list of runs lies in a file
+    first, second = ([run(seed, size=1, instance="f" * 300) for seed in range(n, n + 900)] for n in (0, 900))
+    with store.create(directory, {}, commit_seconds=600) as study:
+        study.extend(first)
+        study.commit()
+        study.append(second[0])
+        reading = study.outcomes()
+        seen = [next(reading), next(reading)]
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            refused = 0
+            for do in (lambda: len(study), study.refresh, study.keys, lambda: study.append(second[1])):
+                try:
+                    do()
+                except store.StudyError:
+                    refused += 1
+            reading.close()
+            study.__exit__(None, None, None)
+            os._exit(refused)
+        study.extend(second[1:])
+        study.commit()
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 4
+        assert len([*seen, *reading]) == 901
+        with pytest.raises(store.StudyLocked, match=f"process {os.getpid()} "):
+            store.open(directory, write=True)
+        study.compact()
+        assert len(study) == len(set(study)) == len(list(study.outcomes())) == 1800
+    assert store.read(directory) == [*first, *second]
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="open files are not listed here")
+def test_studies_that_are_no_longer_used_hold_no_files(directory, run, monkeypatch):
+    monkeypatch.setattr(locations, "_CACHE_KB", 100)  # the lists of runs lie in files
+    with store.create(directory, {}) as study:
+        study.extend(run(seed, size=1, instance="f" * 300) for seed in range(900))
+
+    def files():
+        gc.collect()
+        return sum(1 for _ in Path("/proc/self/fd").iterdir())
+
+    del study
+    before = files()
+    studies = [store.open(directory) for _ in range(5)]
+    for study in studies:
+        study.outcomes()
+        next(study.batches())
+        next(study.outcomes())
+    assert files() >= before + 5
+    studies.clear()
+    del study
+    assert files() == before
 
 
 # Reading while another writes

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from polarbear.records import Run
-from polarbear.store.errors import PackageMissing, StudyError, StudyLocked, StudyNotFound
+from polarbear.store.errors import NoTemporaryFile, PackageMissing, StudyError, StudyLocked, StudyNotFound
 from polarbear.store.formats.exporting import Exported, export, export_checked
 from polarbear.store.formats.importing import Imported, import_runs
 from polarbear.store.formats.limits import ArchiveRefused, Limits
@@ -39,6 +39,7 @@ __all__ = [
     "Limits",
     "MergeConflict",
     "Merged",
+    "NoTemporaryFile",
     "PackageMissing",
     "Progress",
     "Reading",

@@ -1,4 +1,4 @@
-"""Why a study cannot be opened."""
+"""Why a study cannot be opened or gone on with."""
 
 from __future__ import annotations
 
@@ -17,3 +17,7 @@ class StudyLocked(StudyError):  # noqa: N818 - says what is the case
 
 class PackageMissing(StudyError, ImportError):  # noqa: N818 - says what is the case
     """A package that reaches the study's place is not installed; the message names it."""
+
+
+class NoTemporaryFile(OSError):  # noqa: N818 - says what is the case
+    """The list of a study's runs needs a temporary file that cannot be written; the study itself is sound."""

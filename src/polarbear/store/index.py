@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import TEMPORARY
+from polarbear.store.errors import NoTemporaryFile
 from polarbear.store.locations import Locations
 from polarbear.store.places import remote
 
@@ -86,7 +87,7 @@ class PartIndex:
         """Look at the directory again: take in new parts, let go of those that were merged into others.
 
         Raises:
-            OSError: If it lies elsewhere and cannot be reached.
+            OSError: If it lies elsewhere and cannot be reached, or as `NoTemporaryFile`.
         """
         # A listing made while the writer merges parts can miss both the merged part and its sources. All are known
         # once nothing has changed between two listings.
@@ -202,8 +203,8 @@ class PartIndex:
         except FileNotFoundError:
             return  # merged since the listing; the next listing differs
         except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and remote(self._directory):
-                raise  # the store cannot be reached, which says nothing about the part
+            if isinstance(error, NoTemporaryFile) or (isinstance(error, OSError) and remote(self._directory)):
+                raise  # there is no room, or the store cannot be reached, which says nothing about the part
             self.damaged[name] = str(error)
 
 

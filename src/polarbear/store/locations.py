@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import operator
+import os
 import sqlite3
-import tempfile
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import contextmanager, suppress
 
 from polarbear.records import RunKey
+from polarbear.store.errors import NoTemporaryFile
 
 _CACHE_KB = 65_536
 """Memory that is used before the database goes to a temporary file, which ends with the process."""
@@ -27,7 +30,7 @@ _TABLES = """
 class Locations:
     """The part and row of each run. A run that lies in several parts counts once, and is read from the last one added.
 
-    Its methods may be called from any thread.
+    Its methods may be called from any thread. They raise NoTemporaryFile if the database needs a file and has no room.
     """
 
     def __init__(self) -> None:
@@ -37,8 +40,9 @@ class Locations:
         self._added = 0
         self._snapshots = 0
         self._database = sqlite3.connect("", isolation_level=None, check_same_thread=False)
-        weakref.finalize(self, self._database.close)
-        self._database.executescript(f"PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -{_CACHE_KB}; {_TABLES}")
+        weakref.finalize(self, self._database.close).atexit = False  # what runs at exit may still use it
+        with self._using() as database:
+            database.executescript(f"PRAGMA journal_mode = MEMORY; PRAGMA cache_size = -{_CACHE_KB}; {_TABLES}")
 
     def __contains__(self, key: RunKey) -> bool:
         return self.find(key) is not None
@@ -57,77 +61,89 @@ class Locations:
             )
 
     def __len__(self) -> int:
-        with self._lock:
+        with self._using() as database:
             distinct = "SELECT COUNT(*) FROM (SELECT DISTINCT instance, algorithm, seed FROM lies)"
-            return self._database.execute(distinct).fetchone()[0]
+            return database.execute(distinct).fetchone()[0]
 
     def find(self, key: RunKey) -> tuple[str, int] | None:
         """The part and row of a run, if there is one with this key."""
-        with self._lock:
+        with self._using() as database:
             try:
-                found = self._database.execute(
+                found = database.execute(
                     "SELECT part, line FROM lies WHERE instance = ? AND algorithm = ? AND seed = ? "
                     "ORDER BY part DESC LIMIT 1",
-                    (key.instance, key.algorithm, key.seed),
+                    (key.instance, key.algorithm, operator.index(key.seed)),
                 ).fetchone()
-            except (UnicodeEncodeError, OverflowError):
+            except (TypeError, UnicodeEncodeError, OverflowError):
                 return None  # no such key can be stored
             return None if found is None else (self._names[found[0]], found[1])
 
     def add(self, name: str, keys: Iterable[RunKey]) -> None:
-        """Take in a part, whose rows have these keys; OSError if there is no room for more temporary files."""
-        with self._lock:
+        """Take in a part, whose rows have these keys."""
+        with self._using() as database:
             self._added += 1
             number = self._added
             rows = ((key.instance, key.algorithm, key.seed, number, line) for line, key in enumerate(keys))
-            try:
-                self._database.execute("BEGIN")
-                with self._database:
-                    self._database.executemany("INSERT OR REPLACE INTO lies VALUES (?, ?, ?, ?, ?)", rows)
-            except sqlite3.OperationalError as error:
-                raise OSError(
-                    f"the list of the study's runs needs a temporary file, and that failed: {error}; make room in "
-                    f"{tempfile.gettempdir()}, or set TMPDIR to another folder"
-                ) from error
+            database.execute("BEGIN")
+            with database:
+                database.executemany("INSERT OR REPLACE INTO lies VALUES (?, ?, ?, ?, ?)", rows)
             self._names[number], self._numbers[name] = name, number
 
     def remove(self, names: Iterable[str]) -> None:
         """Let go of parts. A run that lies in another one as well is still known."""
-        with self._lock:
-            for number in [self._numbers.pop(name) for name in names if name in self._numbers]:
-                del self._names[number]
-                self._database.execute("DELETE FROM lies WHERE part = ?", (number,))
+        with self._using() as database:
+            for name in set(names) & self._numbers.keys():
+                database.execute("DELETE FROM lies WHERE part = ?", (self._numbers[name],))
+                del self._names[self._numbers.pop(name)]
 
     def held_by(self, name: str) -> list[RunKey]:
-        """The keys of the runs that are read from a part."""
+        """The keys of the runs that are read from a part; none if there is no such part."""
         return self._keys(
             "SELECT instance, algorithm, seed FROM lies AS here WHERE part = ? AND NOT EXISTS ("
             "SELECT 1 FROM lies AS later WHERE later.part > here.part AND "
             "(later.instance, later.algorithm, later.seed) = (here.instance, here.algorithm, here.seed))",
-            self._numbers[name],
+            self._numbers.get(name, 0),
         )
 
     def by_part(self) -> Iterator[list[RunKey]]:
         """The keys of the runs that are read from each part, in the order of the parts' names, as it is now."""
-        with self._lock:
+        snapshot = self._snapshot()
+        next(snapshot)  # a generator that has not begun would not clean up
+        return snapshot
+
+    def _snapshot(self) -> Iterator[list[RunKey]]:
+        process = os.getpid()
+        with self._using() as database:
             self._snapshots += 1
-            self._database.execute(
+            number, parts = self._snapshots, [self._numbers[name] for name in sorted(self._numbers)]
+            database.execute(
                 "INSERT INTO snapshots SELECT ?, MAX(part), instance, algorithm, seed FROM lies "
                 "GROUP BY instance, algorithm, seed",
-                (self._snapshots,),
+                (number,),
             )
-            return self._snapshot(self._snapshots, [self._numbers[name] for name in sorted(self._numbers)])
-
-    def _snapshot(self, number: int, parts: Sequence[int]) -> Iterator[list[RunKey]]:
         try:
+            yield []
             for part in parts:
                 yield self._keys(
                     "SELECT instance, algorithm, seed FROM snapshots WHERE number = ? AND part = ?", number, part
                 )
         finally:
-            with self._lock:
-                self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
+            if os.getpid() == process:  # a forked one must not write to the same file
+                with self._lock, suppress(sqlite3.Error):  # else it goes with the database
+                    self._database.execute("DELETE FROM snapshots WHERE number = ?", (number,))
 
     def _keys(self, query: str, *parameters: str | int) -> list[RunKey]:
+        with self._using() as database:
+            return [RunKey(*row) for row in database.execute(query, parameters)]
+
+    @contextmanager
+    def _using(self) -> Generator[sqlite3.Connection]:
+        """The database, for one thread at a time."""
         with self._lock:
-            return [RunKey(*row) for row in self._database.execute(query, parameters)]
+            try:
+                yield self._database
+            except sqlite3.OperationalError as error:
+                raise NoTemporaryFile(
+                    f"the list of the study's runs needs a temporary file, and that failed: {error}; make room in the "
+                    "folder of temporary files, or set TMPDIR to another one. The study itself is sound"
+                ) from error

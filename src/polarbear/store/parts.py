@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import operator
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -45,12 +47,23 @@ def require_storable(run: Run) -> None:
     """Check what Parquet cannot hold.
 
     Raises:
-        ValueError: If the seed does not fit into 64 bits or a name is no valid Unicode; the message names the run.
+        ValueError: If the seed is no whole number of 64 bits or a name is no valid Unicode; the message names the run.
     """
+    try:
+        operator.index(run.key.seed)
+    except TypeError:
+        raise ValueError(f"the seed of {run.key} is {run.key.seed!r}; it must be a whole number") from None
     if not -(2**63) <= run.key.seed < 2**63:
         raise ValueError(f"the seed of {run.key} does not fit into 64 bits; use a smaller one")
     if any(_text(name) != name for name in (run.key.instance, run.key.algorithm)):
         raise ValueError(f"the key of {_text(str(run.key))} is no valid Unicode; rename the instance or the algorithm")
+
+
+def as_stored(run: Run) -> Run:
+    """A run that is `require_storable` with its key as it comes back from disk: its seed may be an integer of NumPy."""
+    if type(run.key.seed) is int:
+        return run
+    return replace(run, key=replace(run.key, seed=int(operator.index(run.key.seed))))
 
 
 def part_name(number: int, data: bytes) -> str:
@@ -152,7 +165,7 @@ def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
     return {
         "instance": [run.key.instance for run in runs],
         "algorithm": [run.key.algorithm for run in runs],
-        "seed": [run.key.seed for run in runs],
+        "seed": [operator.index(run.key.seed) for run in runs],
         "target": [run.target for run in runs],
         "reason": [outcome.reason.value for outcome in outcomes],
         "evaluations_spent": [outcome.evaluations for outcome in outcomes],
@@ -189,9 +202,14 @@ def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
         there = pl.read_parquet_schema(io.BytesIO(data))
         missing = [name for name in columns if name in _LATER and name not in there]
         frame = pl.read_parquet(io.BytesIO(data), columns=[name for name in columns if name not in missing])
+        whole = frame["seed"].dtype.is_integer()
+        frame = frame.with_columns(pl.lit(None).alias(name) for name in missing)
+        frame = frame.select(pl.col(name).cast(_schema()[name]) for name in columns)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"it is no Parquet file of runs: {error}") from error
-    return frame.with_columns(pl.lit(None, dtype=_schema()[name]).alias(name) for name in missing).select(columns)
+    if not whole or any(frame[name].null_count() for name in _KEY):
+        raise ValueError("it holds runs without an instance, an algorithm or a seed that is a whole number")
+    return frame
 
 
 def _keys(frame: pl.DataFrame) -> list[RunKey]:

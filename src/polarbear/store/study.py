@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import threading
 import time
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,7 @@ from typing import Any
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
-from polarbear.store.errors import StudyLocked
+from polarbear.store.errors import StudyError, StudyLocked
 from polarbear.store.index import Damage, PartIndex, Size
 from polarbear.store.lock import Lock, lock_for_writing
 from polarbear.store.places import place, remote
@@ -81,7 +82,7 @@ def open_study(path: str | Path, write: bool = False, *, commit_seconds: float =
         StudyNotFound: If there is no study; the message says what is missing.
         StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
         StudyLocked: If `write` and another process writes to it, or left its lock there; the message names it.
-        OSError: If `write` and the directory is not writable.
+        OSError: If `write` and the directory is not writable; as `NoTemporaryFile` if the list of its runs has no room.
     """
     path = place(path)
     spec = read_spec(path)
@@ -91,7 +92,8 @@ def open_study(path: str | Path, write: bool = False, *, commit_seconds: float =
 class StudyStore:
     """An open study. Use it in a ``with`` statement, or `close` it: what was appended is committed then.
 
-    A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread.
+    A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread,
+    but not in a forked process, whose end does nothing to it.
 
     Attributes:
         path: Its directory; for studies elsewhere what stands in for a `Path` (see `polarbear.store.place`).
@@ -102,7 +104,8 @@ class StudyStore:
         self.path = path
         self.spec = spec
         self._lock = lock
-        self._mutex = threading.RLock()
+        self._own_mutex = threading.RLock()
+        self._process = os.getpid()
         self._index = PartIndex(path / RUNS)
         self._rounds = RoundFiles(path / ROUNDS)
         self._buffer: dict[RunKey, Run] = {}
@@ -159,6 +162,20 @@ class StudyStore:
             found += [Damage(self.path / RUNS / name, why) for name, why in sorted(self._index.damaged.items())]
             found += [Damage(self.path / ROUNDS / name, why) for name, why in sorted(self._rounds.damaged.items())]
             return tuple(found)
+
+    @property
+    def _mutex(self) -> AbstractContextManager[Any]:
+        """What each method holds. The lock and the temporary file of the list of runs are not for two processes."""
+        if self._forked:
+            raise StudyError(
+                f"study {self.path} was opened by the process that this one was forked from; open it again here, or "
+                "start processes by spawning"
+            )
+        return self._own_mutex
+
+    @property
+    def _forked(self) -> bool:
+        return self._process != os.getpid()
 
     # Reading
 
@@ -243,11 +260,14 @@ class StudyStore:
         """See what was written since the study was opened or last refreshed.
 
         Raises:
-            OSError: If it lies elsewhere and cannot be reached.
+            OSError: If it lies elsewhere and cannot be reached; as `NoTemporaryFile` if the list of its runs has no
+                room. Runs may be missing then, until it succeeds.
         """
         with self._mutex:
             self._rounds.refresh()  # first: the runs of a round are on disk before the round is
             self._index.refresh()
+            # A commit may have failed after its file was written.
+            self._buffer = {key: run for key, run in self._buffer.items() if key not in self._index}
 
     # Writing
 
@@ -264,6 +284,7 @@ class StudyStore:
         with self._mutex:
             self._require_writer()
             parts.require_storable(run)
+            run = parts.as_stored(run)
             if run.key in self:
                 if parts.storable(self.run(run.key)) != parts.storable(run):
                     raise ValueError(
@@ -286,7 +307,8 @@ class StudyStore:
 
         Raises:
             OSError: If the disk is full or not writable. Nothing committed before is lost, and what was appended is
-                kept in memory: mend the cause and commit again, or resume the study later.
+                kept in memory: mend the cause and commit again, or resume the study later. As `NoTemporaryFile` if the
+                list of its runs has no room.
             StudyLocked: If the lock of a study elsewhere was taken from this process.
         """
         with self._mutex:
@@ -343,6 +365,9 @@ class StudyStore:
                     table = self._index.table(names)
                 except ValueError:
                     continue  # damaged since the study was opened: `damaged` names it from now on
+                except FileNotFoundError:
+                    self._index.refresh()  # its runs are gone with it, so that they can be run again
+                    continue
                 if len(table):
                     self._write_part(parts.encode_table(table))
                 self._index.forget(set(names))
@@ -351,6 +376,8 @@ class StudyStore:
 
     def close(self) -> None:
         """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
+        if self._forked:
+            return
         with self._mutex:
             self.commit()
             self._release()
@@ -388,9 +415,14 @@ class StudyStore:
 
     def _commit_soon(self) -> None:
         if self._timer is None:
-            self._timer = threading.Timer(self._commit_seconds, self._commit_by_timer)
-            self._timer.daemon = True
-            self._timer.start()
+            timer = threading.Timer(self._commit_seconds, self._commit_by_timer)
+            timer.daemon = True
+            try:
+                timer.start()
+            except RuntimeError:  # no thread can be started, as when Python ends
+                self.commit()
+            else:
+                self._timer = timer
 
     def _commit_by_timer(self) -> None:
         with self._mutex:
@@ -405,6 +437,8 @@ class StudyStore:
         self._lock.require_held()
 
     def _release(self) -> None:
+        if self._forked:
+            return
         with self._mutex:
             if self._timer is not None:
                 self._timer.cancel()
