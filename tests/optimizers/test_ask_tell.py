@@ -269,7 +269,8 @@ def test_what_it_exposes_is_modcma_s_state(matrix, step_size, monkeypatch):
         assert shown["population_size"] == state.lamb
         assert shown["largest_eigenvalue"] == near(eigenvalues[0])
         assert shown["smallest_eigenvalue"] == near(eigenvalues[-1])
-        assert shown["condition_number"] == near(eigenvalues[0] / eigenvalues[-1])
+        with np.errstate(divide="ignore"):  # rounding can make the smallest zero, on some processors
+            assert shown["condition_number"] == near(eigenvalues[0] / eigenvalues[-1])
         assert shown["ps_norm"] == near(np.linalg.norm(state.adaptation.ps))
         assert ("pc_norm" in shown) == hasattr(state.adaptation, "pc")
         if "pc_norm" in shown:

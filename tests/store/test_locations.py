@@ -99,7 +99,7 @@ def test_what_is_read_part_by_part_does_not_change_on_the_way():
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_forked_process_does_not_write_to_the_file_of_its_parent():
     there = Locations()
     there.add("part", [RunKey("f", "a", 0)])

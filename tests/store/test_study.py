@@ -261,7 +261,7 @@ def test_where_no_thread_can_be_started_runs_are_committed_at_once(path, run, mo
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes cannot be forked here")
-@pytest.mark.filterwarnings("ignore:.*fork:DeprecationWarning")
+@pytest.mark.filterwarnings("ignore:.*fork")
 def test_a_forked_process_leaves_the_study_to_its_parent(directory, run, monkeypatch):
     monkeypatch.setattr(locations, "_CACHE_KB", 100)  # the list of runs lies in a file
     first, second = ([run(seed, size=1, instance="f" * 300) for seed in range(n, n + 900)] for n in (0, 900))
