@@ -292,6 +292,7 @@ def test_what_it_exposes_is_modcma_s_state(matrix, step_size, monkeypatch):
     assert matrix == "NONE" or max(condition for _, condition in checked) > 1.5
 
 
+@pytest.mark.filterwarnings("ignore:(overflow|invalid value) encountered:RuntimeWarning")  # PSR takes foreign numbers
 @pytest.mark.parametrize(
     ("matrix", "step_size"), list(itertools.product(OPTIONS["matrix_adaptation"], OPTIONS["step_size_adaptation"]))
 )
