@@ -103,7 +103,7 @@ class Ground:
 
     def product(self, condition: float) -> FloatArray:
         """(d, d) R Λ^condition Q, transposed: to multiply points with from the right."""
-        return np.ascontiguousarray(((self.R * self.scaled(condition)) @ self.Q).T)
+        return ((self.R * self.scaled(condition)) @ self.Q).T
 
     @property
     def scale(self) -> float:
@@ -251,8 +251,8 @@ def _attractive_sector(ground: Ground) -> Batch:
 
 def _step_ellipsoid(ground: Ground) -> Batch:
     """As in `ioh`, where |z_1| / 10^4 is taken after rounding and so never exceeds the sum: plateaus are flat."""
-    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
-    matrix = np.ascontiguousarray((ground.scaled(10.0)[:, np.newaxis] * ground.Q).T)
+    optimum, rotation = ground.optimum, ground.R.T
+    matrix = (ground.scaled(10.0)[:, np.newaxis] * ground.Q).T
     weights = 100.0**ground.exponents
 
     def values(x: FloatArray) -> FloatArray:
@@ -275,24 +275,24 @@ def _rosenbrock(ground: Ground) -> Batch:
 
 
 def _rosenbrock_rotated(ground: Ground) -> Batch:
-    matrix = np.ascontiguousarray(ground.scale * ground.Q.T)
+    matrix = ground.scale * ground.Q.T
     return lambda x: _valley(x @ matrix + 0.5)
 
 
 def _ellipsoid_rotated(ground: Ground) -> Batch:
-    optimum, rotation, weights = ground.optimum, np.ascontiguousarray(ground.R.T), 1e6**ground.exponents
+    optimum, rotation, weights = ground.optimum, ground.R.T, 1e6**ground.exponents
     return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
 
 
 def _discus(ground: Ground) -> Batch:
-    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
+    optimum, rotation = ground.optimum, ground.R.T
     weights = np.ones(ground.dimension)
     weights[0] = 1e6
     return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
 
 
 def _bent_cigar(ground: Ground) -> Batch:
-    optimum, rotation, exponents = ground.optimum, np.ascontiguousarray(ground.R.T), ground.exponents
+    optimum, rotation, exponents = ground.optimum, ground.R.T, ground.exponents
 
     def values(x: FloatArray) -> FloatArray:
         z = skewed((x - optimum) @ rotation, 0.5, exponents) @ rotation
@@ -313,20 +313,20 @@ def _sharp_ridge(ground: Ground) -> Batch:
 
 
 def _different_powers(ground: Ground) -> Batch:
-    optimum, rotation = ground.optimum, np.ascontiguousarray(ground.R.T)
+    optimum, rotation = ground.optimum, ground.R.T
     powers = 2 + 4 * ground.exponents
     return lambda x: np.sqrt((np.abs((x - optimum) @ rotation) ** powers).sum(axis=1))
 
 
 def _rastrigin_rotated(ground: Ground) -> Batch:
     optimum, exponents = ground.optimum, ground.exponents
-    rotation, matrix = np.ascontiguousarray(ground.R.T), ground.product(10.0)
+    rotation, matrix = ground.R.T, ground.product(10.0)
     return lambda x: _waves(skewed(oscillated((x - optimum) @ rotation), 0.2, exponents) @ matrix)
 
 
 def _weierstrass(ground: Ground) -> Batch:
     """Σ_k 2^−k cos(2π 3^k z), k = 0 … 11; the angle is tripled by cubing a complex number."""
-    optimum, rotation, matrix = ground.optimum, np.ascontiguousarray(ground.R.T), ground.product(0.01)
+    optimum, rotation, matrix = ground.optimum, ground.R.T, ground.product(0.01)
     heights = 0.5 ** np.arange(12)
     least = -heights.sum()
 
@@ -343,9 +343,9 @@ def _weierstrass(ground: Ground) -> Batch:
 
 
 def _schaffers(ground: Ground) -> Batch:
-    optimum, rotation, exponents = ground.optimum, np.ascontiguousarray(ground.R.T), ground.exponents
+    optimum, rotation, exponents = ground.optimum, ground.R.T, ground.exponents
     condition = 10.0 if ground.function == 17 else 1000.0
-    matrix = np.ascontiguousarray((ground.scaled(condition)[:, np.newaxis] * ground.Q).T)
+    matrix = (ground.scaled(condition)[:, np.newaxis] * ground.Q).T
 
     def values(x: FloatArray) -> FloatArray:
         z = (skewed((x - optimum) @ rotation, 0.5, exponents) @ matrix) ** 2
@@ -356,7 +356,7 @@ def _schaffers(ground: Ground) -> Batch:
 
 
 def _griewank_rosenbrock(ground: Ground) -> Batch:
-    matrix = np.ascontiguousarray(ground.scale * ground.Q.T)
+    matrix = ground.scale * ground.Q.T
 
     def values(x: FloatArray) -> FloatArray:
         z = x @ matrix + 0.5
@@ -396,10 +396,10 @@ def _gallagher(ground: Ground) -> Batch:
     heights = np.array([10.0, *(1.1 + 8.0 * np.arange(count - 1) / (count - 2))])
     orders = [np.argsort(coco_random.uniforms(dimension, seed + 1000 * p)) for p in range(count)]
     shapes = conditions[:, np.newaxis] ** (np.array(orders) / (dimension - 1) - 0.5)
-    highest, rotation, factor = ground.optimum, np.ascontiguousarray(ground.Q.T), -0.5 / dimension
+    highest, rotation, factor = ground.optimum, ground.Q.T, -0.5 / dimension
     centers = (ground.peaks - highest) @ rotation
-    quadratic = np.ascontiguousarray(factor * shapes.T)
-    linear = np.ascontiguousarray(-2 * factor * (shapes * centers).T)
+    quadratic = factor * shapes.T
+    linear = -2 * factor * (shapes * centers).T
     constant = factor * squares(np.sqrt(shapes) * centers)
 
     def values(x: FloatArray) -> FloatArray:
