@@ -151,8 +151,7 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
         new = [name for name in this.settled if name not in settled]
         settled.update(new)
         eliminated = [f"{loser} (by {winner})" for loser, winner in this.eliminated.items()]
-        how = "set aside" if this.batch else "withdrawn"
-        out = "; ".join([*eliminated, *(f"{name} ({how})" for name in this.withdrawn)])
+        out = "; ".join([*eliminated, *(f"{name} ({this.way_out})" for name in this.withdrawn)])
         counts = (this.instances, this.runs, this.failures)
         rows.append(
             (

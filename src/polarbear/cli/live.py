@@ -139,8 +139,7 @@ class LiveProgress(Observer):
 
 def _state(race: Race, name: str) -> Text:
     if name in race.state.withdrawn:
-        silent = any(name in this.withdrawn for this in race.rounds if this.batch)
-        return Text("set aside" if silent else "withdrawn", style="dim")
+        return Text(next(this.way_out for this in race.rounds if name in this.withdrawn), style="dim")
     if name in race.state.eliminated:
         return Text(f"eliminated by {race.state.eliminated[name]}", style="dim")
     if race.rounds and name in race.rounds[-1].settled:
@@ -157,6 +156,5 @@ def _line(race: Race, round_: Round) -> Text:
     for loser, winner in round_.eliminated.items():
         line.append(f"; {winner} eliminates {loser}", style="bold")
     if round_.withdrawn:
-        how = "set aside" if round_.batch else "withdrawn"
-        line.append(f"; {', '.join(round_.withdrawn)} {how}", style="bold")
+        line.append(f"; {', '.join(round_.withdrawn)} {round_.way_out}", style="bold")
     return line

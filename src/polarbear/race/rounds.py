@@ -82,6 +82,11 @@ class Round:
     largest_k_hat: float | None
     inference_seconds: float
 
+    @property
+    def way_out(self) -> str:
+        """How those in `withdrawn` left: "withdrawn" by the user, or "set aside"."""
+        return "set aside" if self.batch else "withdrawn"
+
     def as_dict(self) -> dict[str, Any]:
         """The round as plain JSON-able values."""
         return asdict(self)

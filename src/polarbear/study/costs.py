@@ -207,10 +207,10 @@ class _Pilot:
 
     def _loading(self, name: str) -> float:
         """What an algorithm's first run took longer than one of so many evaluations; 0 if none was measured."""
-        evaluations, took = self._first[name]
-        for once_loaded in self._measured[name][:1]:
-            return max(0.0, took - evaluations * once_loaded.per_evaluation - once_loaded.around)
-        return 0.0
+        if not self._measured[name]:
+            return 0.0
+        (evaluations, took), once_loaded = self._first[name], self._measured[name][0]
+        return max(0.0, took - evaluations * once_loaded.per_evaluation - once_loaded.around)
 
     @property
     def dimensions(self) -> tuple[int, ...]:
