@@ -171,6 +171,8 @@ def test_a_call_to_a_client_that_was_closed_is_a_lost_cluster():
             executor = DaskExecutor(client)
         with pytest.raises(ClusterLost, match="Start a cluster and resume"):
             executor.submit(abs, -1).result(5)
+        with pytest.raises(ClusterLost, match="the Dask client is closed; give one that is connected"):
+            DaskExecutor(client)
 
 
 WITHOUT_POLARBEAR = """
@@ -239,6 +241,7 @@ def test_any_executors_calls_get_processes_of_their_own(task):
         runs = list(run_tasks([task(die), task(evaluations=50)], executor))
     assert os.getpid() not in owners
     assert {run.outcome.reason for run in runs} == {Reason.KILLED, Reason.BUDGET}
+    assert all(0 < run.outcome.seconds < 60 for run in runs)
 
 
 def cores_of(task):

@@ -78,7 +78,6 @@ def test_cores_without_affinity_are_those_of_the_machine(tmp_path, monkeypatch):
     monkeypatch.delattr(os, "sched_getaffinity", raising=False)
     monkeypatch.setattr(os, "cpu_count", lambda: 5)
     assert machine.cores(tmp_path) == 5
-    assert machine.core_for(0) is None
     monkeypatch.setattr(os, "cpu_count", lambda: None)
     assert machine.cores(tmp_path) == 1
 
@@ -88,17 +87,17 @@ def test_the_cores_of_this_process_are_those_the_system_tells():
     assert 1 <= machine.cores() <= len(os.sched_getaffinity(0))
 
 
-def test_workers_get_cores_in_turn_and_second_threads_last(monkeypatch):
+def test_second_threads_of_cores_come_last(monkeypatch):
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 2, 3, 6}, raising=False)
     siblings = {0: "0,2", 2: "0,2", 1: "1,3", 3: "1,3", 6: "6-7"}
     monkeypatch.setattr(machine, "_read", lambda path: siblings[int(path.parts[-3].removeprefix("cpu"))] + "\n")
-    assert [machine.core_for(worker) for worker in range(7)] == [0, 1, 6, 2, 3, 0, 1]
+    assert list(machine._in_turn()) == [0, 1, 6, 2, 3]
 
 
 IN_A_PROCESS = """
 import os, threading
 from polarbear.experiment import machine
-core = machine.core_for({worker})
+core = sorted(os.sched_getaffinity(0))[{worker}]
 assert machine.pin(core)
 seen = []
 thread = threading.Thread(target=lambda: seen.append(os.sched_getaffinity(0)))
@@ -175,7 +174,6 @@ def test_a_core_that_cannot_be_locked_is_told(tmp_path, monkeypatch):
 def test_a_core_that_is_not_there_pins_nothing():
     before = os.sched_getaffinity(0)
     assert not machine.pin(100_000)
-    assert not machine.pin(None)
     assert os.sched_getaffinity(0) == before
 
 

@@ -13,6 +13,7 @@ import time
 from collections import deque
 from concurrent.futures import CancelledError, as_completed, wait
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import ExitStack
 from itertools import repeat
 from pathlib import Path
 
@@ -20,6 +21,7 @@ import cloudpickle
 import pytest
 
 from polarbear.experiment import WorkerDied, WorkerPool, WorkersUnavailable, WorkerTimedOut
+from polarbear.experiment.machine import OversubscriptionWarning
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
 
@@ -62,14 +64,41 @@ def test_large_calls_and_results_pass_whole(pool):
     assert all(future.result() == data[::-1] for future in futures)
 
 
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no process can choose its cores here")
-def test_pinned_workers_keep_to_cores_of_their_own(pool):
-    mine = os.sched_getaffinity(0)
-    with WorkerPool(len(mine), pinned=True) as pinned:
-        calls = [pinned.submit(lambda: (time.sleep(0.5), os.sched_getaffinity(0))[1]) for _ in mine]
-        found = [call.result() for call in calls]
-    assert sorted(found, key=min) == [{core} for core in sorted(mine)]
-    assert pool.submit(lambda: os.sched_getaffinity(0)).result() == mine
+def affinity(seconds=0.0):
+    time.sleep(seconds)
+    return os.sched_getaffinity(0)
+
+
+def test_pinned_workers_keep_to_cores_of_their_own(pool, all_cores):
+    with WorkerPool(len(all_cores), pinned=True) as pinned:
+        found = [call.result() for call in [pinned.submit(affinity, 0.5) for _ in all_cores]]
+        assert not pinned.crowded
+    assert sorted(found, key=min) == [{core} for core in all_cores]
+    assert pool.submit(affinity).result() == affinity()
+
+
+def test_pinned_workers_of_several_pools_share_no_core_and_free_it_however_they_end(all_cores):
+    with ExitStack() as stack:
+        pools = [stack.enter_context(WorkerPool(1, pinned=True)) for _ in all_cores]
+        taken = [each.submit(affinity).result() for each in pools]
+        assert sorted(taken, key=min) == [{core} for core in all_cores]
+        with pytest.raises(WorkerDied):
+            pools[0].submit(lambda: os.kill(os.getpid(), signal.SIGKILL)).result()
+        assert pools[0].submit(affinity).result() == taken[0]
+        pools[-1].shutdown()
+        with WorkerPool(1, pinned=True) as late:
+            assert late.submit(affinity).result() == taken[-1]
+
+
+def test_a_pinned_worker_that_finds_no_free_core_is_warned_of_once(all_cores):
+    workers = len(all_cores) + 1
+    with WorkerPool(workers, pinned=True) as crowded:
+        found = [call.result() for call in [crowded.submit(affinity, 1.0) for _ in range(workers)]]
+        assert affinity() in found
+        assert all({core} in found for core in all_cores)
+        with pytest.warns(OversubscriptionWarning, match="^other runs keep to .* core.*wait for the others"):
+            crowded.warn_if_crowded()
+        crowded.warn_if_crowded()  # it is said once
 
 
 def test_it_is_an_executor(pool):
@@ -173,6 +202,13 @@ def test_a_dying_worker_takes_its_own_call_alone(pool, die, how):
                 future.result()
         else:
             assert future.result() == i
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whether a process is about to end")
+def test_a_worker_whose_code_closes_its_pipes_is_not_taken_for_killed(pool):
+    with pytest.raises(WorkerDied, match="closed its connection"):
+        pool.submit(lambda: (os.closerange(3, 50), time.sleep(60))).result(30)
+    assert pool.submit(abs, -1).result() == 1
 
 
 def test_many_dying_workers_are_replaced(pool):

@@ -231,17 +231,18 @@ def test_any_kind_of_real_number_is_taken(functional, result):
     assert recorder.trajectory().values.tolist() == [1.0]
 
 
+@pytest.mark.parametrize("error", [ZeroDivisionError, SystemExit, KeyboardInterrupt])
 @pytest.mark.parametrize("batch", [False, True])
-def test_evaluations_that_raise_are_spent(functional, batch):
+def test_evaluations_that_raise_are_spent(functional, batch, error):
     def broken(x):
-        raise ZeroDivisionError("no")
+        raise error("no")
 
     problem = functional(broken)
     recorder = Recorder(problem, Limits(evaluations=4))
     recorder.start()
     x = np.ones((2, 2)) if batch else np.ones(2)
     for _ in range(2 if batch else 4):
-        with pytest.raises(ZeroDivisionError):
+        with pytest.raises(error):
             recorder.objective(x)
     calls = len(problem.calls)
     with pytest.raises(Stop):
@@ -283,6 +284,25 @@ def test_memory_grows_with_improvements_only(functional):
     recorder.objective(np.ones((1000, 2)))
     assert recorder.trajectory().values.size == 1
     assert recorder.evaluations == 2000
+
+
+def test_an_evaluation_in_which_the_run_is_stopped_is_not_spent(functional):
+    recorder = Recorder(functional(lambda x: recorder.stop(Reason.TIMED_OUT)), Limits(evaluations=5))
+    recorder.start()
+    for _ in range(3):
+        with pytest.raises(Stop):
+            recorder.objective(np.ones(2))
+    assert recorder.trajectory().outcome.evaluations == recorder.evaluations == 0
+
+
+def test_ctrl_c_comes_through_whatever_the_input(functional):
+    def interrupted(x):
+        raise KeyboardInterrupt
+
+    problem = functional(interrupted)
+    problem.raw = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        Recorder(problem, Limits()).objective(np.ones(5))
 
 
 def test_stop_is_not_swallowed_by_except_exception():

@@ -418,6 +418,11 @@ def test_ctrl_c_while_a_problem_is_built_is_no_outcome(task, hears_ctrl_c):
         execute(task(problem=Interrupted(), evaluations=1))
 
 
+def test_a_time_limit_that_no_timer_can_hold_is_none(task):
+    run = execute(task(evaluations=20, timeout=1e300))
+    assert (run.outcome.reason, run.outcome.evaluations) == (Reason.BUDGET, 20)
+
+
 def test_building_is_not_part_of_the_run(task, sphere):
     class Slow:
         name = "slow"

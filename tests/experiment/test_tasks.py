@@ -14,8 +14,10 @@ from multiprocessing import get_context
 import cloudpickle
 import pytest
 
-from polarbear.experiment import WorkerPool, WorkersUnavailable, execute, run_tasks
-from polarbear.records import Reason
+from polarbear.experiment import Limits, Task, WorkerPool, WorkersUnavailable, execute, run_tasks
+from polarbear.optimizers import ModularCMAES, PyCMA
+from polarbear.problems import FunctionProblem
+from polarbear.records import Reason, RunKey
 from tests.experiment.misbehaving import die, hang_in_c, hang_in_python
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -103,6 +105,56 @@ def test_any_executor_will_do(task):
     assert {run.outcome.reason for run in runs} == {Reason.BUDGET}
 
 
+def slow_sphere(x):
+    time.sleep(1e-4)
+    return float(x @ x)
+
+
+@pytest.mark.parametrize("one", [ModularCMAES(), PyCMA()])
+def test_threads_give_the_runs_of_processes(one):
+    problem = FunctionProblem(slow_sphere, -5, 5, dimension=4)
+    tasks = [Task(RunKey(problem.name, one.name, seed), problem, one, Limits(evaluations=200)) for seed in range(6)]
+    with ThreadPoolExecutor(4) as threads:
+        runs = {run.key: run for run in run_tasks(tasks, threads)}
+    for each in tasks:
+        assert runs[each.key].trajectory.values.tolist() == execute(each).trajectory.values.tolist()
+
+
+def terminate_all(objective, rng):
+    """As one who ends a job does: its worker first, its driver, the parent, a moment later by another signal."""
+    objective(rng.uniform(-1, 1, 2))
+    subprocess.Popen(["sh", "-c", f"sleep 0.2; kill -USR1 {os.getppid()}"], start_new_session=True)
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+
+def test_a_run_whose_worker_is_ended_together_with_the_driver_is_none(task):
+    class Ended(BaseException):
+        pass
+
+    def end(number, frame):
+        raise Ended
+
+    before, runs = signal.signal(signal.SIGUSR1, end), []
+    try:
+        with WorkerPool(1) as pool, pytest.raises(Ended):
+            runs += run_tasks([task(terminate_all)], pool)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert runs == []
+
+
+def test_a_run_whose_worker_alone_is_ended_says_so(task):
+    with WorkerPool(1) as pool:
+        (run,) = run_tasks([task(terminate)], pool)
+    assert (run.outcome.reason, run.outcome.message) == (Reason.KILLED, "its worker process was killed by SIGTERM")
+
+
+def terminate(objective, rng):
+    os.kill(os.getpid(), signal.SIGTERM)
+    time.sleep(60)
+
+
 def kill_me(_):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -145,6 +197,25 @@ def test_a_task_that_cannot_travel_is_an_error_that_names_it(task):
 
 def sleep(objective, rng):
     time.sleep(600)
+
+
+def nap(objective, rng):
+    time.sleep(1)
+
+
+def test_a_lost_run_lasted_as_long_as_a_worker_had_it(task):
+    tasks = [task(nap), task(die), task(hang_in_c, timeout=0.2)]
+    with WorkerPool(1, timeout=1.2, grace=0.3) as pool:
+        lasted = {run.key.algorithm: run.outcome.seconds for run in run_tasks(tasks, pool)}
+    assert 0 < lasted["die"] < 1 <= lasted["nap"]
+    assert 1.5 <= lasted["hang_in_c"] < 10
+
+
+@pytest.mark.parametrize("seconds", [1e300, float("inf")])
+def test_a_time_that_never_comes_is_no_limit(task, seconds):
+    with WorkerPool(1, timeout=1e300) as pool:
+        (run,) = run_tasks([task(evaluations=5, timeout=1e300)], pool, until=time.monotonic() + seconds)
+    assert run.outcome.reason is Reason.BUDGET
 
 
 def test_closing_the_iterator_kills_what_runs(task):

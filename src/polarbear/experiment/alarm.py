@@ -8,6 +8,8 @@ from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any
 
+LONGEST = threading.TIMEOUT_MAX
+"""Seconds beyond which no timer reaches, about 290 years: a longer limit is none."""
 AGAIN = 1.0
 """Seconds until the alarm strikes again: its exception is lost where Python ignores exceptions, as in `__del__`."""
 
@@ -21,11 +23,11 @@ class Alarm:
     """A context in which `ring` is called after `seconds`, in the middle of whatever Python code runs then.
 
     `ring` raises to leave that code. A call into C is interrupted once it returns to Python. The handler and timer
-    of before are put back at the end. `seconds=None` never rings.
+    of before are put back at the end. `seconds=None`, or more of them than `LONGEST`, never rings.
     """
 
     def __init__(self, seconds: float | None, ring: Callable[[], object]) -> None:
-        self._seconds = seconds if can_interrupt() else None
+        self._seconds = seconds if seconds is not None and seconds <= LONGEST and can_interrupt() else None
         self._ring = ring
         self._armed = False
         self._before: tuple[Any, tuple[float, float]] | None = None

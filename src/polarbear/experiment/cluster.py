@@ -127,10 +127,15 @@ class DaskExecutor(Apart):
     Args:
         client: A `distributed.Client`. It stays open.
         in_flight: How many calls `run_tasks` gives it at a time; more than the cluster has threads.
+
+    Raises:
+        ClusterLost: If the client is closed.
     """
 
     def __init__(self, client: Any, *, in_flight: int = IN_FLIGHT) -> None:
         super().__init__(in_flight)
+        if client.scheduler is None:
+            raise ClusterLost(f"the Dask client is {client.status}; give one that is connected to a scheduler")
         self._client = client
         self._scheduler: str = client.scheduler.address
         self._futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
@@ -285,7 +290,7 @@ def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: di
     if pool is None or _here.terms != terms:
         if pool is not None:
             pool.shutdown()
-        pool = _here.pool = WorkerPool(1, terms.timeout, pinned="free" if terms.pinned else False)
+        pool = _here.pool = WorkerPool(1, terms.timeout, pinned=terms.pinned)
         _here.terms = terms
     value = pool.submit(fn, *args, **kwargs).result()
     return Answer(value, platform.node(), pool.crowded)

@@ -45,25 +45,11 @@ def cpu_quota(root: Path = ROOT) -> float | None:
     return min(limits, default=None)
 
 
-def core_for(worker: int) -> int | None:
-    """The core for one of several workers of this process.
-
-    Workers are given cores in turn, and the second hyperthread of a core only when each core has a worker.
-
-    Args:
-        worker: Its number, from 0.
-
-    Returns:
-        The core's number; None where the system does not let a process choose its cores.
-    """
-    order = _in_turn()
-    return order[worker % len(order)] if order else None
-
-
 def take_core() -> tuple[BaseFileLock | None, str]:
     """Keep this process on a core that no other process of the user's took in this way; for a worker's start.
 
-    Each core has a lock file in the temporary directory. No more cores are given away than `cores` says.
+    Each core has a lock file in the temporary directory. The second hyperthread of a core is taken only when the first
+    one of each is. No more cores are given away than `cores` says.
 
     Returns:
         The lock, which is to be kept as long as the core is; and why there is none. Neither where the system does not
@@ -89,18 +75,16 @@ def seat() -> tuple[str, tuple[int, ...]]:
     return platform.node(), tuple(sorted(_allowed()))
 
 
-def pin(core: int | None) -> bool:
+def pin(core: int) -> bool:
     """Keep the calling thread, and the threads and processes it starts later, on one core; for a worker's start.
 
-    Ask `core_for` in the parent, and pin each worker to its answer: a process that is pinned sees one core only.
-
     Args:
-        core: The core's number; None leaves the process as it is.
+        core: The core's number. It is the only one that is seen afterwards.
 
     Returns:
         Whether it is pinned now; False where the system cannot do it or does not allow this core.
     """
-    if core is None or not hasattr(os, "sched_setaffinity"):
+    if not hasattr(os, "sched_setaffinity"):
         return False
     try:
         os.sched_setaffinity(0, {core})

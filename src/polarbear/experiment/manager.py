@@ -10,9 +10,8 @@ from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
-from polarbear.experiment.machine import core_for
 from polarbear.experiment.process import (
     Call,
     WorkerDied,
@@ -21,7 +20,6 @@ from polarbear.experiment.process import (
     WorkersUnavailable,
     WorkerTimedOut,
 )
-from polarbear.experiment.worker import FREE_CORE
 
 POLL = 0.5
 """Seconds between looks for workers that died while a child of theirs holds the pipe open."""
@@ -65,11 +63,11 @@ class Manager:
         pinned: As for `WorkerPool`.
 
     Attributes:
-        crowded: Why the worker that came up last has no core of its own; see `WorkerProcess`.
+        crowded: For each place among the workers, why the last one there has no core of its own; see `WorkerProcess`.
     """
 
-    def __init__(self, workers: int, allowed: float | None, *, pinned: bool | Literal["free"]) -> None:
-        self.crowded = ""
+    def __init__(self, workers: int, allowed: float | None, *, pinned: bool) -> None:
+        self.crowded = [""] * workers
         self._limit = workers
         self._pinned = pinned
         self._allowed = allowed
@@ -176,9 +174,7 @@ class Manager:
         for _ in range(min(len(self._queue) - free, self._limit - len(self._workers))):
             try:
                 number = min(set(range(self._limit)) - {worker.number for worker in self._workers})
-                worker = WorkerProcess(
-                    number, FREE_CORE if self._pinned == FREE_CORE else core_for(number) if self._pinned else None
-                )
+                worker = WorkerProcess(number, pinned=self._pinned)
             except OSError as error:
                 if not self._workers:
                     self._give_up(f"no worker process could be started: {error}")
@@ -192,7 +188,7 @@ class Manager:
                 call = self._next_call()
                 if call is None:
                     return
-                worker.begin(call, float("inf") if self._allowed is None else time.monotonic() + self._allowed)
+                worker.begin(call, float("inf") if self._allowed is None else self._allowed)
                 if worker.unsent:
                     self._selector.register(worker.writes, selectors.EVENT_WRITE, worker)
 
@@ -215,7 +211,7 @@ class Manager:
             self._lose(worker)
         elif came_up and worker.ready:
             self._failed_starts = 0
-            self.crowded = worker.crowded
+            self.crowded[worker.number] = worker.crowded
 
     def _execute_condemned(self) -> None:
         with self._lock:
@@ -248,7 +244,10 @@ class Manager:
         del self._workers[worker]
         how = worker.bury()
         if worker.call is not None:
-            worker.call.future.set_exception(error or WorkerDied(f"its worker process {how}"))
+            error = error or WorkerDied(f"its worker process {how}")
+            error.seconds = time.monotonic() - worker.begun
+            error.terminated = worker.terminated
+            worker.call.future.set_exception(error)
         elif not worker.ready and not worker.leaving:
             self._failed_starts += 1
             if self._failed_starts >= STARTS:

@@ -8,13 +8,14 @@ alone is lost and another worker takes its place.
 from __future__ import annotations
 
 import os
+import warnings
 import weakref
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
 from types import TracebackType
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
-from polarbear.experiment.machine import cores
+from polarbear.experiment.machine import OversubscriptionWarning, cores, oversubscription
 from polarbear.experiment.manager import Manager
 from polarbear.experiment.process import Call
 
@@ -36,9 +37,9 @@ class WorkerPool(Executor):
         timeout: Seconds after which a call should have ended, None for no limit. A call that goes on for `grace`
             seconds more loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
         grace: See `timeout`.
-        pinned: Whether each worker keeps to a core of its own, where the system allows it; for runs measured in
-            seconds. More workers than cores share them. ``"free"``: a core that no other such worker of this user's on
-            the machine holds, whatever pool it belongs to; `crowded` tells if there is none.
+        pinned: Whether each worker keeps to a core that no other such worker of this user's on the machine holds,
+            whatever pool it belongs to, where the system allows it; for runs measured in seconds. A worker that comes
+            up when none is free runs on any core, and `crowded` tells so.
 
     Raises:
         ValueError: If `workers` is below 1 or a time is not positive.
@@ -51,7 +52,7 @@ class WorkerPool(Executor):
         timeout: float | None = None,
         *,
         grace: float = GRACE,
-        pinned: bool | Literal["free"] = False,
+        pinned: bool = False,
     ) -> None:
         if os.name != "posix":
             raise OSError("WorkerPool needs Unix; use concurrent.futures.ProcessPoolExecutor here")
@@ -61,12 +62,26 @@ class WorkerPool(Executor):
             raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
         self.workers = workers or cores()
         self._manager = Manager(self.workers, None if timeout is None else timeout + grace, pinned=pinned)
+        self._told = False
         weakref.finalize(self, self._manager.abandon)
 
     @property
     def crowded(self) -> str:
-        """Why the worker that came up last found no free core; empty if it did, or was not to look for one."""
-        return self._manager.crowded
+        """Why a worker found no free core; empty if all did, or were not to look for one."""
+        return next(filter(None, self._manager.crowded), "")
+
+    def warn_beforehand(self) -> None:
+        """Warn if the machine has too few cores for the workers, or others use them (`OversubscriptionWarning`)."""
+        if why := oversubscription(self.workers):
+            self._told = True
+            warnings.warn(why, OversubscriptionWarning, stacklevel=5)
+
+    def warn_if_crowded(self) -> None:
+        """Warn if a worker found no core for itself (`OversubscriptionWarning`); once, and not after the one above."""
+        if self.crowded and not self._told:
+            self._told = True
+            why = f"{self.crowded}: runs slow each other down and their seconds mean little"
+            warnings.warn(f"{why}; wait for the others, or use fewer workers", OversubscriptionWarning, stacklevel=4)
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
         """Queue ``fn(*args, **kwargs)``.

@@ -7,12 +7,15 @@ import pickle
 import signal
 import subprocess
 import sys
+import time
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from polarbear.experiment.frames import CHUNK, FrameReader, framed
+from polarbear.experiment.worker import FREE_CORE
 
 ONE_THREAD = dict.fromkeys(
     (
@@ -27,6 +30,8 @@ ONE_THREAD = dict.fromkeys(
 )
 """One thread per worker: BLAS threads of several busy processes slow each other down many times over."""
 
+_EXITING = 0x4
+"""Linux's flag of a process that is about to end."""
 _BOOT = (
     "import sys; driver, core, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
     "from polarbear.experiment.worker import main; main(int(driver), core)"
@@ -34,7 +39,15 @@ _BOOT = (
 
 
 class WorkerError(RuntimeError):
-    """A call was lost with its worker."""
+    """A call was lost with its worker.
+
+    Attributes:
+        seconds: How long the worker process had the call; 0 if that is not known.
+        terminated: Whether the worker process was ended by SIGTERM, which may have been meant for all processes.
+    """
+
+    seconds = 0.0
+    terminated = False
 
 
 class WorkerDied(WorkerError):  # noqa: N818 - says what is the case
@@ -69,7 +82,7 @@ class WorkerProcess:
 
     Args:
         number: Its place among the workers, from 0.
-        core: The core it keeps to, `worker.FREE_CORE` for a free one, or None.
+        pinned: Whether it keeps to a core that no other such worker of the user's holds.
 
     Attributes:
         number: As given.
@@ -77,14 +90,15 @@ class WorkerProcess:
         crowded: Why it has no core of its own, once it is ready; empty if it has, or was not to have one.
         leaving: Whether it was asked to end, or is about to.
         call: What it is busy with, or None.
-        deadline: `time.monotonic()` at which its call is overdue.
+        begun: `time.monotonic()` at which it was handed its call.
+        deadline: The same at which its call is overdue.
     """
 
-    def __init__(self, number: int, core: int | str | None) -> None:
+    def __init__(self, number: int, *, pinned: bool) -> None:
         self.number = number
         path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - sys.path holds strings
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), "" if core is None else str(core), *path],
+            [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), FREE_CORE if pinned else "", *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             bufsize=0,
@@ -98,10 +112,12 @@ class WorkerProcess:
         os.set_blocking(self._answers.fileno(), False)
         self._unsent = memoryview(b"")
         self._frames = FrameReader()
+        self._hung_up = False
         self.ready = False
         self.crowded = ""
         self.leaving = False
         self.call: Call | None = None
+        self.begun = 0.0
         self.deadline = float("inf")
 
     @property
@@ -119,9 +135,10 @@ class WorkerProcess:
         """Whether part of a call waits for room in the pipe."""
         return bool(self._unsent)
 
-    def begin(self, call: Call, deadline: float) -> None:
-        """Hand it a call."""
-        self.call, self.deadline = call, deadline
+    def begin(self, call: Call, allowed: float) -> None:
+        """Hand it a call that may take so many seconds."""
+        self.call, self.begun = call, time.monotonic()
+        self.deadline = self.begun + allowed
         self._unsent = memoryview(framed(call.payload))
         self.send()
 
@@ -137,6 +154,7 @@ class WorkerProcess:
             while data := os.read(self.reads, CHUNK):
                 for frame in self._frames.feed(data):
                     self._take(frame)
+            self._hung_up = _goes_on(self._process.pid)
             return False
         return True
 
@@ -159,6 +177,11 @@ class WorkerProcess:
         with suppress(BrokenPipeError):
             self._calls.close()
 
+    @property
+    def terminated(self) -> bool:
+        """Whether it was ended by SIGTERM, once it is buried."""
+        return self._process.returncode == -signal.SIGTERM
+
     def bury(self) -> str:
         """Kill it with all its children if it still lives, and tell how it ended."""
         with suppress(ProcessLookupError, PermissionError):
@@ -167,12 +190,27 @@ class WorkerProcess:
         for pipe in (self._calls, self._answers):
             with suppress(BrokenPipeError):
                 pipe.close()
+        if self._hung_up:
+            return "closed its connection and was given up: code it ran closed file descriptors that were not its own"
         if status >= 0:
             return f"exited with code {status}"
         try:
             return f"was killed by {signal.Signals(-status).name}"
         except ValueError:
             return f"was killed by signal {-status}"
+
+
+def _goes_on(process: int) -> bool:
+    """Whether it lives and is not about to end, as one is that closed its pipes by ending.
+
+    False where the system does not tell: there are no such flags outside Linux.
+    """
+    try:
+        stat = Path(f"/proc/{process}/stat").read_bytes()
+    except OSError:
+        return False
+    flags = int(stat.rpartition(b")")[2].split()[6])
+    return flags != 0 and not flags & _EXITING
 
 
 def _settle(future: Future[Any], frame: bytes) -> None:

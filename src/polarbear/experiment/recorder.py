@@ -189,8 +189,8 @@ class Recorder:
                 return self._unusual(x)
             try:
                 value = self._call(x)
-            except Exception:
-                self._raised(x)
+            except BaseException as error:
+                self._raised(x, error)
                 raise
             self._left -= 1
             try:
@@ -216,8 +216,8 @@ class Recorder:
                 self._refuse()
             try:
                 told, value = self._call(x)
-            except Exception:
-                self._raised(x)
+            except BaseException as error:
+                self._raised(x, error)
                 raise
             self._left -= 1
             try:
@@ -301,8 +301,8 @@ class Recorder:
         points = points[: self._left]
         try:
             told, values = self._told_rows(points)
-        except Exception:
-            self._raised(points)
+        except BaseException as error:
+            self._raised(points, error)
             raise
         now = perf_counter()
         invalid = np.isnan(values) | (np.isnan(told) if told.ndim == 1 else np.isnan(told).any(axis=1))
@@ -350,8 +350,8 @@ class Recorder:
             return trial.constraints(x)
         try:
             found = trial.constraints(x)
-        except Exception:
-            self._raised(x)
+        except BaseException as error:
+            self._raised(x, error)
             raise
         self._left -= 1
         self._look(len(self._improvements))
@@ -417,9 +417,12 @@ class Recorder:
         self._problem.diagnose(x)
         raise ValueError(f"the input has shape {points.shape}; give a (d,) point or an (m, d) batch of points")
 
-    def _raised(self, x: Any) -> None:
-        """Count an evaluation that raised, unless its input was at fault: then say so."""
-        self._problem.diagnose(x)
+    def _raised(self, x: Any, error: BaseException) -> None:
+        """Count an evaluation that raised, unless its input was at fault: then say so. A stop is no evaluation."""
+        if isinstance(error, Stop):
+            return
+        if isinstance(error, Exception):  # whatever else it is, as the user's Ctrl-C, is to come through
+            self._problem.diagnose(x)
         self._left -= len(x) if np.ndim(x) == 2 else 1
         self._stop_next_time_if_over()
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import signal
+import threading
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
@@ -29,6 +31,8 @@ STRIKES = 5
 """Alarms, a second apart, that an optimizer may swallow after the stop until its run is handed over without it."""
 LONGEST_TEXT = 20_000
 """Characters kept of an exception's message, and of its traceback."""
+_ALONE = threading.RLock()
+"""Held by a run of which there is one at a time in a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +61,12 @@ class Task:
 def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> Run:
     """Execute a run in this process.
 
-    The clock starts once the problem is built and warmed up. Problems are cached per process and told to forget the run
-    before through their method `reset()` if they have one. In a main thread on Unix, `task.limits.timeout` interrupts
-    Python code anywhere; elsewhere it is checked at each evaluation. The chance of noisy problems comes from a stream
-    of the run's key of its own. Recommended points are evaluated on a second copy of the problem.
+    The clock starts once the problem is built and warmed up. Problems are cached per process and told to forget the
+    run before through their method `reset()` if they have one. In a main thread on Unix, `task.limits.timeout`
+    interrupts Python code anywhere; elsewhere it is checked at each evaluation. Of optimizers that say so by a true
+    attribute `one_at_a_time`, since they share a state of the process, threads run one after the other. The chance of
+    noisy problems comes from a stream of the run's key of its own. Recommended points are evaluated on a second copy
+    of the problem.
 
     An optimizer that lets nothing the objective raises end it, and goes on for ever, never gives the process back.
     `run_tasks` ends such runs in our worker processes; without `hand_over` nothing can be done about them here.
@@ -80,20 +86,21 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
         KeyboardInterrupt: The user's Ctrl-C is no outcome.
         ExtraMissing: Nor is a package that is not installed.
     """
-    try:
-        problem = _problem(task)
-        recorder = _recorder(task, problem)
-        if task.warm_up:
-            # an optimizer that does not end here either: its run begins inside what it began
-            go_on = None if hand_over is None else lambda: hand_over(_recorded(task, recorder, hand_over))
-            warm_up_optimizer(task.optimizer, problem, task.limits.timeout, go_on)
-    except ExtraMissing:
-        raise
-    except BaseException as error:  # a user's problem that cannot be built is an outcome, SystemExit too
-        if _is_ctrl_c(error):
+    with _ALONE if getattr(task.optimizer, "one_at_a_time", False) else nullcontext():
+        try:
+            problem = _problem(task)
+            recorder = _recorder(task, problem)
+            if task.warm_up:
+                # an optimizer that does not end here either: its run begins inside what it began
+                go_on = None if hand_over is None else lambda: hand_over(_recorded(task, recorder, hand_over))
+                warm_up_optimizer(task.optimizer, problem, task.limits.timeout, go_on)
+        except ExtraMissing:
             raise
-        return _never_begun(task.key, error)
-    return _recorded(task, recorder, hand_over)
+        except BaseException as error:  # a user's problem that cannot be built is an outcome, SystemExit too
+            if _is_ctrl_c(error):
+                raise
+            return _never_begun(task.key, error)
+        return _recorded(task, recorder, hand_over)
 
 
 def _recorded(task: Task, recorder: Recorder, hand_over: Callable[[Run], object] | None) -> Run:

@@ -14,6 +14,7 @@ from typing import Any
 
 import cloudpickle
 
+from polarbear.experiment.alarm import LONGEST
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute
@@ -23,6 +24,9 @@ from polarbear.records import Reason, Run, lost
 
 IN_FLIGHT = 256
 """Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
+
+_MOMENT = 1.0
+"""Seconds between the first and the last process of a job that get a signal meant for all."""
 
 
 class WorkerUnprepared(BrokenExecutor):
@@ -46,7 +50,8 @@ def run_tasks(
 
     Yields:
         One run for each task. A task whose worker was lost gives a run without evaluations that says why:
-        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died.
+        `Reason.TIMED_OUT` if the worker was killed at the time limit, `Reason.KILLED` if it died. Its seconds are those
+        since the task was handed to its worker process, 0 where that is not known.
 
     Raises:
         BrokenExecutor: If no worker comes up, or the executor broke, as `ProcessPoolExecutor` does when a worker dies.
@@ -74,6 +79,8 @@ def run_tasks(
             except Exception:
                 yield from _completed(running, done)
                 raise
+            if isinstance(executor, WorkerPool):
+                executor.warn_if_crowded()
             yield run
     finally:
         _abandon(running, executor)
@@ -128,8 +135,9 @@ def _unprepared(run: str, error: BaseException, what: str) -> WorkerUnprepared:
 
 
 def _left(until: float | None) -> float | None:
-    """Seconds until then."""
-    return None if until is None else max(0.0, until - time.monotonic())
+    """Seconds until then; None if that never comes."""
+    left = None if until is None else max(0.0, until - time.monotonic())
+    return None if left is None or left > LONGEST else left
 
 
 def _completed(running: dict[Future[Run], Task], done: SimpleQueue[Future[Run]]) -> Iterator[Run]:
@@ -145,9 +153,11 @@ def _run(task: Task, future: Future[Run]) -> Run:
     try:
         return future.result()
     except WorkerTimedOut as error:
-        return lost(task.key, Reason.TIMED_OUT, str(error))
+        return lost(task.key, Reason.TIMED_OUT, str(error), error.seconds)
     except WorkerError as error:
-        return lost(task.key, Reason.KILLED, str(error))
+        if error.terminated:
+            time.sleep(_MOMENT)  # a SIGTERM that is meant for all processes ends this one now
+        return lost(task.key, Reason.KILLED, str(error), error.seconds)
     except WorkerUnprepared:
         raise
     except ExtraMissing as error:

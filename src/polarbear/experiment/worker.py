@@ -18,12 +18,12 @@ from collections.abc import Callable
 import cloudpickle
 
 from polarbear.experiment.frames import read_frame, write_frame
-from polarbear.experiment.machine import pin, take_core
+from polarbear.experiment.machine import take_core
 
 LEAVING = b""
 """The frame a worker sends before its last answer. Its very first frame says why no core is its own, or is empty."""
 FREE_CORE = "free"
-"""In place of a core's number: any that no other worker holds."""
+"""What a worker is told that is to take a core that no other holds."""
 _PR_SET_PDEATHSIG = 1
 
 
@@ -32,9 +32,9 @@ def main(driver: int, core: str) -> None:
 
     Args:
         driver: The driver's process id.
-        core: The number of the core to keep to, `FREE_CORE`, or nothing.
+        core: `FREE_CORE` to keep to a core of its own, or nothing.
     """
-    lock, why = take_core() if core == FREE_CORE else (pin(int(core) if core else None), "")
+    lock, why = take_core() if core == FREE_CORE else (None, "")
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     _die_with(driver)
     calls, pipe = _private_pipes()
@@ -104,9 +104,21 @@ def _private_pipes() -> tuple[int, int]:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    # A forked child must not keep the pipes open: the driver notices a dead worker by their end.
-    os.register_at_fork(after_in_child=lambda: (os.close(calls), os.close(answers)))
+    _close_in_children([calls, answers])
     return calls, answers
+
+
+def _close_in_children(kept: list[int]) -> None:
+    """Let no forked child keep these descriptors: the driver notices a dead worker by the end of its pipes.
+
+    A child forgets their numbers with closing them: by the time that it forks, they may be those of files of its own.
+    """
+
+    def close() -> None:
+        while kept:
+            os.close(kept.pop())
+
+    os.register_at_fork(after_in_child=close)
 
 
 def _die_with(driver: int) -> None:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Generator, Iterator, Mapping
 from concurrent.futures import Executor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 from polarbear import store
 from polarbear.experiment import WorkerPool
 from polarbear.experiment.cluster import Apart
-from polarbear.experiment.machine import OversubscriptionWarning, oversubscription
 from polarbear.records import Axis
 from polarbear.store.specification import GROWING, MISSING, differing
 
@@ -71,18 +69,15 @@ def _differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> Iterato
 def executor_or_pool(executor: Executor | None, workers: int, timeout: float | None, axis: Axis) -> Generator[Executor]:
     """The executor that was given, which stays open, or worker processes of our own.
 
-    Where runs are measured in seconds, each process keeps to a core of its own, and an `OversubscriptionWarning` says
-    if they cannot have one to themselves; of executors given, that holds for `Isolated` and `DaskExecutor`.
+    Where runs are measured in seconds, each process keeps to a core that no other such process holds, and an
+    `OversubscriptionWarning` says if there is none for it; of executors given, that holds for `Isolated` and
+    `DaskExecutor`.
     """
     timed = axis == "seconds"
-    if executor is not None:
-        if timed and isinstance(executor, Apart):
-            executor.warn_beforehand()
-        yield executor
-        if timed and isinstance(executor, Apart):
-            executor.warn_if_crowded()
-        return
-    if timed and (why := oversubscription(workers)):
-        warnings.warn(why, OversubscriptionWarning, stacklevel=4)
-    with WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
+    with nullcontext(executor) if executor else WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
+        seen = pool if timed and isinstance(pool, Apart | WorkerPool) else None
+        if seen is not None:
+            seen.warn_beforehand()
         yield pool
+        if seen is not None:
+            seen.warn_if_crowded()
