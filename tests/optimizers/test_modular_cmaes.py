@@ -89,6 +89,41 @@ def test_numbers_reach_modcma(record, functions):
     assert {rate: getattr(given, rate) for rate in RATES} == rates
 
 
+@pytest.mark.parametrize("keywords", [
+    {}, {"mirrored": "PAIRWISE"}, {"matrix_adaptation": "CMSA"}, {"step_size_adaptation": "SA", "mirrored": "PAIRWISE"},
+])  # fmt: skip
+def test_populations_and_parents_are_taken_as_they_are_or_refused(keywords, record, functions):
+    """`modcma` makes populations of pairs even, halves too many parents, and reads foreign memory with SA and CMSA."""
+    tried = 0
+    for dimension in (1, 2, 3, 4, 5, 20, 101):
+        recorder = record(functions["sphere"], 10, dimension)
+        default = settings(ModularCMAES(**keywords), recorder)
+        for size, parents in itertools.product((None, 2, 3, 7, 8), (None, 1, 2, 5, 7, 8, 9, 50)):
+            try:
+                optimizer = ModularCMAES(population_size=size, parents=parents, **keywords)
+            except ValueError:
+                assert size is not None
+                continue
+            if optimizer.refuses(None, dimension):
+                assert size is None
+                assert parents > default.lambda0
+                with pytest.raises(ValueError, match=f"parents is {parents}, but in dimension {dimension} the pop"):
+                    recorder.run(optimizer)
+                continue
+            tried += 1
+            given = settings(optimizer, recorder)
+            assert given.lambda0 == (size or default.lambda0)
+            assert given.mu0 == parents or (parents is None and 1 <= given.mu0 <= given.lambda0 / 2)
+    assert tried > 70
+
+
+def test_more_parents_than_points_are_refused_by_dimension(record, functions):
+    optimizer = ModularCMAES.anytime(parents=9)
+    assert "the population has 8 points; give at most 8 parents" in optimizer.refuses(None, 5)
+    assert not optimizer.refuses(None, 6)  # 4 + ⌊3 ln 6⌋ = 9
+    assert len(record(functions["sphere"], 100, 6).run(optimizer).points) == 100
+
+
 @pytest.mark.filterwarnings(FOREIGN_NUMBERS)
 @pytest.mark.parametrize(("module", "option"), [*CHOICES, *((switch, True) for switch in SWITCHES)])
 def test_every_option_runs_and_is_reproducible(module, option, record, functions):
@@ -145,6 +180,30 @@ def test_first_steps_are_as_long_as_said(matrix, record, functions):
     optimizer = ModularCMAES(matrix_adaptation=matrix, relative_sigma0=0.01, population_size=400)
     run = record(functions["sphere"], 400, 3, 0, 50).run(optimizer)
     np.testing.assert_allclose(np.std(run.points, axis=0), 0.01 * 50, rtol=0.15)
+
+
+def test_points_at_infinity_are_not_evaluated(record):
+    """With seed 1 the adaptation breaks down twice, to a mean that is NaN and to one that is infinite."""
+
+    def ellipsoid(x):
+        with np.errstate(over="ignore"):
+            return float(x**2 @ np.arange(1.0, 5.0))
+
+    optimizer = ModularCMAES(
+        step_size_adaptation="MXNES", matrix_adaptation="NAT", restart_strategy="BIPOP", bound_correction="RESAMPLE",
+        sample_transformation="CAUCHY", active=True, orthogonal=True, repelling_restart=True,
+        threshold_convergence=True, parents=1,
+    )  # fmt: skip
+    runs = [record(ellipsoid, 600, 4).run(optimizer, seed) for seed in (1, 1, 2, 3, 4)]
+    assert all(np.isfinite(run.points).all() and len(run.points) == 600 for run in runs)
+    np.testing.assert_array_equal(runs[0].points, runs[1].points)
+
+
+def test_huge_points_are_evaluated(record):
+    """Their coordinates' sum may overflow where no coordinate does."""
+    optimizer = ModularCMAES(relative_sigma0=10.0, bound_correction="SATURATE")
+    run = record(lambda x: 0.0, 100, 3, -8e307, 8e307).run(optimizer)
+    assert not np.isfinite([sum(point.tolist()) for point in run.points]).all()
 
 
 def test_a_broken_adaptation_is_restarted_and_the_objective_s_own_errors_pass(record):
@@ -308,6 +367,8 @@ def test_an_error_of_the_objective_passes(record):
         ({"population_size": 1}, ValueError, "population_size is 1; valid is from 2"),
         ({"population_size": 7.5}, ValueError, "whole number"),
         ({"population_size": 8, "parents": 9}, ValueError, "parents is 9; valid is from 1 to 8"),
+        ({"population_size": 7, "mirrored": "pairwise"}, ValueError, "population_size is 7; .* must be even"),
+        ({"population_size": 3, "matrix_adaptation": "cmsa"}, ValueError, "3; CMSA takes a quarter .* or parents"),
         ({"cs": -1.0}, ValueError, "cs is -1.0; valid is 0 or more"),
         ({"cs": float("nan")}, ValueError, "cs is nan"),
     ],

@@ -268,6 +268,33 @@ def test_it_runs_in_one_variable(first, second):
     assert (run.outcome.reason, run.outcome.evaluations) == (Reason.BUDGET, 250), run.outcome.traceback
 
 
+@pytest.mark.parametrize(
+    ("keywords", "least"),
+    [
+        ({}, 2),
+        ({"lpsr": True}, 3),
+        ({"lpsr": True, "mutation_base": "BEST"}, 2),
+        ({"lpsr": True, "mutation_n_comps": 2, "mutation_reference": "RAND", "use_archive": True}, 7),
+    ],
+)
+def test_the_population_is_never_another_than_told(keywords, least):
+    """The least one is the size that `modde` reduces to."""
+    if "lpsr" in keywords:
+        settings = ModularDE(**keywords, population_size=least).settings(2, 0)
+        assert modde.Parameters(**settings).min_lambda == settings["lambda_"] == least
+    with pytest.raises(ValueError, match=f"population_size is {least - 1}"):
+        ModularDE(**keywords, population_size=least - 1)
+    for dimension in (1, 2, 3, 5):
+        optimizer = ModularDE(**keywords, population_per_variable=1, budget=100)
+        run = execute(task(optimizer, lambda x: float(x @ x), dimension, 250))
+        if dimension < least:
+            assert f"a population of {dimension} in dimension {dimension}" in optimizer.refuses(None, dimension)
+            assert f"needs {least} or more" in run.outcome.message
+        else:
+            assert not optimizer.refuses(None, dimension)
+            assert (run.outcome.reason, run.outcome.evaluations) == (Reason.BUDGET, 250), run.outcome.traceback
+
+
 @pytest.mark.parametrize("variant", ["Gamperle2", "DAS2", "jDE"])
 def test_it_runs_in_a_thousand_variables(variant):
     run = execute(task(ModularDE.variant(variant), lambda x: float(x @ x), 1000, 150))
@@ -301,6 +328,12 @@ def test_it_solves_what_it_should(record, functions):
         ({"CR": float("nan")}, ValueError, "CR is nan"),
         ({"budget": 0}, ValueError, "budget is 0"),
         ({"population_size": 10, "population_per_variable": 2}, ValueError, "give one of them"),
+        ({"pbest_value": 0.0}, ValueError, "pbest_value is 0.0; valid is from 1e-12"),
+        (
+            {"population_size": 4, "lpsr": True, "mutation_base": "rand", "mutation_n_comps": 2},
+            ValueError,
+            "population_size is 4; with lpsr, this mutation needs 5 or more",
+        ),
     ],
 )
 def test_wrong_arguments_are_named(keywords, error, complaint):

@@ -15,14 +15,13 @@ from polarbear.optimizers import (
     describe,
     from_description,
 )
-from polarbear.optimizers.scipy_optimizers import CONSTRAINED, METHODS, UNBOUNDED
+from polarbear.optimizers.scipy_optimizers import CONSTRAINED, GREATEST, METHODS, UNBOUNDED
 from polarbear.optimizers.view import Paired
 from polarbear.records import Reason
-from tests.optimizers.seen import Seen, failing, fragile, half_plane, run_task, sphere
+from tests.optimizers.seen import STRANGE, Seen, failing, fragile, half_plane, run_task, sphere
 
 ALL = [*(ScipyMinimize(method) for method in METHODS), ScipyDifferentialEvolution(popsize=5), ScipyDualAnnealing()]
 NAMES = [one.name for one in ALL]
-SLOW = pytest.mark.slow
 
 
 def rastrigin(x):
@@ -106,16 +105,66 @@ def test_dual_annealing_stops_at_the_budget_in_the_box_and_is_reproducible(dimen
     assert not np.array_equal(runs[0].points, runs[2].points)
 
 
-@pytest.mark.parametrize(
-    "optimizer", [pytest.param(one, marks=SLOW if one.name == "trust-constr" else ()) for one in ALL], ids=NAMES
-)
+def mixed(x):
+    """Infinite, as large as numbers are, or the sphere's, in thin layers."""
+    return (np.inf, -np.inf, 1e308, -1e308, np.nan, sphere(x), sphere(x))[int(abs(np.floor(7 * x.sum()))) % 7]
+
+
+@pytest.mark.parametrize("optimizer", ALL, ids=NAMES)
 def test_runs_of_a_study_end_by_their_budget_whatever_the_values_are(optimizer):
-    for function in (sphere, fragile, lambda x: np.inf):
+    for function in (sphere, fragile, mixed, lambda x: np.inf, lambda x: -np.inf if x[0] > 0 else 1.0):
         outcome = run_task(optimizer, function).trajectory.outcome
         assert (outcome.reason, outcome.evaluations) == (Reason.BUDGET, 60), (outcome.message, outcome.traceback)
     outcome = run_task(optimizer, failing).trajectory.outcome
     assert (outcome.reason, outcome.evaluations) == (Reason.FAILED, 1)
     assert "OSError: the simulator is down" in outcome.message
+
+
+@pytest.mark.parametrize("dimension", [1, 3])
+@pytest.mark.parametrize("function", [*STRANGE.values(), mixed, lambda x: 1e120 * float(x @ x)])
+def test_powell_s_method_goes_on_where_an_iteration_led_nowhere(function, dimension):
+    """SciPy fails to search along a direction that is zero."""
+    for seed in (1, 2, 3):
+        outcome = run_task(ScipyMinimize("Powell"), function, dimension, 2_000, seed).trajectory.outcome
+        assert (outcome.reason, outcome.evaluations) == (Reason.BUDGET, 2_000), outcome.message
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_infinite_values_count_as_the_greatest_finite_ones(method, record):
+    for value, bound in ((np.inf, GREATEST), (-np.inf, -GREATEST)):
+        runs = [
+            record(lambda x, level=level: level if x[0] > 0 else sphere(x), 80, 2).run(ScipyMinimize(method))
+            for level in (value, bound)
+        ]
+        assert runs[0].stopped
+        np.testing.assert_array_equal(runs[0].points, runs[1].points)
+
+
+def test_a_start_amid_infinite_values_ends_soon():
+    """The difference of two is NaN, which meets no criterion: SciPy's Nelder-Mead spends its 200 · d evaluations."""
+    for value in (np.inf, -np.inf):
+        run = Seen(lambda x, value=value: value, 2, 1_000).run(ScipyMinimize("Nelder-Mead", restarts=False))
+        assert len(run.points) < 150
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_points_at_finite_values_are_those_of_the_package(method):
+    rng, points = np.random.default_rng(5), []
+    few = {"maxfun" if method == "TNC" else "maxiter": 8}
+
+    def objective(x):
+        points.append(x.copy())
+        return 1e200 * rastrigin(x)
+
+    start = rng.uniform(np.full(3, -5.0), np.full(3, 5.0))
+    box = None if method in UNBOUNDED else [(-5, 5)] * 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        optimize.minimize(objective, start, method=method, bounds=box, options=few)
+        ours = Seen(lambda x: 1e200 * rastrigin(x), 3, 10**4).run(
+            ScipyMinimize(method, options=few, restarts=False), seed=5
+        )
+    np.testing.assert_array_equal(ours.points, points)
 
 
 @pytest.mark.parametrize("optimizer", [one for one in ALL if one.name != "COBYQA"], ids=lambda one: one.name)

@@ -59,7 +59,7 @@ def number(value: Any, what: str, low: float = -math.inf, high: float = math.inf
     if whole and math.isfinite(value) and value != int(value):
         raise ValueError(f"{what} is {value!r}; it must be {kind}")
     if not low <= value <= high or not math.isfinite(value):
-        ends = f"from {low:g} to {high:g}" if math.isfinite(high) else f"{low:g} or more"
+        ends = f"from {low:.7g} to {high:g}" if math.isfinite(high) else f"{low:.7g} or more"
         raise ValueError(f"{what} is {value!r}; valid is {ends}")
     return int(value) if whole else float(value)
 

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Mapping
 from typing import Any, cast
 
-from polarbear.descriptions import did_you_mean, own_description, own_object, parameters, plain_value
+from polarbear.descriptions import did_you_mean, made, own_description, own_object, parameters, plain_value
 from polarbear.optimizers.cmaes_library import CMAES
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
@@ -99,17 +99,12 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
     family = fields.pop("optimizer", None)
     if isinstance(family, str) and ":" in family:
         return own_object(description, "optimizer")
+    if family is None:
+        raise ValueError(f"{dict(description)!r} does not say which optimizer;{did_you_mean('', families())}")
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
-    valid = [field.name for field in dataclasses.fields(cls) if field.init]
-    for field in fields:
-        if field not in valid:
-            raise ValueError(f"optimizer {family!r} has no argument {field!r};{did_you_mean(field, valid)}")
-    try:
-        return cls(**_merged(cls, preset, fields))
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"optimizer {family!r}: {error}") from error
+    return made(cls, _merged(cls, preset, fields), f"optimizer {family!r}")
 
 
 def _differences(optimizer: Any, family: str, cls: type[Any], preset: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polarbear.descriptions import imported
+from polarbear.descriptions import checked_name, imported
 from polarbear.optimizers.arguments import checked_keywords
 from polarbear.optimizers.protocol import Optimizer
 
@@ -71,12 +71,17 @@ def as_optimizer(x: Any) -> Optimizer:
     """Turn `x` into an optimizer: an optimizer is returned as it is, a function is wrapped.
 
     Raises:
-        TypeError: If `x` is a class, or cannot be called with (problem, rng).
+        TypeError: If `x` is a class, cannot be called with (problem, rng), or its name is no text.
+        ValueError: If its name is blank or takes more than a line.
     """
     if isinstance(x, type):
         raise TypeError(f"{x.__name__} is a class; give an optimizer made from it, {x.__name__}(...)")
     if isinstance(x, str):
-        raise TypeError(f"{x!r} is no optimizer; describe one with from_description({{'optimizer': {x!r}, ...}})")
+        raise TypeError(
+            f"{x!r} is no optimizer; describe one by a table, {{ optimizer = {x!r} }} in a study file, or in Python by "
+            f"optimizers.from_description({{'optimizer': {x!r}}})"
+        )
     if isinstance(x, Optimizer):
+        checked_name(x.name, f"name of {type(x).__name__}")
         return x
     return FunctionOptimizer(x)

@@ -94,6 +94,11 @@ class GrowingBudgets:
         """What A has to have installed; None if nothing."""
         return getattr(self.family, "requires", None)
 
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether runs of A disturb each other within a process."""
+        return getattr(self.family, "one_at_a_time", False)
+
     def refuses(self, traits: Any, dimension: int, /) -> str:
         """Why A takes no problem of these traits and so many variables; empty if it takes them."""
         return refusal(self.family, traits, dimension)

@@ -10,7 +10,10 @@ How `modcma` is used:
   draws. Here the first centre follows `center_placement` too, and uniform centres are uniform in the box.
 - Its `set_seed` leaves half a pair of normal numbers of the run before, which COTN would use; it is thrown away.
 - NATURAL_GRADIENT's first matrix is the identity, so that the step size is what it is said to be.
-- When an adaptation breaks down and yields points that are NaN, it is restarted; these points are not evaluated.
+- When an adaptation breaks down and yields points that are not finite, it is restarted; these points are not
+  evaluated.
+- What it would change without a word is refused: an odd population of pairs, which it makes even, and more parents
+  than points, of which it takes half; with SA and CMSA it takes memory that is not its own for the missing ones.
 - Two of its step size adaptations are faulty, see `FAULTY`; whoever takes them is warned.
 - Its budget is set out of reach: the problem ends the run.
 """
@@ -20,7 +23,7 @@ from __future__ import annotations
 import math
 import warnings
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -30,7 +33,7 @@ from polarbear.optimizers.distributions import Distribution, axes_of, expose_dis
 from polarbear.optimizers.view import OneObjective, check_taken
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from modcma import c_maes
     from numpy.typing import ArrayLike
@@ -129,9 +132,9 @@ class ModularCMAES(OneObjective):
     """CMA-ES put together from modules; without arguments, `modcma`'s own defaults, which never restart.
 
     `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS`
-    for each module's. `modcma` has one random state per process, which every run seeds anew: do not run two at a
-    time in one process. Some points may lie outside the box: TPA probes there, and COTN lets points out while the
-    step size exceeds the box.
+    for each module's. `modcma` has one random state per process, which every run seeds anew: races and plans run one
+    at a time in a process; do so too. Some points may lie outside the box: TPA probes there, and COTN lets points out
+    while the step size exceeds the box.
 
     Attributes:
         step_size_adaptation: How the step size is adapted. PSR and SA are best left alone: in `modcma` 1.2.0 they are
@@ -155,8 +158,9 @@ class ModularCMAES(OneObjective):
             budget is unknown here, it does not decay.
         sample_sigma: Whether each point has its own step size.
         relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
-        population_size: Points per generation (λ0), from 2; by default 4 + ⌊3 ln d⌋.
-        parents: Points that take part in recombination (μ0); by default half the population.
+        population_size: Points per generation (λ0), from 2; by default 4 + ⌊3 ln d⌋. With PAIRWISE it is even, by
+            default the next even number.
+        parents: Points that take part in recombination (μ0), λ0 at most; by default λ0 / 2, with SA or CMSA λ0 / 4.
         x0: (d,) where to start, in the problem's coordinates; only with center_placement X0, and by default the
             box's centre.
         cs: Learning rate of the step size; this and the following by default as `modcma` sets them.
@@ -204,6 +208,8 @@ class ModularCMAES(OneObjective):
     acov: float | None = None
     name: str = ""
 
+    one_at_a_time: ClassVar = True
+
     @classmethod
     def anytime(cls, **overrides: Any) -> ModularCMAES:
         """The anytime configuration of Wurth et al. (2026), appendix B, with `overrides`.
@@ -225,6 +231,7 @@ class ModularCMAES(OneObjective):
         checked["relative_sigma0"] = number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0)
         checked["population_size"] = number(self.population_size, "population_size", 2, 10**6, whole=True)
         checked["parents"] = number(self.parents, "parents", 1, self.population_size or 10**6, whole=True)
+        _check_population(checked)
         if self.x0 is not None:
             if checked["center_placement"] != "X0":
                 raise ValueError(
@@ -247,7 +254,7 @@ class ModularCMAES(OneObjective):
         ``pc_norm``; all in box widths. On request it exposes the components ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
 
         Raises:
-            ValueError: If the problem has several objectives, or `x0` does not fit its dimension.
+            ValueError: If the problem has several objectives, or `x0` or `parents` does not fit its dimension.
         """
         check_taken(self, problem)
         from modcma import c_maes
@@ -278,6 +285,12 @@ class ModularCMAES(OneObjective):
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         if self.x0 is not None and len(self.x0) != dimension:
             return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"
+        population = self._population_size(dimension)
+        if self.parents is not None and self.parents > population:
+            return (
+                f"parents is {self.parents}, but in dimension {dimension} the population has {population} points; "
+                f"give at most {population} parents, or a population_size too"
+            )
         return super().refuses(traits, dimension)
 
     def ask_tell(self, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator) -> AskTell:
@@ -318,6 +331,11 @@ class ModularCMAES(OneObjective):
             **given,
         )
 
+    def _population_size(self, dimension: int) -> int:
+        """λ0, as `modcma` has it."""
+        size = self.population_size or 4 + math.floor(3 * math.log(dimension))
+        return size + size % 2 if self.mirrored == "PAIRWISE" else size
+
     def _first_center(self, problem: Objective, rng: np.random.Generator) -> FloatArray:
         if self.center_placement == "UNIFORM":
             return rng.uniform(problem.lower, problem.upper)
@@ -340,6 +358,21 @@ class ModularCMAES(OneObjective):
             for field, usual in reference.items()
             if getattr(self, field) != usual and field != "step_size_adaptation"
         ]
+
+
+def _check_population(given: Mapping[str, Any]) -> None:
+    """Raise a ValueError for a population size that `modcma` would change, or that leaves it without parents."""
+    size = given["population_size"]
+    if size is None:
+        return
+    if given["mirrored"] == "PAIRWISE" and size % 2:
+        raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
+    quartering = [name for name in ("SA", "CMSA") if name in given.values()]
+    if quartering and given["parents"] is None and size < 4:
+        raise ValueError(
+            f"population_size is {size}; {quartering[0]} takes a quarter of it as parents, here none: "
+            "give 4 or more, or parents"
+        )
 
 
 def _distribution(state: c_maes.Parameters, width: FloatArray) -> Distribution:
@@ -383,8 +416,8 @@ def _labelled(field: str, value: Any) -> str:
 class _ScaledObjective:
     """The problem in coordinates in which its box is 1 wide.
 
-    Where the adaptation has broken down numerically and a point is NaN, the value is +inf, the problem is spared,
-    and `broken` is set.
+    Where the adaptation has broken down numerically and a point is not finite, the value is +inf, the problem is
+    spared, and `broken` is set.
     """
 
     __slots__ = ("_factor", "_problem", "broken")
@@ -395,11 +428,9 @@ class _ScaledObjective:
         self.broken = False
 
     def __call__(self, u: FloatArray) -> Any:
-        try:
-            return self._problem(u * self._factor)
-        except ValueError:  # how a problem answers NaN
-            if not np.isnan(u).any():
-                raise
+        point = u * self._factor
+        if math.isfinite(sum(point.tolist())) or np.isfinite(point).all():  # a sum takes less time, but may overflow
+            return self._problem(point)
         self.broken = True
         return math.inf
 

@@ -120,9 +120,10 @@ class ModularDE(OneObjective):
         oppositional_generation_probability: How often a generation is followed by its mirror image.
         F: Differential weight; where it adapts, what it starts at.
         CR: Crossover rate; where it adapts, what it starts at.
-        population_size: Points per generation (λ), or the first one's; by default 10 per variable, with lpsr 18.
+        population_size: Points per generation (λ), or the first one's; by default 10 per variable, with lpsr 18. It is
+            2 or more, with lpsr what a mutation needs, 2 to 7.
         population_per_variable: λ as a multiple of the dimension, in place of `population_size`.
-        pbest_value: The share of the population that PBEST draws from; by default random up to 0.2.
+        pbest_value: The share of the population that PBEST draws from, above 0; by default random up to 0.2.
         memory_size: Entries of SHADE's memory; by default 100.
         budget: Evaluations after which `modde` stops; by default 10,000 per variable.
         restarts: Whether to start again, with a new population, whenever it stops, endlessly; else the run ends then.
@@ -193,6 +194,8 @@ class ModularDE(OneObjective):
             )
         for field, value in checked.items():
             object.__setattr__(self, field, value)
+        if self.population_size is not None and self.population_size < self._least_population():
+            raise ValueError(f"population_size is {self.population_size}; {self._need()}")
         if not self.name:
             object.__setattr__(self, "name", self._derived_name())
 
@@ -214,6 +217,16 @@ class ModularDE(OneObjective):
             modde.ModularDE(pretended, parameters=state.parameters).run()
             if not self.restarts:
                 return
+
+    def refuses(self, traits: Any, dimension: int, /) -> str:
+        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        size = self._population_size(dimension)
+        if size < self._least_population():
+            return (
+                f"population_per_variable is {self.population_per_variable}, which makes a population of {size} in "
+                f"dimension {dimension}; {self._need()}"
+            )
+        return super().refuses(traits, dimension)
 
     def _fresh_parameters(self, modde: Any, dimension: int, rng: np.random.Generator) -> Any:
         parameters = modde.Parameters(**self.settings(dimension, int(rng.integers(2**31))))
@@ -248,16 +261,18 @@ class ModularDE(OneObjective):
         }
 
     def _population_size(self, dimension: int) -> int:
-        """λ; with reduction, no less than the size it ends at, which is what a mutation needs."""
-        per_variable = self.population_per_variable or (18 if self.lpsr else 10)
-        size = self.population_size or per_variable * dimension
-        needed = (
-            2 * self.mutation_n_comps
-            + (self.mutation_base == "RAND")
-            + (self.mutation_reference == "RAND")
-            + self.use_archive
-        )
-        return max(size, needed) if self.lpsr else max(size, 2)
+        """λ."""
+        return self.population_size or dimension * (self.population_per_variable or (18 if self.lpsr else 10))
+
+    def _least_population(self) -> int:
+        """The least λ: 2, or with reduction the size it ends at, which is what a mutation needs."""
+        if not self.lpsr:
+            return 2
+        references = (self.mutation_base, self.mutation_reference).count("RAND")
+        return 2 * self.mutation_n_comps + references + self.use_archive
+
+    def _need(self) -> str:
+        return f"{'with lpsr, this mutation' if self.lpsr else 'a mutation'} needs {self._least_population()} or more"
 
     def _derived_name(self) -> str:
         usual = {field.name: field.default for field in fields(self) if field.name != "name"}
@@ -282,7 +297,7 @@ _REAL = {
     "oppositional_generation_probability": (0.0, 1.0),
     "F": (0.0, 2.0),
     "CR": (0.0, 1.0),
-    "pbest_value": (0.0, 1.0),
+    "pbest_value": (1e-12, 1.0),  # modde takes 0 for its default
 }
 
 

@@ -85,7 +85,8 @@ class Optimizer(Protocol):
     """An anytime optimizer: it evaluates the problem until the problem stops it, or until it is done.
 
     The stop is an exception outside `Exception`, raised by the evaluation; optimizers let it pass. All their
-    randomness comes from `rng`. They are frozen values that can be pickled.
+    randomness comes from `rng`. They are frozen values that can be pickled. One whose runs disturb each other within a
+    process, as its package has a state of its own there, says so by an attribute `one_at_a_time` that is true.
     """
 
     @property

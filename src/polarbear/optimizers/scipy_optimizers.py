@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
@@ -54,6 +55,9 @@ UNBOUNDED = frozenset({"CG", "BFGS"})
 CONSTRAINED = frozenset({"COBYLA", "COBYQA", "SLSQP", "trust-constr"})
 """The methods that are given the problem's constraints; the others do not know of them."""
 
+GREATEST = sys.float_info.max
+"""What +inf counts as for local methods: no finite value is above it, so that the order of all values is kept."""
+
 
 @checked_keywords
 @dataclass(frozen=True)
@@ -61,9 +65,10 @@ class ScipyMinimize(OneObjective):
     """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
 
     The box is given to the methods that take bounds: not CG and BFGS, which may leave it; COBYLA and trust-constr may
-    leave it a little on the way. Gradients are finite differences, whose evaluations count; where those of infinite
-    values lead to points that are NaN, the method has ended. The problem's constraints
-    are given to the methods of `CONSTRAINED`.
+    leave it a little on the way. Gradients are finite differences, whose evaluations count; where those of huge values
+    lead to points that are NaN, the method has ended. Infinite values count as `GREATEST`: differences of two of them
+    are 0 and not NaN, so that the methods see that they get nowhere. The problem's constraints are given to the
+    methods of `CONSTRAINED`.
 
     Attributes:
         method: Which one of `METHODS`; upper or lower case.
@@ -107,17 +112,22 @@ class ScipyMinimize(OneObjective):
         optimize: Any = importlib.import_module("scipy.optimize")
         seen = _Seen(optimize, problem, self.name, constrained=self.method in CONSTRAINED)
         box = None if self.method in UNBOUNDED else optimize.Bounds(problem.lower, problem.upper)
+
+        def objective(x: FloatArray) -> float:
+            return min(max(seen.objective(x), -GREATEST), GREATEST)
+
         while True:
             before = seen.incumbent.evaluations
             start = rng.uniform(problem.lower, problem.upper)
             with _silence(), suppress(_BrokenDown):
                 optimize.minimize(
-                    seen.objective,
+                    objective,
                     start,
                     method=self.method,
                     bounds=box,
                     constraints=seen.constraints,
                     tol=self.tol,
+                    callback=_Standstill(start) if self.method == "Powell" else None,
                     options=dict(self.options),
                 )
             if not self.restarts or seen.incumbent.evaluations == before:
@@ -303,8 +313,29 @@ class _Seen:
             raise
 
 
+class _Standstill:
+    """Ends a start of Powell's method when an iteration led back to where the one before had.
+
+    SciPy would search along the difference next, which is zero, and fails there. Its own criterion, of values, misses
+    that where the search along the sum of all steps moved the point in between.
+
+    Args:
+        start: (d,) where the first iteration begins.
+    """
+
+    __slots__ = ("_before",)
+
+    def __init__(self, start: FloatArray) -> None:
+        self._before = start
+
+    def __call__(self, x: FloatArray) -> None:
+        if np.array_equal(x, self._before):
+            raise StopIteration
+        self._before = x
+
+
 class _BrokenDown(Exception):  # noqa: N818 - an end of a start, which leads to the next
-    """A method asked for the value at a point that is NaN, as it does after differences of infinite values."""
+    """A method asked for the value at a point that is NaN, as it does after differences of huge values."""
 
 
 @contextmanager
