@@ -5,6 +5,7 @@ import math
 import pickle
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import cloudpickle
@@ -103,13 +104,26 @@ def test_the_function_s_own_errors_pass():
         ((sphere, [0, 0], [1, 1], 3), ValueError, r"lower has shape \(2,\); dimension 3"),
         ((sphere, [0, 2], [1, 1]), ValueError, r"lower\[1\] is 2 and upper\[1\] is 1"),
         ((sphere, -np.inf, 1, 2), ValueError, "finite"),
-        ((sphere, "a", 1, 2), TypeError, "real numbers"),
+        ((sphere, "0", 1, 2), TypeError, "lower is '0'; it must be a number"),
+        ((sphere, 0, [1, "2"], 2), TypeError, r"upper\[1\] is '2'; it must be a number"),
+        ((sphere, False, True, 2), TypeError, "lower is False; it must be a number"),
+        ((sphere, 0, np.array([True, True]), 2), TypeError, r"upper\[0\] is True"),
+        ((sphere, None, 1, 2), TypeError, "lower is None"),
+        ((sphere, {0, 1}, 2, 2), TypeError, "lower is {0, 1}"),
+        ((sphere, 0, 1, 2, "it", "x"), TypeError, "optimum is 'x'; it must be a number"),
+        ((sphere, 0, 1, 2, "it", np.inf), ValueError, "optimum is inf; it must be finite"),
         ((sphere, 0, 1, 0), ValueError, "dimension is 0"),
     ],
 )
 def test_function_problem_refuses(arguments, error, complaint):
     with pytest.raises(error, match=complaint):
         problems.FunctionProblem(*arguments)
+
+
+@pytest.mark.parametrize("end", [1, 1.0, np.float32(1), np.array(1), range(1, 3), np.array([1, 2]), (Fraction(1), 2)])
+def test_bounds_are_any_real_numbers(end):
+    expected = [1.0, 1.0 if np.ndim(end) == 0 else 2.0]
+    assert problems.FunctionProblem(sphere, -1, end, dimension=2).upper.tolist() == expected
 
 
 def test_function_problems_compare_and_travel():

@@ -1,16 +1,20 @@
-"""Constraints, whole variables, variations and registration of a user's own functions."""
+"""Constraints, whole variables and registration of a user's own functions."""
 
+import copy
+import dataclasses
 import json
 import pickle
+import traceback
 from decimal import Decimal
 from fractions import Fraction
 
+import cloudpickle
 import numpy as np
 import pytest
-from scipy import stats
 
 from polarbear import problems
-from polarbear.problems import Constraint, FunctionProblem, Variations, descriptions
+from polarbear.optimizers import RandomSearch, ScipyDifferentialEvolution
+from polarbear.problems import Constraint, FunctionProblem, descriptions
 
 
 def sphere(x):
@@ -19,11 +23,6 @@ def sphere(x):
 
 def sphere_of_many(x):
     return np.sum(x**2, axis=1)
-
-
-def weighted(x):
-    """Not symmetric in anything."""
-    return float(np.arange(1, x.size + 1) @ (x - 0.3) ** 2 + x[0])
 
 
 def below_one(x):
@@ -110,6 +109,50 @@ class TestConstraints:
         with pytest.raises(ValueError, match="sphere-d2 tells constraints and is maximized"):
             FunctionProblem(sphere, -5, 5, 2, minimize=False, constraints=[Constraint(below_one, "told")])
 
+    def test_a_problem_tells_its_constraints_of_points_and_batches(self):
+        """Whole variables are rounded first, and only constraints that are told count."""
+        limits = [Constraint(below_one, "told"), never_negative, Constraint(lambda x: x[0], "told")]
+        problem = FunctionProblem(sphere, -5, 5, 2, constraints=limits, integers=[0])
+        copies = problem.build(), copy.deepcopy(problem), dataclasses.replace(problem, name="other")
+        for same in (problem, *copies, pickle.loads(cloudpickle.dumps(problem))):
+            np.testing.assert_array_equal(same.constraints([1.4, 2.0]), [2.0, 1.0])
+            np.testing.assert_array_equal(same.constraints(np.array([[1.4, 2.0], [0.0, 0.0]])), [[2, 1], [-1, 0]])
+            assert same.constraints(np.empty((0, 2))).shape == (0, 2)
+        assert (len(problem.constraints), problem.constraints[1].kind) == (3, "hard")
+        for x in ([1.0], [1.0, np.nan]):
+            with pytest.raises(ValueError, match=r"x has shape|x\[1\] is NaN"):
+                problem.constraints(x)
+        assert FunctionProblem(sphere, -5, 5, 2, constraints=never_negative).constraints([1.0, 1.0]).shape == (0,)
+
+    @pytest.mark.parametrize("optimizer", [RandomSearch(), ScipyDifferentialEvolution()], ids=lambda one: one.name)
+    def test_an_optimizer_can_be_tried_on_it(self, optimizer):
+        class Enough(Exception):
+            pass
+
+        calls = []
+
+        def ending(x):
+            calls.append(x)
+            if len(calls) == 50:
+                raise Enough
+            return sphere(x)
+
+        problem = FunctionProblem(ending, -5, 5, 2, integers=[0], constraints=[Constraint(below_one, "told")])
+        with pytest.raises(Enough):
+            optimizer(problem, np.random.default_rng(1))
+
+    def test_an_error_of_a_constraint_names_it_and_how_it_was_called(self):
+        def of_a_batch(x):
+            return x[:, 0]
+
+        for vectorized, function in ((False, sphere), (True, sphere_of_many)):
+            problem = FunctionProblem(function, -5, 5, 2, constraints=of_a_batch, vectorized=vectorized)
+            with pytest.raises(IndexError) as caught:
+                problem(np.ones((3, 2)))
+            said = "".join(traceback.format_exception(caught.value))
+            assert "in the constraint of_a_batch, called with one point, an array of shape (2,)" in said
+            assert "return x[:, 0]" in said
+
     @pytest.mark.parametrize(
         ("given", "message"),
         [
@@ -144,6 +187,21 @@ class TestWholeVariables:
         assert FunctionProblem(sphere, -5, 5, 2, integers=True)([1.4, 0.6]) == 2.0
         assert problems.traits_of(FunctionProblem(sphere, -5, 5, 2, integers=False)).integers is None
 
+    @pytest.mark.parametrize(
+        ("lower", "upper", "message"),
+        [
+            (-2.7, 2.7, r"lower\[0\] is -2.7, but variable 0 takes whole .*; give the nearest whole number inside, -2"),
+            ([0.5, -3], [7, 2.5], r"upper\[1\] is 2.5, but variable 1 takes whole .*number inside, 2$"),
+            (0.2, 0.8, r"lower\[0\] is 0.2, .*; from 0.2 to 0.8 there are less than two; widen the box$"),
+            ([0, 1], [1, 1.5], r"upper\[1\] is 1.5, .*; from 1.0 to 1.5 there are less than two; widen the box$"),
+        ],
+    )
+    def test_their_bounds_have_to_be_whole(self, lower, upper, message):
+        integers = [1] if np.ndim(lower) else True
+        with pytest.raises(ValueError, match=message):
+            FunctionProblem(sphere, lower, upper, 2, integers=integers)
+        assert FunctionProblem(sphere, [0.5, -3], [7.5, 2], 2, integers=[1]).upper.tolist() == [7.5, 2.0]
+
     @pytest.mark.parametrize("integers", [[2], [-1], [True], "all", [0.5]])
     def test_others_are_refused(self, integers):
         with pytest.raises(ValueError, match="true or false, 2 of these, or a list of indices from 0 to 1"):
@@ -166,154 +224,6 @@ def test_what_limits_a_function_is_described_and_comes_back():
 def test_a_function_without_limits_is_described_as_ever():
     described = problems.describe(FunctionProblem(sphere, -1, 1, 2))
     assert not {"constraints", "integers"} & set(described)
-
-
-class TestVariations:
-    def test_nothing_changes_unasked(self):
-        spec = FunctionProblem(weighted, -1, 3, 4, optimum=-2.0)
-        made = Variations(spec)[5].build()
-        points = np.random.default_rng(1).uniform(-1, 3, (20, 4))
-        np.testing.assert_allclose(made(points), [spec(point) for point in points], rtol=1e-13)
-        assert (made.name.rpartition("-v")[0], made.optimum) == ("weighted-d4-s0-5", -2.0)
-
-    def test_an_index_always_names_the_same_instance_and_others_differ(self):
-        stream = Variations(FunctionProblem(weighted, -1, 3, 4), shift=0.3, rotate=True, factor=(0.1, 10), seed=3)
-        x = np.ones(4)
-        first = pickle.loads(pickle.dumps(stream[2])).build()(x)
-        assert first == stream[2].build()(x)
-        values = [stream[k].build()(x) for k in range(10)]
-        assert len(set(values)) == 10
-        other = Variations(stream.problem, shift=0.3, rotate=True, factor=(0.1, 10), seed=4)
-        assert other[2].build()(x) != first
-
-    def test_permuting_and_flipping_keep_the_box_and_its_corners_values(self):
-        spec = FunctionProblem(weighted, -1, 3, 3, optimum=-0.5)
-        corners = np.stack(np.meshgrid(*[[-1.0, 3.0]] * 3), axis=-1).reshape(-1, 3)
-        expected = np.sort([spec(corner) for corner in corners])
-        for k in range(5):
-            made = Variations(spec, flip=True, permute=True, seed=1)[k].build()
-            np.testing.assert_allclose(np.sort(made(corners)), expected, rtol=1e-12)
-            assert made.optimum == -0.5
-
-    def test_a_rotation_keeps_distances_from_the_centre_in_its_own_units(self):
-        """Of (x - centre) / half width; the box is not a cube, so rotating x itself would not."""
-        lower, upper = np.array([-1.0, 0.0, 5.0]), np.array([1.0, 10.0, 6.0])
-
-        def radius(x):
-            return float(np.linalg.norm((x - (lower + upper) / 2) / (upper - lower) * 2))
-
-        spec = FunctionProblem(radius, lower, upper)
-        points = np.random.default_rng(2).uniform(lower, upper, (50, 3))
-        made = Variations(spec, rotate=True)[0].build()
-        np.testing.assert_allclose(made(points), [radius(point) for point in points], rtol=1e-12)
-        turned = Variations(FunctionProblem(lambda x: x[0], lower, upper), rotate=True)[0].build()
-        assert not np.allclose(turned(points), points[:, 0])
-
-    def test_the_optimum_goes_where_it_can_be_found_and_keeps_its_value(self):
-        """Its place is uniform in the middle part of the box (Kolmogorov and Smirnov; wrong once in 1,000 if right)."""
-        best = (0.3, -0.2, 0.7)
-
-        def bowl(x):
-            return float(((x - best) ** 2 * [1, 4, 9]).sum()) - 3.0
-
-        spec = FunctionProblem(bowl, -2, 2, 3, optimum=-3.0)
-        settings = {"shift": 0.8, "rotate": True, "flip": True, "permute": True, "stretch": 1.5, "location": best}
-        stream = Variations(spec, **settings, factor=(0.5, 2.0), offset=(-10, 10), seed=2)
-        places = []
-        from scipy.optimize import minimize
-
-        for k in range(40):
-            made = stream[k].build()
-            found = minimize(made, np.zeros(3), method="BFGS", options={"gtol": 1e-10})
-            assert found.fun == pytest.approx(made.optimum, abs=1e-7)
-            places.append(found.x)
-        places = np.array(places)
-        assert np.abs(places).max() <= 1.6 + 1e-6
-        assert stats.kstest(places.ravel(), stats.uniform(-1.6, 3.2).cdf).pvalue > 1e-3
-
-    def test_an_optimum_that_may_leave_the_box_is_not_claimed(self):
-        spec = FunctionProblem(sphere, -1, 1, 2, optimum=0.0)
-        assert Variations(spec, shift=0.2)[0].build().optimum is None
-        assert Variations(spec, rotate=True)[0].build().optimum is None
-        assert Variations(spec, rotate=True, location=(0.0, 0.0))[0].build().optimum == 0.0
-        corner = Variations(spec, rotate=True, location=(1.0, 1.0), seed=1)
-        assert {corner[k].build().optimum for k in range(20)} == {None}  # a corner turned leaves the box
-
-    def test_factors_are_log_uniform_and_offsets_uniform(self):
-        """Kolmogorov and Smirnov; each wrong once in 1,000 if right."""
-        stream = Variations(FunctionProblem(lambda x: x[0], 0, 1, 1), factor=(0.01, 100), offset=(-5, 5))
-        made = [stream[k].build() for k in range(400)]
-        offsets = np.array([each([0.0]) for each in made])
-        factors = np.array([each([1.0]) for each in made]) - offsets
-        assert stats.kstest(offsets, stats.uniform(-5, 10).cdf).pvalue > 1e-3
-        assert stats.kstest(np.log10(factors), stats.uniform(-2, 4).cdf).pvalue > 1e-3
-
-    def test_whole_variables_stay_whole(self):
-        spec = FunctionProblem(sphere, 0, 4, 3, integers=True)
-        made = Variations(spec, flip=True, permute=True)[1].build()
-        assert problems.traits_of(made).integers.all()
-        grid = np.stack(np.meshgrid(*[np.arange(5.0)] * 3), axis=-1).reshape(-1, 3)
-        np.testing.assert_array_equal(np.sort(made(grid)), np.sort([spec(point) for point in grid]))
-
-    def test_maximized_problems_stay_so(self):
-        made = Variations(FunctionProblem(sphere, -1, 1, 2, optimum=2.0, minimize=False), flip=True, offset=(3, 3))[0]
-        assert (made.build().minimize, made.build().optimum) == (False, 5.0)
-
-    @pytest.mark.parametrize(
-        ("problem", "settings", "message"),
-        [
-            (FunctionProblem(sphere, -1, 1, 2, integers=True), {"shift": 0.1}, "permuted and reflected only"),
-            (FunctionProblem(sphere, 0.5, 1, 2, integers=True), {"flip": True}, "bounds are not whole"),
-            (FunctionProblem(sphere, [0, 0], [1, 2]), {"permute": True}, "differ in bounds"),
-            (FunctionProblem(sphere, -1, 1, 2), {"location": [0.0]}, "location has 1 numbers"),
-        ],
-    )
-    def test_what_does_not_suit_a_function_is_refused_by_name(self, problem, settings, message):
-        with pytest.raises(ValueError, match=message):
-            Variations(problem, **settings)
-
-    def test_what_does_not_suit_another_problem_is_refused_when_it_is_built(self):
-        varied = Variations(problems.BBOBNoisyProblem(101, 1, 2), flip=True)
-        with pytest.raises(ValueError, match="is noisy"):
-            varied[0].build()
-
-    @pytest.mark.parametrize(
-        "settings",
-        [
-            {"shift": 1.5}, {"stretch": 0.5}, {"factor": (0, 1)}, {"factor": (2, 1)}, {"offset": (0, np.inf)},
-            {"factor": 2}, {"shift": "a"}, {"stretch": np.inf}, {"flip": "false"}, {"rotate": 1}, {"offset": ["a", 1]},
-        ],
-    )  # fmt: skip
-    def test_impossible_settings_are_named(self, settings):
-        with pytest.raises((ValueError, TypeError), match=f"{next(iter(settings))} is "):
-            Variations(FunctionProblem(sphere, -1, 1, 2), **settings)
-
-    @pytest.mark.parametrize(
-        ("location", "error", "message"),
-        [
-            (0.0, TypeError, "location is 0.0; it must be a list of numbers"),
-            ([0.0, "a"], TypeError, r"location\[1\] is 'a'; it must be a number"),
-            ([0.0, np.nan], ValueError, r"location\[1\] is nan; it must be finite"),
-        ],
-    )
-    def test_a_location_that_is_none_is_named(self, location, error, message):
-        with pytest.raises(error, match=message):
-            Variations(FunctionProblem(sphere, -1, 1, 2), location=location)
-
-    def test_each_setting_makes_another_name(self):
-        spec = FunctionProblem(sphere, -1, 1, 2)
-        settings = [{}, {"shift": 0.5}, {"rotate": True}, {"flip": True}, {"factor": (1, 2)}, {"location": (0, 0)}]
-        names = {Variations(spec, **each)[0].name for each in settings}
-        assert len(names) == len(settings)
-        assert Variations(spec, shift=1)[3].name == Variations(spec, shift=1.0)[3].name
-
-    def test_they_are_described_and_come_back(self):
-        stream = Variations(problems.BBOBProblem(3, 1, 5), rotate=True, offset=(0, 1), location=[0.0] * 5, seed=7)
-        described = json.loads(json.dumps(problems.describe(stream)))
-        assert described["problem"] == {"problem": "bbob", "function": 3, "instance": 1, "dimension": 5}
-        assert problems.from_description(described) == stream
-        some = problems.as_instances([stream[0], stream[4]])
-        assert problems.from_description(json.loads(json.dumps(problems.describe(some)))) == some
 
 
 class TestRegistering:
@@ -352,6 +262,7 @@ class TestRegistering:
             ("mine", sphere, {"lowr": -1}, "no argument 'lowr'; did you mean 'lower'"),
             ("mine", 3, {}, "3 cannot be registered"),
             ("mine", dict, {}, "cannot be registered"),
+            ("mine", FunctionProblem(sphere, -1, 1, dimension=2), {}, "sphere-d2 is a problem already; register its f"),
         ],
     )
     def test_what_cannot_be_is_named(self, name, what, defaults, message):

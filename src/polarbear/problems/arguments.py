@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
@@ -15,6 +17,12 @@ NumbersLike = int | str | Iterable[int]
 
 Numbers = range | tuple[int, ...]
 """A set of whole numbers to draw from; ranges stay ranges, so that they are short to write down."""
+
+MOST = 1_000_000
+"""How many numbers a set may have that is not one range between fixed ends: some of its users go through all."""
+
+_SHOWN = 60
+"""How much of what users wrote messages repeat."""
 
 
 def set_fields(frozen: object, **values: Any) -> None:
@@ -48,7 +56,10 @@ def real_number(value: Any, what: str) -> float:
     """Return `value` as a float, or raise naming `what`, unless it is a finite real number."""
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{what} is {value!r}; it must be a number")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError(f"{what} is {shortened(value)}; a number must be below 1.8e308") from None
     if not math.isfinite(number):
         raise ValueError(f"{what} is {value!r}; it must be finite")
     return number
@@ -72,15 +83,16 @@ def numbers(value: Any, what: str, low: int, high: int | None = None) -> Numbers
 
     Raises:
         TypeError: If an entry is no whole number.
-        ValueError: If it is empty, repeats a number, or leaves the valid range.
+        ValueError: If it is empty, repeats a number, leaves the valid range, or has too many numbers.
     """
-    if isinstance(value, str):
-        value = _parsed(value, what)
-    if isinstance(value, range):
-        chosen: Numbers = _compact(value)
-        for end in (value[:1], value[-1:]):
-            for number in end:
-                whole_number(number, what, low, high)
+    if isinstance(value, (str, range)):
+        spans = _spans(value, what) if isinstance(value, str) else [value]
+        for end in (end for span in spans for end in (*span[:1], *span[-1:])):
+            whole_number(end, what, low, high)
+        count = sum((span[-1] - span[0]) // span.step + 1 for span in spans if span)  # len() takes no such numbers
+        if count > MOST and (high is None or len(spans) > 1):
+            raise ValueError(f"{what} is {shortened(value)}, which names more than {MOST} numbers; give fewer")
+        chosen = _compact(spans[0] if len(spans) == 1 else tuple(itertools.chain(*spans)))
     else:
         try:
             entries = tuple(value)
@@ -90,19 +102,29 @@ def numbers(value: Any, what: str, low: int, high: int | None = None) -> Numbers
     if not chosen:
         raise ValueError(f"{what} is empty; at least one number is needed")
     if not isinstance(chosen, range) and len(set(chosen)) < len(chosen):
-        raise ValueError(f"{what} is {list(chosen)}, which names a number twice")
+        twice, _ = Counter(chosen).most_common(1)[0]
+        raise ValueError(f"{what} is {shortened(value)}, which names {twice} twice; name each number once")
     return chosen
 
 
-def _parsed(text: str, what: str) -> Numbers:
-    chosen: list[int] = []
+def _spans(text: str, what: str) -> list[range]:
+    """The parts of COCO's notation, which are not written out."""
+    spans: list[range] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
         try:
-            chosen += range(int(first), int(last) + 1) if dash else [int(first)]
+            spans.append(range(int(first), int(last if dash else first) + 1))
         except ValueError:
-            raise ValueError(f"{what} is {text!r}; write it like '1-5' or '1,3,5-7'") from None
-    return _compact(tuple(chosen))
+            raise ValueError(f"{what} is {shortened(text)}; write it like '1-5' or '1,3,5-7'") from None
+        if not spans[-1]:
+            raise ValueError(f"{what} is {shortened(text)}, where {part.strip()!r} is empty; write {last}-{first}")
+    return spans
+
+
+def shortened(value: object) -> str:
+    """What the user wrote, for messages; of what is long, the beginning."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _compact(chosen: Sequence[int]) -> Numbers:

@@ -11,9 +11,11 @@ import numpy as np
 
 from polarbear.descriptions import did_you_mean, imported
 from polarbear.problems.arguments import real_number, set_fields
-from polarbear.problems.evaluation import one_number
+from polarbear.problems.evaluation import as_points, one_number
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from polarbear.records import FloatArray
 
 KINDS = ("hard", "soft", "told")
@@ -28,8 +30,8 @@ class Constraint:
     ``problem.constraints(x)``. An equality h(x) = 0 is written as the absolute value of h(x) less a tolerance.
 
     Attributes:
-        function: g, called with a (d,) point, or where to import it from, ``"module:function"``. NaN makes the
-            objective NaN.
+        function: g, called with one (d,) point at a time, or where to import it from, ``"module:function"``. NaN makes
+            the objective NaN.
         kind: ``"hard"``, ``"soft"`` or ``"told"``.
         weight: Of the penalty of a soft constraint, at least 0.
         exponent: Of the penalty of a soft constraint, above 0.
@@ -60,15 +62,68 @@ class Constraint:
             )
 
     def __call__(self, x: FloatArray) -> float:
-        """g(x); TypeError if the function returns no real number."""
+        """g(x); TypeError if the function returns no real number. A note at its own errors names it."""
         function: Any = self.function
-        return one_number(function(x), f"the constraint {getattr(function, '__name__', repr(function))}")
+        who = f"the constraint {getattr(function, '__name__', repr(function))}"
+        try:
+            value = function(x)
+        except Exception as error:
+            error.add_note(f"in {who}, called with one point, an array of shape {np.shape(x)}")
+            raise
+        return one_number(value, who)
 
 
-def constraints_of(given: Any) -> tuple[Constraint, ...]:
-    """The constraints a user wrote: `Constraint`s, tables of their fields, or functions for hard ones."""
+class Constraints(tuple[Constraint, ...]):
+    """The constraints of one function; called with points, they give g(x) of those that are told.
+
+    Attributes:
+        dimension: Number of variables d.
+        integers: (d,) which variables are rounded first, or None if none is.
+    """
+
+    dimension: int
+    integers: NDArray[np.bool_] | None
+
+    @property
+    def told(self) -> tuple[Constraint, ...]:
+        """Those that optimizers are told."""
+        return tuple(constraint for constraint in self if constraint.kind == "told")
+
+    @property
+    def imposed(self) -> tuple[Constraint, ...]:
+        """Those that change the objective."""
+        return tuple(constraint for constraint in self if constraint.kind != "told")
+
+    def __call__(self, x: Any) -> FloatArray:
+        """g(x) of the c constraints that are told: (d,) -> (c,), or (m, d) -> (m, c).
+
+        Raises:
+            TypeError: If `x` does not hold real numbers, or a constraint returns no real number.
+            ValueError: If `x` has the wrong shape or holds NaN.
+        """
+        points = rounded(as_points(x, self.dimension, "constraints"), self.integers)
+        if points.ndim == 1:
+            return np.array([constraint(points) for constraint in self.told], dtype=np.float64)
+        return np.array([self(point) for point in points], dtype=np.float64).reshape(len(points), len(self.told))
+
+
+def rounded(points: FloatArray, integers: NDArray[np.bool_] | None) -> FloatArray:
+    """Points (d,) or (m, d) with the variables rounded that are whole numbers."""
+    return points if integers is None else np.where(integers, np.rint(points), points)
+
+
+def constraints_of(given: Any, dimension: int, integers: NDArray[np.bool_] | None) -> Constraints:
+    """The constraints a user wrote: `Constraint`s, tables of their fields, or functions for hard ones.
+
+    Args:
+        given: One or several of these.
+        dimension: The problem's number of variables d.
+        integers: (d,) which variables are whole numbers, or None if none is.
+    """
     listed: Sequence[Any] = cast("Sequence[Any]", given) if isinstance(given, (list, tuple)) else (given,)
-    return tuple(map(_constraint, listed))
+    made = Constraints(map(_constraint, listed))
+    made.dimension, made.integers = dimension, integers
+    return made
 
 
 def _constraint(given: Any) -> Constraint:

@@ -8,7 +8,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean, own_description, own_object, parameters, plain_value
+from polarbear.descriptions import (
+    check_arguments,
+    did_you_mean,
+    made,
+    own_description,
+    own_object,
+    parameters,
+    placed,
+    plain_value,
+)
 from polarbear.problems.affine import AffineBBOBProblem, PairwiseAffine
 from polarbear.problems.arguments import plain
 from polarbear.problems.bbob_noisy import BBOBNoisy, BBOBNoisyProblem
@@ -100,6 +109,8 @@ def register(name: str, what: Any, **defaults: Any) -> None:
         TypeError: If `what` can be neither.
         ValueError: If the name is taken by something else, or there is no such argument.
     """
+    if isinstance(what, ProblemSpec) and not isinstance(what, type):
+        raise TypeError(f"{what.name} is a problem already; register its function, with the bounds by name")
     cls = cast("type[Any]", what) if isinstance(what, type) else FunctionProblem
     if not dataclasses.is_dataclass(cls) or not callable(what):
         raise TypeError(f"{what!r} cannot be registered; give a function to optimize, or a dataclass of instances")
@@ -206,25 +217,26 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
         raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(str(name), [*registry, *_OWN])}")
     cls, preset = own or (registry[name], {})
     fields = preset | fields
-    valid = [field.name for field in dataclasses.fields(cls) if field.init]
-    for field in fields:
-        if field not in valid:
-            raise ValueError(f"{kind} {name!r} has no argument {field!r};{did_you_mean(field, valid)}")
+    check_arguments(cls, fields, f"{kind} {name!r}")
     if isinstance(fields.get("problem"), Mapping):
-        fields["problem"] = _problem(fields["problem"])
+        with placed("problem"):
+            fields["problem"] = _problem(fields["problem"])
     if isinstance(fields.get("stream"), Mapping):
-        fields["stream"] = _from_description(fields["stream"], SUITES, "suite")
+        with placed("stream"):
+            fields["stream"] = _from_description(fields["stream"], SUITES, "suite")
     if "problems" in fields:
         if not isinstance(fields["problems"], (list, tuple)):
             raise ValueError(f"{kind} {name!r}: problems is {fields['problems']!r}; it must be a list of tables")
-        fields["problems"] = tuple(_problem(entry) for entry in cast("list[Any]", fields["problems"]))
-    try:
-        made = cls(**fields)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{kind} {name!r}: {error}") from error
-    if own and isinstance(made, FunctionProblem) and "name" not in fields:
-        return cls(**fields, name=f"{name}-d{made.dimension}")
-    return made
+        fields["problems"] = tuple(_listed(i, entry) for i, entry in enumerate(cast("list[Any]", fields["problems"])))
+    found = made(cls, fields, f"{kind} {name!r}")
+    if own and isinstance(found, FunctionProblem) and "name" not in fields:
+        return cls(**fields, name=f"{name}-d{found.dimension}")
+    return found
+
+
+def _listed(position: int, description: Any) -> ProblemSpec:
+    with placed("problems", position):
+        return _problem(description)
 
 
 def _problem(description: Any) -> ProblemSpec:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.descriptions import imported
-from polarbear.problems.arguments import flag, set_fields, whole_number
+from polarbear.descriptions import checked_name, imported
+from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
 from polarbear.problems.constrained import ConstrainedProblem
-from polarbear.problems.constraints import Constraint, constraints_of, penalty
+from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
 from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
 from polarbear.problems.traits import Traits
 
@@ -41,14 +43,15 @@ class FunctionProblem(Evaluation):
         optimum: The best objective value, if it is known; else None.
         minimize: Whether low values are good.
         vectorized: Whether the function takes batches.
-        integers: (d,) which variables are whole numbers, or None if none is; they are rounded before anything is
-            evaluated.
-        constraints: What has to hold, and what follows where it does not; evaluated at one point at a time.
+        integers: (d,) which variables are whole numbers, or None if none is; their bounds are whole, and they are
+            rounded before anything is evaluated.
+        constraints: What has to hold, and what follows where it does not; called with one (d,) point at a time, also
+            where the function takes batches. ``constraints(x)`` gives the values of those that are told.
 
     Raises:
-        TypeError: If the function is not callable, or the bounds are not numbers.
-        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; or if
-            constraints are told of a function that is maximized.
+        TypeError: If the function is not callable, or the bounds or the optimum are not numbers.
+        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; if bounds of
+            whole variables are not whole; or if constraints are told of a function that is maximized.
     """
 
     function: Callable[[FloatArray], Any]
@@ -60,7 +63,7 @@ class FunctionProblem(Evaluation):
     minimize: bool
     vectorized: bool
     integers: NDArray[np.bool_] | None
-    constraints: tuple[Constraint, ...]
+    constraints: Constraints
 
     def __init__(
         self,
@@ -84,6 +87,7 @@ class FunctionProblem(Evaluation):
         if not callable(objective):
             raise TypeError(f"function is {objective!r}, which cannot be called")
         box = _box(lower, upper, dimension)
+        whole = _whole(integers, box)
         label = getattr(objective, "__name__", type(objective).__name__)
         set_fields(
             self,
@@ -91,12 +95,12 @@ class FunctionProblem(Evaluation):
             lower=read_only(box[0]),
             upper=read_only(box[1]),
             dimension=box.shape[1],
-            name=name or f"{label}-d{box.shape[1]}",
-            optimum=None if optimum is None else float(optimum),
+            name=checked_name(name or f"{label}-d{box.shape[1]}"),
+            optimum=None if optimum is None else real_number(optimum, "optimum"),
             minimize=flag(minimize, "minimize"),
             vectorized=flag(vectorized, "vectorized"),
-            integers=_whole(integers, box.shape[1]),
-            constraints=constraints_of(constraints),
+            integers=whole,
+            constraints=constraints_of(constraints, box.shape[1], whole),
         )
         if self.traits.constraints and not self.minimize:
             raise ValueError(f"{self.name} tells constraints and is maximized; minimize the negative value instead")
@@ -104,7 +108,7 @@ class FunctionProblem(Evaluation):
     @cached_property
     def traits(self) -> Traits:
         """Which variables are whole numbers, and how many constraints are told."""
-        return Traits(self.integers, constraints=sum(constraint.kind == "told" for constraint in self.constraints))
+        return Traits(self.integers, constraints=len(self.constraints.told))
 
     def raw(self, x: FloatArray) -> float:
         """Evaluate one (d,) point.
@@ -128,7 +132,7 @@ class FunctionProblem(Evaluation):
         return value if type(value) is float else self._number(value)
 
     def _evaluate_limited(self, point: FloatArray) -> float:
-        point, sign = self._rounded(point), 1.0 if self.minimize else -1.0
+        point, sign = rounded(point, self.integers), 1.0 if self.minimize else -1.0
         charge = penalty(self._imposed, point)
         if not np.isfinite(charge):
             return sign * charge
@@ -136,15 +140,11 @@ class FunctionProblem(Evaluation):
 
     @cached_property
     def _imposed(self) -> tuple[Constraint, ...]:
-        """The constraints that change the objective."""
-        return tuple(constraint for constraint in self.constraints if constraint.kind != "told")
+        return self.constraints.imposed
 
     @cached_property
     def _limited(self) -> bool:
         return bool(self._imposed) or self.integers is not None
-
-    def _rounded(self, points: FloatArray) -> FloatArray:
-        return points if self.integers is None else np.where(self.integers, np.rint(points), points)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate `x`: (d,) -> float, or (m, d) -> (m,) float64.
@@ -162,7 +162,7 @@ class FunctionProblem(Evaluation):
             return np.array([self._evaluate(point) for point in points], dtype=np.float64)
         if not self._limited:
             return self._values(points)
-        points, sign = self._rounded(points), 1.0 if self.minimize else -1.0
+        points, sign = rounded(points, self.integers), 1.0 if self.minimize else -1.0
         values = sign * np.array([penalty(self._imposed, point) for point in points], dtype=np.float64)
         possible = np.isfinite(values)
         if possible.any():
@@ -179,16 +179,11 @@ class FunctionProblem(Evaluation):
         return values.astype(np.float64)
 
     def build(self) -> Problem:
-        """The problem itself; with constraints that are told, a problem that tells them."""
-        told = [constraint for constraint in self.constraints if constraint.kind == "told"]
-        if not told:
+        """The problem itself; with constraints that are told, one that judges runs by them too."""
+        if not self.traits.constraints:
             return self
-
-        def constraints(x: FloatArray) -> FloatArray:
-            point = self._rounded(x)
-            return np.array([constraint(point) for constraint in told], dtype=np.float64)
-
-        return ConstrainedProblem(self, self.raw, constraints, (self.lower, self.upper), self.optimum, self.traits)
+        bounds = (self.lower, self.upper)
+        return ConstrainedProblem(self, self.raw, self.constraints, bounds, self.optimum, self.traits)
 
     def _number(self, value: Any) -> float:
         return one_number(value, f"{self.name}: the function")
@@ -211,11 +206,12 @@ class FunctionProblem(Evaluation):
         return type(self), (self.function, *box, *settings)
 
 
-def _whole(integers: ArrayLike | None, d: int) -> NDArray[np.bool_] | None:
-    """(d,) which variables are whole numbers, or None if none is."""
+def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | None:
+    """(d,) which variables are whole numbers, or None if none is; the bounds of those that are have to be whole."""
     if integers is None:
         return None
     given = np.asarray(integers)
+    d: int = box.shape[1]
     if given.dtype == np.bool_ and given.shape in {(), (d,)}:
         mask = np.array(np.broadcast_to(given, (d,)))
     elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
@@ -224,15 +220,24 @@ def _whole(integers: ArrayLike | None, d: int) -> NDArray[np.bool_] | None:
         raise ValueError(
             f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}"
         )
+    if (mask & (box != np.rint(box))).any():
+        i = int(np.argmax((mask & (box != np.rint(box))).any(axis=0)))
+        raise ValueError(_not_whole(i, *box[:, i].tolist()))
     mask.flags.writeable = False
     return mask if mask.any() else None
 
 
+def _not_whole(i: int, low: float, high: float) -> str:
+    """What is wrong with the bounds of variable i, a whole number, and what to do."""
+    bound, value, nearest = ("lower", low, math.ceil(low)) if low % 1 else ("upper", high, math.floor(high))
+    mend = f"give the nearest whole number inside, {nearest}"
+    if math.ceil(low) >= math.floor(high):
+        mend = f"from {low!r} to {high!r} there are less than two; widen the box"
+    return f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
+
+
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:
-    try:
-        ends = [np.asarray(end, dtype=np.float64) for end in (lower, upper)]
-    except (TypeError, ValueError):
-        raise TypeError(f"lower is {lower!r} and upper is {upper!r}; they must be real numbers") from None
+    ends = [np.array(_numbers(end, label)) for label, end in (("lower", lower), ("upper", upper))]
     if dimension is None:
         if ends[0].ndim == ends[1].ndim == 0:
             raise ValueError("lower and upper are single numbers; give the dimension too, dimension=...")
@@ -242,9 +247,14 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
         if end.shape not in {(), (d,)}:
             raise ValueError(f"{label} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
     box = np.stack([np.broadcast_to(end, (d,)) for end in ends])
-    if not np.isfinite(box).all():
-        raise ValueError(f"lower is {lower!r} and upper is {upper!r}; the box must be finite")
     if not (box[0] < box[1]).all():
         i = int(np.argmin(box[0] < box[1]))
         raise ValueError(f"lower[{i}] is {box[0, i]:g} and upper[{i}] is {box[1, i]:g}; lower must be below upper")
     return box
+
+
+def _numbers(value: Any, what: str) -> float | tuple[float, ...]:
+    """One finite real number, or several; text and true or false are none."""
+    given = np.asarray(value).tolist() if hasattr(value, "__array__") else value
+    several = isinstance(given, Sequence) and not isinstance(given, str)
+    return real_numbers(given, what) if several else real_number(given, what)

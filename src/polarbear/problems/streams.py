@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
@@ -49,6 +50,11 @@ class ProductStream(EndlessStream["ProblemSpec"]):
     problem: ClassVar[Any]
     drawn: ClassVar[Mapping[str, str]]
     seed: int
+
+    @property
+    def combinations(self) -> int:
+        """How many problems `grid` has."""
+        return math.prod(len(getattr(self, field)) for field in self.drawn.values())
 
     def _at(self, index: int) -> ProblemSpec:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, index]))

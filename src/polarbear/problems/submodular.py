@@ -114,7 +114,7 @@ class Submodular(ProductStream):
     def __post_init__(self) -> None:
         set_fields(
             self,
-            functions=numbers(self.functions, "functions", min(DIMENSIONS)),
+            functions=numbers(self.functions, "functions", min(DIMENSIONS), max(DIMENSIONS)),
             seed=whole_number(self.seed, "seed", 0),
         )
         _check(cast("range", self.functions), "functions")

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from polarbear.problems.protocol import Problem, ProblemSpec
     from polarbear.records import FloatArray
 
+ROUNDING = 1e-6
+"""How far the value at `location` may be from the optimum, absolutely or relative to it."""
+
 
 @dataclass(frozen=True)
 class Variations(EndlessStream["Variation"]):
@@ -34,7 +37,7 @@ class Variations(EndlessStream["Variation"]):
 
     Points of an instance's box may fall outside the problem's own box when it is shifted, stretched or rotated. The
     best value stays known if the box is at most permuted and reflected, or if `location` says where it is and it
-    stays in the box.
+    stays in the box. With `location`, the problem is evaluated there once whenever an instance is built.
 
     Attributes:
         problem: What to transform: a specification, or a function with bounds.
@@ -107,11 +110,20 @@ class Variation:
 
     Attributes:
         stream: What it is an instance of.
-        index: Which one.
+        index: Which one, from 0.
+
+    Raises:
+        TypeError: If `stream` is no `Variations`, or `index` no whole number.
+        ValueError: If `index` is negative.
     """
 
     stream: Variations
     index: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(cast("object", self.stream), Variations):
+            raise TypeError(f"stream is {self.stream!r}; it must be variations of a problem")
+        set_fields(self, index=whole_number(self.index, "index", 0))
 
     @property
     def name(self) -> str:
@@ -124,7 +136,7 @@ class Variation:
         Raises:
             ValueError: If what was asked for does not suit the problem: it is noisy, has several objectives or tells
                 constraints; its whole variables would not stay whole; boxes of permuted variables differ; or `location`
-                has another dimension.
+                has another dimension, or is not where the optimum is.
         """
         base = self.stream.problem.build()
         _check(self.stream, base)
@@ -141,8 +153,8 @@ class Variation:
         def batch(points: FloatArray) -> FloatArray:
             return factor * np.asarray(base(inside(points)), dtype=np.float64) + offset
 
-        known = base.optimum is not None and inside.reaches_optimum
-        optimum = factor * base.optimum + offset if known and base.optimum is not None else None
+        best = _best(self.stream, base)
+        optimum = factor * best + offset if inside.reaches_optimum and best is not None else None
         bounds = (base.lower, base.upper)
         return BuiltProblem(self, one, batch, bounds, optimum, base.minimize, traits_of(base))
 
@@ -211,3 +223,18 @@ def _check(stream: Variations, base: Problem) -> None:
     alike = all(np.unique(each).size == 1 for each in (base.lower, base.upper, whole))
     if stream.permute and not alike:
         raise ValueError(f"the variables of {base.name} differ in bounds or kind; they cannot be permuted")
+
+
+def _best(stream: Variations, base: Problem) -> float | None:
+    """The problem's best value, as it tells it or else as it is at `location`; None: it is not known."""
+    if stream.location is None:
+        return base.optimum
+    value, told = float(base.raw(read_only(stream.location))), base.optimum
+    found = f"location is {list(stream.location)!r}, where {base.name} has the value {value!r}"
+    if not math.isfinite(value):
+        raise ValueError(f"{found}; it has to be where the best value is")
+    if told is None:
+        return value
+    if not math.isclose(value, told, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        raise ValueError(f"{found}, but its optimum is {told!r}; correct one of the two, or leave it out")
+    return told
