@@ -168,7 +168,7 @@ def test_an_algorithm_is_withdrawn_by_name_and_a_name_that_is_none_is_refused(st
     assert again["pareto_set"]
     assert "CMA-ES" not in again["pareto_set"]
     _, err = polarbear("race", "--from", path, "--withdraw", "crawl", code=2)
-    assert "--withdraw and --accept-damage have no use with --from" in err
+    assert "--accept-damage and --take-over have no use with --from" in err
 
 
 def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
@@ -292,7 +292,7 @@ def test_a_locked_study_names_its_holder(study):
 
 def test_every_option_and_exit_code_is_documented():
     page = (ROOT / "docs/reference/cli.md").read_text()
-    commands = ("race", "resume", "show", "select", "check", "report", "suites", "optimizers")
+    commands = ("race", "run", "merge", "resume", "show", "select", "check", "report", "suites", "optimizers")
     for command in (*commands, "import", "export", "assess", "compare", "table"):
         assert f"polarbear {command}" in page
         text = polarbear(command, "--help")[0]

@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+import polarbear as pb
 from polarbear import store
 from polarbear.cli.plan_progress import PlanProgress, duration
-from polarbear.study import StopRules, StudyFileError, race, read_plan, read_spec, run_plan
+from polarbear.cli.plans import _print_estimate
+from polarbear.study import AlgorithmCost, Estimate, StopRules, StudyFileError, race, read_plan, read_spec, run_plan
 from polarbear.study.plan_spec import PlanSection, PlanSpec
 from polarbear.study.spec import RunLimitsSection
 from tests.cli.test_cli import SMALL, polarbear, start
+from tests.study.entrants import guess
 from tests.study.test_plan import Immediate
 
 ROOT = Path(__file__).parents[2]
@@ -120,6 +123,19 @@ def test_a_dry_run_tells_the_cost_and_writes_nothing(tmp_path):
     assert "of them until they have come up" in out
     assert "This rests on the beginnings of" in out
     assert [path.name for path in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_a_dry_run_with_more_workers_than_cores_says_so_and_warns_where_seconds_are_measured(tmp_path):
+    begin, end = PLAN.index("[[algorithms]]"), PLAN.rindex("[[algorithms]]")
+    folder_with(
+        tmp_path, PLAN[:begin].replace("[plan]", '[plan]\naxis = "seconds"').replace('"40*d"', "0.1") + PLAN[end:]
+    )
+    out, err = polarbear("run", "plan.toml", "--dry-run", "--workers", 10_000, cwd=tmp_path)
+    assert re.search(r"with 10,000 workers, which share \d+ cores?, ", out)
+    assert err.count("polarbear: warning: 10000 workers share") == 1
+    out, err = polarbear("run", "plan.toml", "--dry-run", "--workers", 10_000, "--cluster", "tcp://a:1", cwd=tmp_path)
+    assert "with 10,000 workers, 0" in out or "with 10,000 workers, 1" in out
+    assert "10000 workers share" not in err
 
 
 def test_a_dry_run_on_a_study_counts_what_is_left(study, tmp_path):
@@ -230,6 +246,30 @@ def test_failures_are_told_at_the_end_with_the_way_to_their_tracebacks(tmp_path)
     assert "further ones are counted" in err
     shown, _ = polarbear("show", "plan.study", cwd=tmp_path)
     assert 'raise RuntimeError("out of ideas")' in shown
+
+
+def test_what_says_nothing_tells_how_far_it_came_and_no_traceback_is_promised_where_there_is_none(tmp_path):
+    begin = PLAN.index("[[algorithms]]")
+    text = PLAN[:begin].replace("target_precision = 1e-8", "timeout = 0.3").replace('"40*d"', "1_000_000_000")
+    text = text.replace("[1, 8]", "[1]").replace("[2, 3]", "[2]").replace('"1-2"', "[1]").replace(" = 3", " = 1")
+    folder_with(tmp_path, text + '[[algorithms]]\noptimizer = "random-search"\n')
+    out, err = polarbear("run", "plan.toml", cwd=tmp_path, code=1)
+    told = r"after 0\.\d+ s and [\d,]+\s+evaluations\n"
+    assert re.search(r"timed out: RandomSearch on bbob-f1-i1-d2 \(seed 0\): " + told, err)
+    assert re.search("RandomSearch: 1 run timed out; bbob-f1-i1-d2, seed 0: " + told, out)
+    assert "Tracebacks" not in out
+
+
+def test_numbers_too_long_to_read_are_told_in_few_digits(capsys):
+    problem = pb.problems.FunctionProblem(abs, lower=-1, upper=1, dimension=1)
+    plan = pb.study.Plan({"guess": guess}, [problem], repetitions=10**12, budget=2**53)
+    cost = AlgorithmCost(runs=plan.size, evaluations=plan.evaluations, seconds=1e27, per_evaluation={}, trouble="")
+    found = Estimate(plan.size, 0, 1, {"guess": cost}, 1, 2, 0.5, 1, 10, 1.0, (1,))
+    _print_estimate(found, plan)
+    out = capsys.readouterr().out
+    assert "9.0e+27 evaluations at most" in out
+    assert "about 3.2e+19 years with 1 worker, 0.5 s" in out
+    assert not re.search(r"\d{6}|(,\d{3}){4}", out)
 
 
 def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
@@ -381,6 +421,8 @@ def test_every_field_of_a_plan_is_documented(section):
         (3599.7, "60 min"),
         (7500, "2 h 5 min"),
         (273_600, "3 d 4 h"),
+        (31_536_000 * 2.5, "2 years 182 d"),
+        (9e27, "2.9e+20 years"),
     ],
 )
 def test_durations(seconds, words):

@@ -2,6 +2,7 @@
 
 import errno
 import io
+import json
 import os
 import signal
 import subprocess
@@ -297,6 +298,31 @@ def test_a_full_disk_loses_nothing_and_the_commit_can_be_repeated(tmp_path, run)
         assert "resume the study later" in line
     assert store.read(path) == [run(0), run(1, size=3000)]
     assert store.open(path).damaged == ()
+
+
+@pytest.mark.parametrize("size", [0, 100, 300])
+def test_a_disk_that_is_full_when_a_study_is_created_is_told_with_the_file_and_it_can_be_created_later(tmp_path, size):
+    path, spec = tmp_path / "study", {"long": "x" * 1000}
+    program = textwrap.dedent("""
+        import json, resource, sys
+        import filelock, polars
+        from polarbear import store
+        resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+        try:
+            store.create(sys.argv[1], json.loads(sys.argv[3]))
+        except OSError as error:
+            print(error)
+    """)
+    command = [sys.executable, "-c", program, path, str(size), json.dumps(spec)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    file = path / ("study.json" if size == 300 else "lock.json")
+    why = f"[Errno {errno.EFBIG}] study {path} cannot be created: File too large ({file}). "
+    assert done.stdout == f"{why}Mend that and try again, or choose another place\n"
+    with pytest.raises(store.StudyNotFound, match=r"it holds no study\.json"):
+        store.open(path)
+    store.create(path, spec).close()
+    assert store.open(path).spec == spec
 
 
 NO_ROOM = """

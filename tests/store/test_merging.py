@@ -1,6 +1,11 @@
 """Studies made apart become one, or say what keeps them from it."""
 
 import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
 import tracemalloc
 
 import numpy as np
@@ -197,10 +202,89 @@ def test_a_failure_on_the_way_leaves_nothing(tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.StudyStore, "extend", full)
-    with pytest.raises(OSError, match="No space left"):
+    monkeypatch.setattr("polarbear.store.study.write_atomically", full)
+    with pytest.raises(OSError, match="No space left") as caught:
         store.merge([a, b], tmp_path / "m")
+    assert str(caught.value) == (
+        f"[Errno 28] the merged study {tmp_path / 'm'} could not be written: No space left on device. Nothing is left "
+        "of it, and the studies to merge are as they were: make room or the place writable, and merge again"
+    )
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()])
+@pytest.mark.parametrize("where", ["local", "memory"])
+def test_a_failure_half_way_leaves_nothing_here_or_elsewhere(tmp_path, monkeypatch, where, error):
+    a, b = study(tmp_path / "a", [run()]), study(tmp_path / "b", [run(seed=1)])
+    into = store.place(tmp_path / "m" if where == "local" else f"memory://merging/{tmp_path.name}")
+    write, parts = store.study.write_atomically, []
+
+    def full_after_one(path, data):
+        if path.suffix == ".parquet":
+            parts.append(path)
+            if len(parts) == 2 or (len(parts) > 2 and isinstance(error, OSError)):
+                raise error
+        write(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr("polarbear.store.study.write_atomically", full_after_one)
+        with pytest.raises(type(error), match="the merged study .* could not be written" if str(error) else None):
+            store.merge([a, b], into)
+    assert not into.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "b"]
+    assert store.merge([a, b], into).runs == 2
+
+
+def test_an_unreadable_study_to_merge_is_not_called_unwritable(tmp_path, monkeypatch):
+    a, b = study(tmp_path / "a", [run()]), study(tmp_path / "b", [run(seed=1)])
+
+    def broken(*_):
+        raise OSError(5, "Input/output error", "a/runs")
+
+    monkeypatch.setattr(store.StudyStore, "batches", broken)
+    with pytest.raises(OSError, match=r"^\[Errno 5\] Input/output error: 'a/runs'$"):
+        store.merge([a, b], tmp_path / "m")
+
+
+MERGE = """
+import os, signal, sys
+from polarbear import store
+
+def die(*_):
+    os.kill(os.getpid(), signal.SIGKILL)
+
+store.StudyStore.extend = die
+store.merge(sys.argv[1:3], sys.argv[3])
+"""
+
+
+def test_what_a_killed_merge_left_goes_with_the_next_one(tmp_path):
+    a, b = study(tmp_path / "a", [run()]), study(tmp_path / "b", [run(seed=1)])
+    for name in ("m[1]", "n"):
+        subprocess.run([sys.executable, "-c", MERGE, a, b, tmp_path / name], timeout=60)
+    killed, other = sorted(tmp_path.glob(".*"))
+    assert (killed.name[:14], other.name[:11]) == (".m[1].merging-", ".n.merging-")
+    holder = json.loads((killed / "lock.json").read_bytes())
+    for number, changed in enumerate(({"pid": os.getpid()}, {"host": "elsewhere"}, {"processes": "of a container"})):
+        alive = shutil.copytree(killed, tmp_path / f".m[1].merging-{number}")
+        (alive / "lock.json").write_text(json.dumps(holder | changed))
+    begun = tmp_path / ".m[1].merging-begun"
+    begun.mkdir()
+    store.merge([a, b], tmp_path / "m[1]")
+    left = [f".m[1].merging-{number}" for number in range(3)] + [begun.name, other.name, "a", "b", "m[1]"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == left
+
+
+def test_a_merge_takes_the_place_of_an_empty_directory_but_the_current_one(tmp_path, monkeypatch):
+    a, b = study(tmp_path / "a", [run()]), study(tmp_path / "b", [run(seed=1)])
+    (tmp_path / "empty").mkdir()
+    monkeypatch.chdir(tmp_path / "empty")
+    for here in (".", tmp_path / "empty", "../empty"):
+        with pytest.raises(ValueError, match=r"is the current directory, .* give another, such as merged\.study"):
+            store.merge([a, b], here)
+    monkeypatch.chdir(tmp_path / "a")
+    assert store.merge([a, b], "../empty/../empty").runs == 2
+    assert len(store.read(tmp_path / "empty")) == 2
 
 
 def test_memory_holds_a_part_of_the_runs(tmp_path):

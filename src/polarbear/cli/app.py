@@ -31,12 +31,13 @@ from polarbear.cli.options import (
     Preference,
     SecondsOption,
     StudyArgument,
+    TakeOverOption,
     WithdrawOption,
     WorkersOption,
     to_json,
     to_place,
 )
-from polarbear.cli.running import ClusterOption, executor, interruptible, told_warnings
+from polarbear.cli.running import ClusterOption, executor, interruptible, terminable, told_warnings
 
 app = typer.Typer(
     name="polarbear",
@@ -61,7 +62,8 @@ def run() -> NoReturn:
 
     sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
     try:
-        app()
+        with terminable():
+            app()
     except (StudyFileError, OtherSettings, Unsuitable, CannotWithdraw) as error:
         _fail(error, BAD_INPUT)
     except EveryRunFailed as error:
@@ -110,16 +112,19 @@ def race(
     dimension: DimensionsOption = None,
     withdraw: WithdrawOption = None,
     accept_damage: AcceptDamageOption = False,
+    take_over: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Race the optimizers of a study file, resuming if the study exists; or race on recorded runs."""
+    from polarbear import store
     from polarbear.study import read_spec
 
     choice = Choice.of(algorithm, function, dimension)
     if archive:
-        if into or cluster or seconds or withdraw or accept_damage:
+        if into or cluster or seconds or withdraw or accept_damage or take_over:
             raise typer.BadParameter(
-                "--into, --cluster, --seconds, --withdraw and --accept-damage have no use with --from: nothing is run"
+                "--into, --cluster, --seconds, --withdraw, --accept-damage and --take-over have no use with --from: "
+                "nothing is run"
             )
         recorded.race(archive, study_file, choice, as_json=as_json)
         return
@@ -129,11 +134,14 @@ def race(
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     sys.path.insert(0, str(study_file.parent.resolve()))
     spec = read_spec(study_file)
-    stop = spec.limits.stop
+    stop, path = spec.limits.stop, into or study_file.with_suffix(".study")
+    the_race, instances = spec.build_race(), spec.build_instances()
+    if take_over:
+        store.take_over(path)
     _race(
-        spec.build_race(),
-        spec.build_instances(),
-        into or study_file.with_suffix(".study"),
+        the_race,
+        instances,
+        path,
         workers=workers,
         cluster=cluster,
         stop=stop if seconds is None else replace(stop, seconds=seconds),
@@ -156,6 +164,7 @@ def resume(
     ] = None,
     withdraw: WithdrawOption = None,
     accept_damage: AcceptDamageOption = False,
+    take_over: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
@@ -166,6 +175,8 @@ def resume(
     sys.path.insert(0, str(study.parent.resolve()))
     with store.open(study) as stored:
         spec = stored.spec
+    if take_over:
+        store.take_over(study)
     if "plan" in spec:
         if instances or evaluations or withdraw:
             raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")

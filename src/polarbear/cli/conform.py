@@ -79,6 +79,9 @@ def _show(found: Conformance) -> None:
     for heading in ("check", "", "what is expected, or wrong"):
         table.add_column(heading, overflow="fold")
     for each in found.findings:
+        if each.inapplicable:
+            table.add_row(Text(each.check), Text("skipped", "yellow"), Text(each.inapplicable))
+            continue
         mark = Text("passed", "green") if each.passed else Text("failed", "bold red")
         table.add_row(Text(each.check), mark, Text(each.expected if each.passed else each.wrong))
     Console().print(table)

@@ -22,6 +22,7 @@ UNUSABLE_STUDY = 3
 NOT_CONFORMING = 4
 NO_WORKERS = 5
 INTERRUPTED = 130
+TERMINATED = 143
 
 
 class Preference(StrEnum):
@@ -63,6 +64,12 @@ WithdrawOption = Annotated[
     typer.Option("--withdraw", help="Take this algorithm out of the race for good; repeatable.", show_default=False),
 ]
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
+TakeOverOption = Annotated[
+    bool,
+    typer.Option(
+        "--take-over", help="Take over the lock that a killed writer left on a study elsewhere, if it has ended."
+    ),
+]
 FromOption = Annotated[
     Path | None,
     typer.Option(

@@ -13,11 +13,22 @@ from rich.text import Text
 
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
+from polarbear.study.running import message_of
 
 _SHOWN = 3
 """How many failures of an algorithm are told as they happen; all are counted at the end."""
 _LINE_SECONDS = 30.0
 """Seconds between lines where there is no terminal."""
+_LONG = 10**12
+"""Numbers that are not written out."""
+_YEAR = 31_536_000
+_UNITS = (
+    ("years", "d", _YEAR, 86_400),
+    ("d", "h", 86_400, 3_600),
+    ("h", "min", 3_600, 60),
+    ("min", "s", 60, 1),
+)
+"""Units of time with the next smaller ones, and the seconds of both."""
 
 
 class PlanProgress(PlanObserver):
@@ -59,7 +70,7 @@ class PlanProgress(PlanObserver):
         self._left, self._total, self._done = TimeLeft(plan), plan.size, there
         known = f", {there:,} of them are there already" if there else ""
         self._console.print(
-            f"{plan.size:,} runs of {counted(plan.algorithms, 'algorithm')} on "
+            f"{counted(plan.size, 'run')} of {counted(plan.algorithms, 'algorithm')} on "
             f"{counted(plan.problems, 'problem')}{known}"
         )
         self._task = self._bar.add_task("running", total=plan.size, completed=there, left=self._words())
@@ -91,7 +102,7 @@ class PlanProgress(PlanObserver):
         self._failures[run.key.algorithm] += 1
         if (count := self._failures[run.key.algorithm]) <= _SHOWN:
             more = "; further ones are counted" if count == _SHOWN else ""
-            self._console.print(Text(f"{run.outcome.reason}: {run.key}: {run.outcome.message}{more}", style="red"))
+            self._console.print(Text(f"{run.outcome.reason}: {run.key}: {message_of(run.outcome)}{more}", style="red"))
 
     def _words(self) -> str:
         """How long it takes, as far as that can be told."""
@@ -104,10 +115,12 @@ class PlanProgress(PlanObserver):
 
 
 def duration(seconds: float) -> str:
-    """Seconds in the largest units that tell something: ``"8 s"``, ``"3 min 20 s"``, ``"2 h 5 min"``, ``"3 d 4 h"``."""
+    """Seconds in the largest units that tell something: ``"8 s"``, ``"3 min 20 s"``, ``"7.1e+09 years"``."""
+    if seconds >= 1_000 * _YEAR:
+        return f"{seconds / _YEAR:.1e} years"
     if seconds < 10:
         return f"{seconds:.2g} s" if seconds < 0.95 else f"{seconds:.0f} s"
-    for unit, smaller, size, part in (("d", "h", 86_400, 3_600), ("h", "min", 3_600, 60), ("min", "s", 60, 1)):
+    for unit, smaller, size, part in _UNITS:
         if seconds >= size:
             whole, rest = divmod(round(seconds / part), size // part)
             return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
@@ -117,4 +130,9 @@ def duration(seconds: float) -> str:
 def counted(things: Sized | int, name: str) -> str:
     """How many there are: ``"1 run"``, ``"2,000 runs"``."""
     count = things if isinstance(things, int) else len(things)
-    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+    return f"{amount(count)} {name}" if count == 1 else f"{amount(count)} {name}s"
+
+
+def amount(count: int) -> str:
+    """A number of things in few digits: ``"2,000"``, ``"3.5e+20"``."""
+    return f"{count:,}" if count < _LONG else f"{count:.1e}"

@@ -15,6 +15,7 @@ from polarbear.cli.options import (
     AcceptDamageOption,
     JsonOption,
     SecondsOption,
+    TakeOverOption,
     WorkersOption,
     to_json,
     to_place,
@@ -22,7 +23,7 @@ from polarbear.cli.options import (
 from polarbear.cli.running import ClusterOption, executor, interruptible, told_warnings
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Iterable
 
     from polarbear.records import RunKey
     from polarbear.study import Estimate, Plan, PlanSummary
@@ -52,16 +53,20 @@ def run(
         bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
     ] = False,
     accept_damage: AcceptDamageOption = False,
+    take_over: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run every optimizer of a plan on every problem, resuming if the study exists."""
+    from polarbear import store
     from polarbear.study import read_plan
 
     sys.path.insert(0, str(plan_file.parent.resolve()))
     plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
     if dry_run:
-        _estimate(plan, path, workers, as_json=as_json)
+        _estimate(plan, path, workers, on_cluster=cluster is not None, as_json=as_json)
         return
+    if take_over:
+        store.take_over(path)
     again = f"polarbear run {shlex.quote(str(plan_file))}" + (f" --into {shlex.quote(str(into))}" if into else "")
     _run(plan, path, again, workers, cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json)
 
@@ -197,7 +202,7 @@ def _run(
         typer.echo(to_json(summary.as_dict()))
     else:
         _print_summary(summary)
-        if summary.failed:
+        if any(one.traceback for one in summary.failures):
             typer.echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
         typer.echo(f"study: {path}")
         if summary.stopped:
@@ -219,19 +224,19 @@ def _print_summary(summary: PlanSummary) -> None:
     typer.echo(str(summary))
 
 
-def _estimate(plan: Plan, path: Path, workers: int, *, as_json: bool) -> None:
+def _estimate(plan: Plan, path: Path, workers: int, *, on_cluster: bool, as_json: bool) -> None:
     from rich.console import Console
 
     from polarbear import store
     from polarbear.study import check_same, estimate
 
-    there: Container[RunKey] = ()
+    there: Iterable[RunKey] = ()
     if store.exists(path):
         with store.open(path) as study:
             check_same(path, study.spec, plan.describe())
         there = study
-    with Console(stderr=True).status("running a pilot"):
-        found = estimate(plan, workers=workers, there=there.__contains__)
+    with told_warnings(), Console(stderr=True).status("running a pilot"):
+        found = estimate(plan, workers=workers, cores=workers if on_cluster else None, there=there)
     if as_json:
         typer.echo(to_json({"study": str(path), **found.as_dict()}))
         return
@@ -239,15 +244,15 @@ def _estimate(plan: Plan, path: Path, workers: int, *, as_json: bool) -> None:
 
 
 def _print_estimate(found: Estimate, plan: Plan) -> None:
-    from polarbear.cli.plan_progress import counted, duration
+    from polarbear.cli.plan_progress import amount, counted, duration
 
     _print_columns(
         ["algorithm", "runs", "evaluations at most", "s/evaluation (variables)", "time in workers"],
         [
             [
                 name,
-                f"{one.runs:,}",
-                "–" if one.evaluations is None else f"{one.evaluations:,}",
+                amount(one.runs),
+                "–" if one.evaluations is None else amount(one.evaluations),
                 ", ".join(f"{per:.1e} ({dimension})" for dimension, per in one.per_evaluation.items()) or "–",
                 "unknown" if one.seconds is None else duration(one.seconds),
             ]
@@ -255,7 +260,7 @@ def _print_estimate(found: Estimate, plan: Plan) -> None:
         ],
     )
     known = f", {found.there:,} of them are there already" if found.there else ""
-    spent = "" if found.evaluations is None else f", {found.evaluations:,} evaluations at most"
+    spent = "" if found.evaluations is None else f", {amount(found.evaluations)} evaluations at most"
     factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
     made_of = " × ".join(counted(things, name) for things, name in factors)
     typer.echo(f"{counted(found.total, 'run')}: {made_of}{known}{spent}")
@@ -267,12 +272,13 @@ def _print_estimate(found: Estimate, plan: Plan) -> None:
     start = (
         f", {duration(found.starting)} of them until they have come up and loaded everything" if found.seconds else ""
     )
-    typer.echo(f"about {duration(found.seconds)} with {counted(found.workers, 'worker')}{start}{without}")
+    shared = f", which share {counted(found.cores, 'core')}" if found.workers > found.cores else ""
+    typer.echo(f"about {duration(found.seconds)} with {counted(found.workers, 'worker')}{shared}{start}{without}")
     dimensions = ", ".join(map(str, found.dimensions)) or "no"
     typer.echo(
-        f"This rests on the beginnings of {found.pilot_runs:,} runs, {found.pilot_evaluations:,} evaluations in "
-        f"{found.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted with "
-        "their whole budget, and each evaluation as costly as the first ones."
+        f"This rests on the beginnings of {counted(found.pilot_runs, 'run')}, {found.pilot_evaluations:,} evaluations "
+        f"in {found.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted "
+        "with their whole budget, and each evaluation as costly as the first ones."
     )
 
 

@@ -19,6 +19,7 @@ from polarbear.cli.options import (
     DimensionsOption,
     FunctionsOption,
     JsonOption,
+    TakeOverOption,
     to_json,
     to_place,
 )
@@ -95,15 +96,18 @@ def import_(
     rename: Annotated[
         list[str] | None, typer.Option(help="OLD=NEW: an algorithm's new name; repeatable.", show_default=False)
     ] = None,
+    take_over: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Import data of COCO, IOHprofiler, nevergrad, SOS, CSV or Parquet into a study."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    from polarbear.store import import_runs
+    from polarbear import store
 
     names = dict(_renaming(one) for one in rename or ())
+    if take_over:
+        store.take_over(into)
     with (
         _mendable(),
         Progress(
@@ -119,7 +123,7 @@ def import_(
         def advance(path: str, done: int, total: int) -> None:
             bar.update(task, description=Path(path).name, completed=done, total=total)
 
-        found = import_runs(paths, into, rename=names, progress=advance)
+        found = store.import_runs(paths, into, rename=names, progress=advance)
     if as_json:
         typer.echo(
             to_json(

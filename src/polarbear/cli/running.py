@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import sys
+import threading
 import warnings
 from collections.abc import Generator
 from contextlib import contextmanager
@@ -9,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.options import INTERRUPTED
+from polarbear.cli.options import INTERRUPTED, TERMINATED
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -66,13 +70,63 @@ def _check_workers(client: Any) -> None:
         )
 
 
+_MOMENT = 0.01
+"""Seconds until it is seen again whether a commit is over."""
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come; what is under way ends as on Ctrl-C."""
+
+
 @contextmanager
-def interruptible(kept: str, again: str) -> Generator[None]:
-    """Say on Ctrl-C what is kept, and the command that goes on."""
+def terminable() -> Generator[None]:
+    """Let SIGTERM end what is under way as Ctrl-C does, with the exit code 143; for the main thread.
+
+    A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing.
+    Processes that are started or forked are ended by SIGTERM as ever.
+    """
+    from polarbear.store.undisturbed import committing
+
+    process, come, raised = os.getpid(), False, False
+
+    def unwind(number: int, frame: object) -> None:  # noqa: ARG001 - a signal handler's arguments
+        nonlocal come, raised
+        if os.getpid() != process:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif not raised:
+            come = True
+            if committing():
+                again = threading.Timer(_MOMENT, os.kill, (process, signal.SIGTERM))
+                again.daemon = True
+                again.start()
+            else:
+                raised = True
+                raise Terminated
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, unwind)
     try:
         yield
-    except KeyboardInterrupt:
-        typer.echo(f"\ninterrupted; {kept} is kept. Go on with: {again}", err=True)
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if come and not (isinstance(ended, SystemExit) and not ended.code):  # it had not come to its end
+            sys.exit(TERMINATED)
+        raise
+    finally:
+        raised = True  # it is too late to
+        if not come:
+            signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def interruptible(kept: str, again: str) -> Generator[None]:
+    """Say on Ctrl-C and SIGTERM what is kept, and the command that goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        what = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
+        typer.echo(f"\n{what}; {kept} is kept. Go on with: {again}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 

@@ -19,7 +19,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     the directory is flushed, so that the name lasts as well. Elsewhere the store replaces the file as a whole.
 
     Raises:
-        OSError: If the disk is full or not writable. What was there before is untouched.
+        OSError: If the disk is full or not writable; it names the file. What was there before is untouched.
     """
     elsewhere = remote(path)
     if elsewhere is not None:
@@ -29,9 +29,11 @@ def write_atomically(path: Path, data: bytes) -> None:
     try:
         _write_through(temporary, data)
         temporary.replace(path)
-    except BaseException:
+    except BaseException as error:
         with suppress(OSError):
             temporary.unlink()
+        if isinstance(error, OSError):
+            raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     flush_directory(path.parent)
 

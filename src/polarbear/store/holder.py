@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import getpass
+import json
 import os
 import socket
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
+
+from polarbear.store.remote import RemotePath
 
 HOLDER = "lock.json"
 
@@ -15,7 +20,24 @@ HOLDER = "lock.json"
 def myself() -> dict[str, Any]:
     """This process, as a lock tells it."""
     since = datetime.now(UTC).isoformat(timespec="seconds")
-    return {"pid": os.getpid(), "host": socket.gethostname(), "user": _user(), "since": since}
+    return {
+        "pid": os.getpid(),
+        "host": socket.gethostname(),
+        "processes": _processes(),
+        "user": _user(),
+        "since": since,
+    }
+
+
+def read_holder(file: Path | RemotePath) -> dict[str, Any] | None:
+    """Who holds the lock: nobody if there is no file, nothing known if it cannot be understood."""
+    try:
+        content: Any = json.loads(file.read_bytes())
+    except FileNotFoundError:
+        return None
+    except ValueError:
+        return {}
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
 
 
 def described(holder: Mapping[str, Any]) -> str:
@@ -26,13 +48,27 @@ def described(holder: Mapping[str, Any]) -> str:
         return "another process (it did not leave its name)"
 
 
-def not_writable(study: object, error: OSError) -> OSError:
-    """What to say if a study cannot be locked."""
-    return OSError(
-        error.errno,
-        f"study {study} cannot be opened for writing: {error.strerror}. It can still be read; make the directory "
-        "writable or copy the study elsewhere to go on with it",
-    )
+def ended_here(holder: Mapping[str, Any]) -> bool:
+    """Whether the holder was a process of this machine that is no more."""
+    process = holder.get("pid")
+    if (holder.get("host"), holder.get("processes")) != (socket.gethostname(), _processes()):
+        return False
+    if not isinstance(process, int) or process <= 0:
+        return False
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def _processes() -> str:
+    """Which processes this one sees: containers of one machine do not see each other's."""
+    with suppress(OSError):
+        return str(Path("/proc/self/ns/pid").readlink())
+    return ""
 
 
 def _user() -> str:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import os
 import secrets
-import socket
 import threading
 import time
 import weakref
 from contextlib import suppress
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from polarbear.store.errors import StudyLocked
-from polarbear.store.holder import HOLDER, described, myself, not_writable
+from polarbear.store.holder import HOLDER, described, ended_here, myself, read_holder
 from polarbear.store.remote import RemotePath
 
 RENEW_SECONDS = 60.0
@@ -43,14 +41,19 @@ class RemoteLock:
         study.require_whole_writes()
         self._study = study
         self._file = study / HOLDER
-        self._content = myself() | {"token": secrets.token_hex(16), "processes": _processes()}
+        self._content = myself() | {"token": secrets.token_hex(16)}
         self._mutex = threading.Lock()
         self._lost = False
         self._renewed = time.time()
-        self._create()
         self._stopped = threading.Event()
-        # However the study is let go of, by forgetting it or by the end of the process, the lock goes with it.
+        # However the study is let go of, by forgetting it or by the end of the process, the lock goes with it; also if
+        # Ctrl-C comes while it is made.
         self._forgotten = weakref.finalize(self, _forget, self._file, self._content["token"], os.getpid())
+        try:
+            self._create()
+        except Exception:
+            self._forgotten.detach()
+            raise
         threading.Thread(target=_renew_on, args=(weakref.ref(self), self._stopped), daemon=True).start()
 
     def require_held(self) -> None:
@@ -73,7 +76,7 @@ class RemoteLock:
         with self._mutex:
             if self._lost or self._stopped.is_set():
                 return
-            holder = _holder(self._file)
+            holder = read_holder(self._file)
             if holder is None or holder.get("token") != self._content["token"]:
                 self._lost = True
                 return
@@ -88,21 +91,21 @@ class RemoteLock:
                 _remove_own(self._file, self._content["token"])
 
     def _create(self) -> None:
-        holder = _holder(self._file)  # not every store heeds the condition below
+        holder = read_holder(self._file)  # not every store heeds the condition below
         if holder is not None:
             raise StudyLocked(_who_holds(self._study, holder))
         try:
             with _CREATING:
                 self._file.create_bytes(self._written())
         except OSError as error:
-            holder = _holder(self._file)
+            holder = read_holder(self._file)
             if holder is None:
                 if isinstance(error, FileExistsError):
                     raise StudyLocked(f"study {self._study} was locked until just now; try again") from error
-                raise not_writable(self._study, error) from error
+                raise
             if holder.get("token") != self._content["token"]:  # else a repeated request met what the first one made
                 raise StudyLocked(_who_holds(self._study, holder)) from None
-        holder = _holder(self._file)  # and then shows who came last
+        holder = read_holder(self._file)  # and then shows who came last
         if holder is None or holder.get("token") != self._content["token"]:
             raise StudyLocked(_who_holds(self._study, holder or {}))
 
@@ -113,12 +116,12 @@ class RemoteLock:
 def take_over_lease(study: RemotePath) -> None:
     """Remove the lock of a study if its holder has ended; StudyLocked if it may live."""
     file = study / HOLDER
-    holder = _holder(file)
+    holder = read_holder(file)
     if holder is None:
         return
     if not _abandoned(holder):
         raise StudyLocked(_who_holds(study, holder))
-    if _holder(file) == holder:
+    if read_holder(file) == holder:
         file.unlink(missing_ok=True)
 
 
@@ -139,20 +142,9 @@ def _forget(file: RemotePath, token: str, process: int) -> None:
 
 
 def _remove_own(file: RemotePath, token: str) -> None:
-    holder = _holder(file)
+    holder = read_holder(file)
     if holder is not None and holder.get("token") == token:
         file.unlink(missing_ok=True)
-
-
-def _holder(file: RemotePath) -> dict[str, Any] | None:
-    """Who holds the lock: nobody if there is no file, nothing known if it cannot be understood."""
-    try:
-        content: Any = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        return None
-    except ValueError:
-        return {}
-    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
 
 
 def _who_holds(study: RemotePath, holder: dict[str, Any]) -> str:
@@ -167,15 +159,15 @@ def _who_holds(study: RemotePath, holder: dict[str, Any]) -> str:
         "no longer runs" if idle is None or idle < ABANDONED_SECONDS else f"has not renewed it for {idle / 60:.0f} min"
     )
     return (
-        f"study {study} is locked by {who}, which {why}. If it has ended, take the lock over with "
-        f"polarbear.store.take_over({str(study)!r}), or remove {study}/{HOLDER}, and try again. Reading is possible "
-        "meanwhile"
+        f"study {study} is locked by {who}, which {why}. If it has ended, take the lock over (--take-over on the "
+        f"command line, polarbear.store.take_over({str(study)!r}) in Python) or remove {study}/{HOLDER}, and try "
+        "again. Reading is possible meanwhile"
     )
 
 
 def _abandoned(holder: dict[str, Any]) -> bool:
     idle = _idle_seconds(holder)
-    return idle is None or idle >= ABANDONED_SECONDS or _ended_here(holder)
+    return idle is None or idle >= ABANDONED_SECONDS or ended_here(holder)
 
 
 def _idle_seconds(holder: dict[str, Any]) -> float | None:
@@ -184,26 +176,3 @@ def _idle_seconds(holder: dict[str, Any]) -> float | None:
         return max(0.0, (datetime.now(UTC) - datetime.fromisoformat(holder["renewed"])).total_seconds())
     except (KeyError, TypeError, ValueError):
         return None
-
-
-def _ended_here(holder: dict[str, Any]) -> bool:
-    """Whether the holder was a process of this machine that is no more."""
-    process = holder.get("pid")
-    if (holder.get("host"), holder.get("processes")) != (socket.gethostname(), _processes()):
-        return False
-    if not isinstance(process, int) or process <= 0:
-        return False
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
-
-
-def _processes() -> str:
-    """Which processes this one sees: containers of one machine do not see each other's."""
-    with suppress(OSError):
-        return str(Path("/proc/self/ns/pid").readlink())
-    return ""

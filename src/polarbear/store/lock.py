@@ -8,7 +8,7 @@ from typing import Any
 
 from polarbear.store.atomic import write_atomically
 from polarbear.store.errors import StudyLocked
-from polarbear.store.holder import HOLDER, described, myself, not_writable
+from polarbear.store.holder import HOLDER, described, myself
 from polarbear.store.lease import RemoteLock, take_over_lease
 from polarbear.store.places import place, remote
 
@@ -34,13 +34,11 @@ class WriterLock:
             self._lock.acquire(blocking=False)
         except Timeout:
             raise StudyLocked(_who_holds(study)) from None
-        except OSError as error:
-            raise not_writable(study, error) from error
         try:
             write_atomically(study / HOLDER, json.dumps(myself()).encode())
-        except OSError as error:
+        except BaseException:
             self._lock.release()
-            raise not_writable(study, error) from error
+            raise
         self._holder = study / HOLDER
 
     def require_held(self) -> None:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
-import os
+import secrets
 import shutil
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polarbear.records import Run, RunKey
 from polarbear.store import parts
-from polarbear.store.errors import StudyError
+from polarbear.store.errors import NoTemporaryFile, StudyError
 from polarbear.store.formats.importing import IMPORTED
+from polarbear.store.holder import HOLDER, ended_here, read_holder
 from polarbear.store.places import place, remote
-from polarbear.store.specification import GROWING, MISSING, differing, require_free
+from polarbear.store.specification import GROWING, MISSING, RUNS, SPEC, differing, require_free
 from polarbear.store.study import StudyStore, create, open_study
 
 _COMMIT_SECONDS = 86_400.0
@@ -112,15 +114,20 @@ def merge(
 
     Raises:
         MergeConflict: If runs of the same key differ and `keep_first` is false.
-        ValueError: If fewer than two studies are given, or two of them describe an algorithm of one name differently.
+        ValueError: If fewer than two studies are given, two of them describe an algorithm of one name differently, or
+            `into` is the current directory.
         StudyError: If there is no study at a path, or files are damaged and that was not accepted.
         FileExistsError: If there is something at `into`.
-        OSError: If the study cannot be written.
+        OSError: If the study cannot be written. Nothing is left of it then, unless a store elsewhere cannot be reached.
     """
     into, sources = place(into), [place(path) for path in paths]
     if len({str(path.resolve()) for path in sources}) < max(2, len(sources)):
         raise ValueError(f"{', '.join(map(str, sources)) or 'nothing'}: give two different studies or more to merge")
     require_free(into)
+    if remote(into) is None and into.resolve() == Path.cwd():
+        raise ValueError(
+            f"{into} is the current directory, whose place a new study cannot take; give another, such as merged.study"
+        )
     with ExitStack() as stack:
         studies = [stack.enter_context(open_study(path)) for path in sources]
         _check_damage(studies, accept_damage=accept_damage)
@@ -254,25 +261,77 @@ def _digest(what: object) -> bytes:
 def _written(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> tuple[int, ...]:
     """Write the new study beside its place and move it there; how many runs came from each study."""
     if remote(into):  # nothing can be moved there
-        return _copied(studies, into, spec)
-    into.parent.mkdir(parents=True, exist_ok=True)
-    beside = into.with_name(f".{into.name}.merging-{os.getpid()}")
+        return _copied(studies, into, spec, into)
+    place = into.resolve()
+    with _told(into):
+        place.parent.mkdir(parents=True, exist_ok=True)
+    _remove_leftovers(place)
+    beside = place.with_name(f"{_beside(place)}{secrets.token_hex(4)}")
     try:
-        taken = _copied(studies, beside, spec)
-        beside.replace(into)
+        taken = _copied(studies, beside, spec, into)
+        with _told(into):
+            beside.replace(place)
     except BaseException:
         shutil.rmtree(beside, ignore_errors=True)
         raise
     return taken
 
 
-def _copied(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> tuple[int, ...]:
+def _beside(place: Path) -> str:
+    """How the name begins under which a study is written that belongs to a place."""
+    return f".{place.name}.merging-"
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove what killed merges left beside a place, where its lock says so; a merge at work has none at both ends."""
+    for leftover in place.parent.glob(f"{glob.escape(_beside(place))}*"):
+        with suppress(OSError):  # another user's stays
+            if ended_here(read_holder(leftover / HOLDER) or {}):
+                shutil.rmtree(leftover)
+
+
+def _copied(studies: Sequence[StudyStore], where: Path, spec: dict[str, Any], into: Path) -> tuple[int, ...]:
+    """Write the new study, which belongs to `into`, somewhere."""
     taken = [0] * len(studies)
-    with create(into, spec, commit_seconds=_COMMIT_SECONDS) as target:
+    with _told(into):
+        target = create(where, spec, commit_seconds=_COMMIT_SECONDS)
+    try:
         for number, study in enumerate(studies):
             for batch in study.batches():
                 new = [run for run in batch if run.key not in target]
-                target.extend(new)
-                target.commit()
+                with _told(into):
+                    target.extend(new)
+                    target.commit()
                 taken[number] += len(new)
+        with _told(into):
+            target.close()
+    except BaseException:
+        with suppress(OSError), target:
+            pass  # the lock is let go of, also if the last runs cannot be written
+        if remote(where):
+            _remove_elsewhere(where)
+        raise
     return tuple(taken)
+
+
+def _remove_elsewhere(study: Path) -> None:
+    with suppress(OSError):  # why the study could not be written is told
+        for file in (study / SPEC, *(study / RUNS).glob("*")):
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _told(into: Path) -> Generator[None]:
+    """Say of an OSError that it kept the new study from being written."""
+    try:
+        yield
+    except (NoTemporaryFile, FileExistsError):
+        raise
+    except OSError as error:
+        cause = error.__cause__ if isinstance(error.__cause__, OSError) else error
+        remains = "What it held is removed, if the store allows" if remote(into) else "Nothing is left of it"
+        raise OSError(
+            cause.errno,
+            f"the merged study {into} could not be written: {cause.strerror}. {remains}, and the studies to merge are "
+            "as they were: make room or the place writable, and merge again",
+        ) from error

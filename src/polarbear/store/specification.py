@@ -53,7 +53,8 @@ def read_spec(path: Path) -> dict[str, Any]:
         StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
     """
     if not path.is_dir():
-        raise StudyNotFound(f"{path} is no study: there is no such directory")
+        missing = "nothing is there" if remote(path) else "there is no such directory"
+        raise StudyNotFound(f"{path} is no study: {missing}")
     file = path / SPEC
     try:
         content: Any = json.loads(file.read_bytes())

@@ -7,8 +7,8 @@ import json
 import os
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +32,7 @@ from polarbear.store.specification import (
     require_free,
     to_json,
 )
+from polarbear.store.undisturbed import undisturbed
 
 COMMIT_SECONDS = 1.0
 """An appended run is on disk at the latest after so many seconds."""
@@ -41,6 +42,11 @@ SMALL = Size(8 << 20, 20_000)
 """Bytes and runs below which a part counts as small and is worth merging."""
 MANY = 128
 """How many small parts a commit leaves before it merges them."""
+_NOT_CREATED = "cannot be created", "Mend that and try again, or choose another place"
+_NOT_OPENED = (
+    "cannot be opened for writing",
+    "It can still be read; mend that, or copy the study elsewhere, to go on with it",
+)
 
 
 def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = COMMIT_SECONDS) -> StudyStore:
@@ -55,20 +61,23 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
         FileExistsError: If there is a study or anything else already.
         TypeError: If `spec` cannot be written as JSON.
         StudyLocked: If another process creates a study there at the same time, or left its lock there.
-        OSError: If the directory cannot be written.
+        OSError: If it cannot be written there; the message names the file. What is left is no study, and it can be
+            created again. As `NoTemporaryFile` if the list of its runs has no room.
     """
     path = place(path)
     data = encode_spec(path, spec)
     require_free(path)
-    path.mkdir(parents=True, exist_ok=True)
-    lock = lock_for_writing(path)
+    with _told(path, *_NOT_CREATED):
+        path.mkdir(parents=True, exist_ok=True)
+        lock = lock_for_writing(path)
     try:
         require_free(path)
-        for name in (RUNS, ROUNDS):
-            (path / name).mkdir(exist_ok=True)
-        write_atomically(path / SPEC, data)
-        if remote(path) is None:
-            flush_directory(path.parent)
+        with _told(path, *_NOT_CREATED):
+            for name in (RUNS, ROUNDS):
+                (path / name).mkdir(exist_ok=True)
+            write_atomically(path / SPEC, data)
+            if remote(path) is None:
+                flush_directory(path.parent)
         return StudyStore(path, json.loads(data)["spec"], lock, commit_seconds)
     except BaseException:
         lock.release()
@@ -86,7 +95,21 @@ def open_study(path: str | Path, write: bool = False, *, commit_seconds: float =
     """
     path = place(path)
     spec = read_spec(path)
-    return StudyStore(path, spec, lock_for_writing(path) if write else None, commit_seconds)
+    lock = None
+    if write:
+        with _told(path, *_NOT_OPENED):
+            lock = lock_for_writing(path)
+    return StudyStore(path, spec, lock, commit_seconds)
+
+
+@contextmanager
+def _told(study: Path, what: str, mend: str) -> Generator[None]:
+    """Say of an OSError what becomes of the study, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        raise OSError(error.errno, f"study {study} {what}: {error.strerror}{where}. {mend}") from error
 
 
 class StudyStore:
@@ -311,7 +334,7 @@ class StudyStore:
                 list of its runs has no room.
             StudyLocked: If the lock of a study elsewhere was taken from this process.
         """
-        with self._mutex:
+        with self._mutex, undisturbed():
             if not self._buffer:
                 return
             self._require_writer()
@@ -333,9 +356,10 @@ class StudyStore:
             self._require_writer()
             number = self._rounds.next_number
             data = to_json(content, f"round {number} of study {self.path}")
-            self.commit()
-            self._write(self._rounds.path(number), data)
-            self._rounds.contents[number] = json.loads(data)
+            with undisturbed():
+                self.commit()
+                self._write(self._rounds.path(number), data)
+                self._rounds.contents[number] = json.loads(data)
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
         """Replace the specification, atomically.
