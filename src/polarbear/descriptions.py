@@ -6,8 +6,31 @@ import dataclasses
 import difflib
 import importlib
 import inspect
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from typing import Any, cast
+
+Place = tuple[str | int, ...]
+"""Keys, and positions in arrays: ``("algorithms", 1, "name")``."""
+
+
+class Misplaced(ValueError):  # noqa: N818 - says what is the case
+    """Something is wrong with what stands at a place of a description, or of the file that holds it."""
+
+    def __init__(self, where: Place, message: str) -> None:
+        super().__init__(message)
+        self.where = where
+
+
+@contextmanager
+def placed(*where: str | int) -> Generator[None]:
+    """What is made here was described at this place, ``placed("algorithms", 1)``; errors are `Misplaced` there."""
+    try:
+        yield
+    except Misplaced as error:
+        raise Misplaced((*where, *error.where), str(error)) from error
+    except (ValueError, TypeError) as error:
+        raise Misplaced(where, str(error)) from error
 
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:
@@ -17,6 +40,20 @@ def did_you_mean(word: str, valid: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.lower(), folded, n=1)
     guess = f" did you mean {folded[close[0]]!r}?" if close else ""
     return f"{guess} valid are: {', '.join(names)}"
+
+
+def checked_name(name: Any, what: str = "name") -> str:
+    """`name`, which must be text on one line, as it stands in tables and keys of studies.
+
+    Raises:
+        TypeError: If it is no text.
+        ValueError: If it is blank, or holds line ends or other characters that cannot be printed.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"{what} is {name!r}; it must be text in quotes")
+    if not name.strip() or not name.isprintable():
+        raise ValueError(f"{what} is {name!r}; it must be text on one line, and not blank")
+    return name
 
 
 def reference(x: Callable[..., Any]) -> str:
@@ -74,11 +111,45 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
         ValueError: If its class cannot be imported, or does not take these fields.
     """
     fields = {name: value for name, value in description.items() if name != kind}
-    cls = imported(description[kind], kind)
+    return made(cast("type[Any]", imported(description[kind], kind)), fields, f"{kind} {description[kind]!r}")
+
+
+def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
+    """An object of a class.
+
+    Args:
+        cls: The class, or a function that makes one.
+        arguments: What it is made from, by name.
+        what: What is described, for messages, such as ``"suite 'bbob'"``.
+
+    Raises:
+        ValueError: If an argument is unknown, missing, or not what the class takes.
+    """
+    check_arguments(cls, arguments, what)
     try:
-        return cls(**fields)
+        if arguments.get("name"):
+            checked_name(arguments["name"])
+        return cls(**arguments)
+    except Misplaced as error:
+        raise Misplaced(error.where, f"{what}: {error}") from error
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{kind} {description[kind]!r}: {error}") from error
+        raise ValueError(f"{what}: {error}") from error
+
+
+def check_arguments(cls: type[Any], given: Collection[str], what: str) -> None:
+    """Raise a `ValueError` if a class has no argument of a name that is given, or needs one that is not."""
+    known = inspect.signature(cls).parameters
+    kinds = {name: argument.kind for name, argument in known.items()}
+    valid = [name for name, kind in kinds.items() if kind not in _GATHERING]
+    for name in given:
+        if name not in valid and inspect.Parameter.VAR_KEYWORD not in kinds.values():
+            raise ValueError(f"{what} has no argument {name!r};{did_you_mean(name, valid)}")
+    missing = [name for name in valid if known[name].default is inspect.Parameter.empty and name not in given]
+    if missing:
+        raise ValueError(f"{what} lacks {' and '.join(missing)}")
+
+
+_GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def parameters(cls: type[Any], preset: Mapping[str, Any] | None = None) -> dict[str, Any]:

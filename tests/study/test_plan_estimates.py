@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import polarbear as pb
+from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.experiment.process import WorkerDied
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, lost
 from polarbear.study import Plan, TimeLeft
@@ -118,11 +119,49 @@ def test_runs_that_end_by_themselves_in_the_pilot_are_counted_so(monkeypatch):
 def test_what_is_there_already_costs_nothing(monkeypatch):
     costing(monkeypatch, lambda name, d: 1e-5)
     plan = Plan([guess, descend], [TWO], budget=1000, repetitions=4)
-    found = pb.study.estimate(plan, seconds=1.0, there=lambda key: key.algorithm == "guess" or key.seed < 3)
+    whole = {key for key, _ in plan.order()}
+    there = {key for key in whole if key.algorithm == "guess" or key.seed < 3} | {RunKey("sphere-d2", "guess", 9)}
+    found = pb.study.estimate(plan, seconds=1.0, there=there)
     assert (found.total, found.there) == (8, 7)
     assert found.algorithms["guess"].seconds == 0
     assert found.seconds - found.starting == pytest.approx(1000 * 1e-5, rel=0.05)
-    assert pb.study.estimate(plan, seconds=1.0, there=lambda _: True).seconds == 0
+    assert pb.study.estimate(plan, seconds=1.0, there=whole).seconds == 0
+
+
+def test_no_more_runs_go_on_at_a_time_than_there_are_cores_unless_their_seconds_are_measured(monkeypatch):
+    costing(monkeypatch, lambda name, d: 1e-5)
+    monkeypatch.setattr("polarbear.experiment.machine.cores", lambda *_: 2)
+    plan = Plan([guess], [TWO], budget=1000, repetitions=600)
+    work = 600 * 1000 * 1e-5
+    found = pb.study.estimate(plan, workers=8, seconds=1.0)
+    assert (found.workers, found.cores) == (8, 2)
+    assert found.seconds - found.starting == pytest.approx(work / 2, rel=0.2)
+    far = pb.study.estimate(plan, workers=8, cores=8, seconds=1.0)
+    assert far.seconds - far.starting == pytest.approx(work / 8, rel=0.2)
+    with pytest.raises(ValueError, match="workers is 0; valid is 1 or more"):
+        pb.study.estimate(plan, workers=0)
+    with pytest.raises(ValueError, match="cores is 0; valid is 1 or more"):
+        pb.study.estimate(plan, cores=0)
+
+
+def test_more_workers_than_cores_are_warned_of_where_seconds_are_measured(monkeypatch):
+    costs = {"guess": pb.study.AlgorithmCost(8, None, 8 * 3.0, {}, "")}
+    found = pb.study.Estimate(8, 0, 1, costs, 8, 2, 0.5, 1, 1, 1.0, (2,))
+    assert found.seconds == 0.5 + 3.0  # each run takes its 3 s whatever else goes on
+    plan = Plan([still], [TWO], budget=0.01, axis="seconds", repetitions=8)
+    monkeypatch.setattr("polarbear.study.costs._LOADING", 0.1)
+    with pytest.warns(OversubscriptionWarning, match="10000 workers share"):
+        pb.study.estimate(plan, workers=10_000, seconds=0.1)
+
+
+def test_runs_are_counted_not_gone_through(monkeypatch):
+    costing(monkeypatch, lambda name, d: 1e-5)
+    monkeypatch.setattr(Plan, "order", lambda _: pytest.fail("the runs were gone through"))
+    plan = Plan([guess, descend], [TWO, FIVE], budget="1000*d", repetitions=10**12)
+    there = {RunKey("sphere-d5", "guess", 10**11), RunKey("sphere-d5", "guess", 10**12)}  # the second is none of it
+    found = pb.study.estimate(plan, seconds=0.1, there=there)
+    assert (found.total, found.there, found.algorithms["guess"].runs) == (4 * 10**12, 1, 2 * 10**12 - 1)
+    assert found.evaluations == plan.evaluations - 5000
 
 
 def test_a_real_pilot_names_what_fails_and_what_cannot_be_told(tmp_path, monkeypatch):
@@ -184,7 +223,7 @@ def in_this_process(monkeypatch):
                 return future
             return super().submit(function, *arguments)
 
-    monkeypatch.setattr("polarbear.study.costs.executor_or_pool", lambda *_: Worker(1))
+    monkeypatch.setattr("polarbear.study.costs.WorkerPool", lambda *_, **__: Worker(1))
     return deaths
 
 

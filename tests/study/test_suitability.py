@@ -58,7 +58,7 @@ def test_a_plan_file_is_refused_with_its_line(tmp_path):
     file.write_text(
         "[plan]\nbudget = 10\n[instances]\nsuite = 'bbob-biobj'\n[[algorithms]]\noptimizer = 'scipy-minimize'\n"
     )
-    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 3: Nelder-Mead cannot run on bbob-biobj-f1-i"):
+    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 5: Nelder-Mead cannot run on bbob-biobj-f1-i"):
         read_plan(file)
 
 
@@ -73,10 +73,10 @@ def test_a_race_is_refused_before_a_study_is_made(tmp_path):
 @pytest.mark.parametrize(
     ("module", "message", "wrong"),
     [
-        ("cma", r"line 3: pycma needs cma; install it with: pip install 'polarbear\[cma\]'", 'optimizer = "pycma"'),
+        ("cma", r"line 6: pycma needs cma; install it with: pip install 'polarbear\[cma\]'", 'optimizer = "pycma"'),
         (
             "modde",
-            r"line 3: growing-.* needs modde; install",
+            r"line 6: growing-.* needs modde; install",
             'optimizer = "growing-budgets"\nfamily.optimizer = "modular-de"',
         ),
         ("cocoex", r"line 3: bbob-mixint-f1-i1-d5 needs cocoex; .*\[coco\]'", 'optimizer = "random-search"'),
@@ -174,6 +174,60 @@ def test_that_gp_bbob_is_plain():
 
 def test_a_problem_that_cannot_be_built_is_left_to_its_runs():
     check_pairs({"cma": ModularCMAES()}, [Toy("toy-d3", TWO, fails=True)])
+
+
+NOISY = pb.problems.BBOBNoisyProblem(101, 1, 2)
+
+
+def test_variations_that_do_not_suit_the_problem_are_refused_before_anything_runs(tmp_path):
+    """Whatever the optimizers, each stream in a list, and in plans and races."""
+    varied = [pb.problems.Variations(pb.problems.BBOBProblem(1, 1, 2), shift=0.1)[0]]
+    check_pairs({"search": pb.optimizers.RandomSearch()}, varied)
+    refused = r"bbob-noisy-f101-i1-d2-s0-\d-v\w+ cannot be made: bbob-noisy-f101-i1-d2 is noisy, .* cannot be varied"
+    with pytest.raises(Unsuitable, match=refused):
+        Plan([search], [*varied, pb.problems.Variations(NOISY, shift=0.1)[3]], budget=10)
+    race = pb.Race([search, pb.optimizers.RandomSearch()], times=[10, 20])
+    with pytest.raises(Unsuitable, match=refused):
+        pb.study.race(race, pb.problems.Variations(NOISY, flip=True), tmp_path / "a.study")
+    whole = pb.problems.PBOProblem(1, 1, 8)
+    check_pairs({}, [pb.problems.Variations(whole, flip=True)[k] for k in range(3)])
+    with pytest.raises(Unsuitable, match="permuted and reflected only"):
+        check_pairs({}, [pb.problems.Variations(whole, flip=True)[0], pb.problems.Variations(whole, shift=0.1)[0]])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_plan_file_with_such_variations_is_refused_with_its_line(tmp_path):
+    file = tmp_path / "a.toml"
+    file.write_text(
+        "[plan]\nbudget = 10\n[instances]\nsuite = 'variations'\nshift = 0.1\ndraws = 2\n"
+        "problem = {problem = 'bbob-noisy', function = 101, instance = 1, dimension = 2}\n"
+        "[[algorithms]]\noptimizer = 'random-search'\n"
+    )
+    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 3: .* is noisy"):
+        read_plan(file)
+
+
+def test_variations_whose_package_is_missing_are_refused_and_other_failures_left_to_the_runs(monkeypatch):
+    check_pairs({}, [pb.problems.Variations(Toy("toy-d3", fails=True))[0]])
+    monkeypatch.setitem(sys.modules, "cocoex", None)
+    with pytest.raises(Unsuitable, match="needs cocoex; install it"):
+        check_pairs({}, [pb.problems.Variations(pb.problems.COCOProblem("bbob-mixint", 1, 1, 5), flip=True)[0]])
+
+
+def test_one_of_each_stream_of_variations_is_built():
+    notes = []
+    streams = [pb.problems.Variations(Toy("toy-d3", notes=notes), shift=shift) for shift in (0.1, 0.2)]
+    check_pairs({"cma": ModularCMAES()}, [stream[k] for k in range(10) for stream in streams])
+    assert notes == ["toy-d3"] * 2
+
+
+def test_a_target_can_be_given_where_the_location_tells_the_best_value():
+    spec = FunctionProblem(lambda x: float((x - 1) @ (x - 1)) - 3, -5, 5, 2)
+    settings = {"budget": 100, "draws": 3, "target_precision": 0.1}
+    stream = pb.problems.Variations(spec, shift=0.5, location=(1, 1))
+    assert Plan([search], stream, **settings).size == 3
+    with pytest.raises(ValueError, match=r"the optimum of .* is not known"):
+        Plan([search], pb.problems.Variations(spec, shift=0.5), **settings)
 
 
 def test_a_plan_is_read_back_without_building_anything():

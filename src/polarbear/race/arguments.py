@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import checked_name
 from polarbear.inference import Model, models
 from polarbear.records import Axis, FloatArray
 
@@ -19,11 +20,11 @@ def named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, obje
     """The algorithms by name.
 
     Raises:
-        TypeError: If one has no name.
-        ValueError: If two have the same.
+        TypeError: If one has no name, or a name is no text.
+        ValueError: If two have the same, or a name is blank or takes more than a line.
     """
     if isinstance(algorithms, Mapping):
-        return dict(algorithms)
+        return {checked_name(name, "the name of an algorithm"): algorithm for name, algorithm in algorithms.items()}
     found: dict[str, object] = {}
     for position, algorithm in enumerate(algorithms):
         name = algorithm
@@ -33,6 +34,7 @@ def named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, obje
             raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
         if name in found:
             raise ValueError(f"two algorithms are named {name!r}; give names that differ")
+        checked_name(name, "the name of an algorithm")
         found[name] = algorithm
     return found
 

@@ -1,9 +1,10 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
+from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer
-from polarbear.study.opening import OtherSettings, OversubscriptionWarning, RunFailureWarning, check_same
+from polarbear.study.opening import OtherSettings, RunFailureWarning, check_same
 from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_spec import PlanSpec, read_plan
 from polarbear.study.racing import EveryRunFailed, StopRules, race, race_from_spec

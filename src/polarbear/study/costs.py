@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import time
+import warnings
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
@@ -14,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.experiment import run_tasks
+from polarbear.experiment import WorkerPool, machine, run_tasks
 from polarbear.experiment.process import WorkerDied
+from polarbear.problems.arguments import whole_number
 from polarbear.records import Outcome, Reason, RunKey, lost
-from polarbear.study.opening import executor_or_pool
 from polarbear.study.plan import Plan
 
 PILOT_SECONDS = 10.0
@@ -62,6 +63,7 @@ class Estimate:
         problems: How many problems.
         algorithms: The cost of each algorithm.
         workers: Processes the runs are shared out to.
+        cores: Cores that these share.
         starting: Seconds until a worker has come up and has loaded what the algorithms use, as far as the pilot could
             tell.
         pilot_runs: Runs of the pilot.
@@ -75,6 +77,7 @@ class Estimate:
     problems: int
     algorithms: Mapping[str, AlgorithmCost]
     workers: int
+    cores: int
     starting: float
     pilot_runs: int
     pilot_evaluations: int
@@ -89,10 +92,14 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers, with their start, but without algorithms of which the pilot could not tell."""
+        """Seconds in all on the workers, with their start, but without algorithms of which the pilot could not tell.
+
+        On an axis of evaluations no more runs go on at a time than there are cores.
+        """
         if self.there == self.total:
             return 0.0
-        return self.starting + sum(one.seconds or 0.0 for one in self.algorithms.values()) / self.workers
+        at_a_time = self.workers if self.evaluations is None else min(self.workers, self.cores)
+        return self.starting + sum(one.seconds or 0.0 for one in self.algorithms.values()) / at_a_time
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -103,8 +110,9 @@ def estimate(
     plan: Plan,
     *,
     workers: int = 1,
+    cores: int | None = None,
     seconds: float = PILOT_SECONDS,
-    there: Callable[[RunKey], bool] = lambda _: False,
+    there: Iterable[RunKey] = (),
 ) -> Estimate:
     """Estimate what a plan costs, by running the beginning of a few runs in a worker process; nothing is written.
 
@@ -117,25 +125,28 @@ def estimate(
     Args:
         plan: What is to be run.
         workers: Processes the runs will be shared out to.
+        cores: Cores that these share, as on a cluster; None: those that this process may use. Where runs are measured
+            in seconds, an `OversubscriptionWarning` says if our own workers cannot have one each to themselves.
         seconds: About how long the pilot takes at most. Libraries that take long to load, and single evaluations
             that take longer than an algorithm's share, can exceed it; so can algorithms that never evaluate anything,
             which are given up after a minute, as a library that is interrupted while it loads stays broken.
-        there: Whether a run need not be run any more.
+        there: Runs that need not be run any more, each once.
 
     Raises:
-        ValueError: If `seconds` is not positive.
+        ValueError: If `seconds`, `workers` or `cores` is not positive.
         WorkerUnprepared: If the worker cannot open a run, or lacks a package for it.
         WorkerDied: If one worker after another dies between two runs.
     """
     if not seconds > 0:
         raise ValueError(f"seconds is {seconds!r}; a pilot needs some")
-    with executor_or_pool(None, 1, None, plan.axis) as worker:
+    whole_number(workers, "workers", 1)
+    timed = plan.axis == "seconds"
+    if timed and cores is None and (why := machine.oversubscription(workers)):
+        warnings.warn(why, machine.OversubscriptionWarning, stacklevel=2)
+    with WorkerPool(1, timeout=None, pinned=timed) as worker:
         pilot = _Pilot(plan, seconds, worker)
         pilot.run()
-    left: Counter[tuple[str, int]] = Counter()
-    for key, place in plan.order():
-        if not there(key):
-            left[key.algorithm, plan.dimensions[place]] += 1
+    left = _left(plan, there)
     return Estimate(
         total=plan.size,
         there=plan.size - left.total(),
@@ -145,12 +156,27 @@ def estimate(
             for name in plan.algorithms
         },
         workers=workers,
+        cores=machine.cores() if cores is None else whole_number(cores, "cores", 1),
         starting=pilot.starting,
         pilot_runs=pilot.runs,
         pilot_evaluations=pilot.evaluations,
         pilot_seconds=pilot.took,
         dimensions=pilot.dimensions,
     )
+
+
+def _left(plan: Plan, there: Iterable[RunKey]) -> Counter[tuple[str, int]]:
+    """How many runs are to be run, by algorithm and number of variables; counted, as there may be very many."""
+    left = Counter(
+        {
+            (name, dimension): count * plan.repetitions
+            for name in plan.algorithms
+            for dimension, count in Counter(plan.dimensions).items()
+        }
+    )
+    dimensions = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
+    left.subtract((key.algorithm, dimensions[key.instance]) for key in there if key in plan)
+    return left
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,15 +12,17 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from polarbear.descriptions import did_you_mean
-from polarbear.study.lines import Place, line_of, lines_of
+from polarbear.descriptions import Misplaced, Place, did_you_mean
+from polarbear.study.lines import line_of, lines_of
 
 Built = TypeVar("Built")
 File = TypeVar("File", bound="Root")
 
-_KINDS = ("suite", "optimizer", "model")
+_KINDS = ("suite", "problem", "optimizer", "model")
 """Fields that say what the other fields of a table are about."""
 
+_KIND_AND_NAME = re.compile(rf"\b({'|'.join(_KINDS)}) '[^']*'")
+"""How messages tell what a table is about; the name may be that of a field as well."""
 
 _WANTED = {
     "model_type": "a table",
@@ -49,7 +51,9 @@ class StudyFileError(ValueError):
 class Section(BaseModel):
     """A table of a study file."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
+    )
 
 
 class Root(Section):
@@ -81,25 +85,6 @@ _OTHERS = {
     "plan": "this is a plan, not a race; run it with: polarbear run",
 }
 """Tables that say what is to be done, and what to say where another one was expected."""
-
-
-class Misplaced(ValueError):  # noqa: N818 - says what is the case
-    """Something is wrong with what stands at a place of the file."""
-
-    def __init__(self, where: Place, message: str) -> None:
-        super().__init__(message)
-        self.where = where
-
-
-@contextmanager
-def placed(*where: str | int) -> Generator[None]:
-    """What is made here was described at this place: ``placed("algorithms", 1)``."""
-    try:
-        yield
-    except Misplaced:
-        raise
-    except (ValueError, TypeError) as error:
-        raise Misplaced(where, str(error)) from error
 
 
 def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]) -> Built:
@@ -134,6 +119,8 @@ def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
         raise StudyFileError(f"{path} is a directory; to go on with a study, use: polarbear resume {path}") from error
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from error
+    except RecursionError as error:
+        raise StudyFileError(f"{path}: arrays or tables are nested too deep to be read") from error
     try:
         yield data
     except ValidationError as error:
@@ -190,7 +177,7 @@ def _narrowed(error: Misplaced, data: Mapping[str, Any]) -> Place:
             found = found[step]
         except (KeyError, IndexError, TypeError):
             return error.where
-    said = str(error).partition(";")[0]
+    said = _KIND_AND_NAME.sub(r"\1", str(error).partition(";")[0])
     named: dict[Place, int] = {}
     for inner in _fields(found):
         if mention := re.search(rf"(?<![\w-]){re.escape(str(inner[-1]))}(?![\w-])", said):
@@ -199,10 +186,13 @@ def _narrowed(error: Misplaced, data: Mapping[str, Any]) -> Place:
     return (*error.where, *fields[0]) if fields else error.where
 
 
-def _fields(table: Any) -> Generator[Place]:
-    """The places of the fields of a table, and then of the tables within it."""
-    if isinstance(table, Mapping):
-        entries = cast("Mapping[str, Any]", table)
-        yield from ((name,) for name in entries)
-        for name, value in entries.items():
+def _fields(found: Any) -> Generator[Place]:
+    """The places of the fields of a table, and then of the tables within it, also of those in arrays."""
+    if isinstance(found, Mapping):
+        table = cast("Mapping[str, Any]", found)
+        yield from ((name,) for name in table)
+        for name, value in table.items():
             yield from ((name, *inner) for inner in _fields(value))
+    elif isinstance(found, list):
+        for position, value in enumerate(cast("list[Any]", found)):
+            yield from ((position, *inner) for inner in _fields(value))

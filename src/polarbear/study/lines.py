@@ -8,8 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 
-Place = tuple[str | int, ...]
-"""Keys, and positions in arrays: ``("algorithms", 1, "name")``."""
+from polarbear.descriptions import Place
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _STRING = re.compile(

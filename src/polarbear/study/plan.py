@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, cast
@@ -12,17 +12,24 @@ from typing import Any, cast
 import numpy as np
 
 from polarbear import optimizers, problems
-from polarbear.descriptions import plain_value
+from polarbear.descriptions import checked_name, plain_value
 from polarbear.experiment import Limits, Task
 from polarbear.experiment.watch import Watch
 from polarbear.problems import ProblemSpec
-from polarbear.problems.arguments import whole_number
+from polarbear.problems.arguments import shortened, whole_number
 from polarbear.records import Axis, Instance, RunKey, check_axis
-from polarbear.study.suitability import check_pairs
+from polarbear.study.suitability import check_optima, check_pairs
 
 _PER_DIMENSION = re.compile(r"\s*(?P<amount>[\d.][\d_.]*(?:[eE][+-]?\d+)?)\s*\*\s*d\s*")
 _ORDER = 0x706C616E
 """Sets the order of problems apart from all other streams of random numbers."""
+MOST_COUNTED = 2**53
+"""The longest budget: floating-point numbers count further in steps of 2."""
+MOST_PROBLEMS = 1_000_000
+"""How many problems a plan may have, as it holds them all."""
+MOST_REPETITIONS = 10**12
+"""More than anyone can run."""
+_LAST_SEED = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +50,13 @@ class Budget:
 
         Raises:
             TypeError: If it is neither.
-            ValueError: If it is not positive and finite, or gives no whole evaluation.
+            ValueError: If it is not positive and finite, is more than can be counted, or gives no whole evaluation.
         """
         budget = _read(given)
         if not 0 < budget.amount < np.inf:
-            raise ValueError(f"budget is {given!r}; give a finite number of {axis} above 0")
+            raise ValueError(f"budget is {shortened(given)}; give a finite number of {axis} above 0")
+        if budget.amount > MOST_COUNTED:
+            raise ValueError(f"budget is {shortened(given)}; valid are {MOST_COUNTED} {axis} of a run at most")
         if axis == "evaluations" and not budget.per_dimension and budget.amount != int(budget.amount):
             raise ValueError(f"budget is {given!r}; evaluations are whole numbers")
         return budget
@@ -64,35 +73,20 @@ class Budget:
         return f"{amount!r}*d" if self.per_dimension else amount
 
 
-def _without_optimum(listed: Sequence[ProblemSpec]) -> str:
-    """The name of a problem whose optimum is not known, or nothing.
-
-    Of specifications that do not tell, one of each function is built, of the smallest dimension.
-    """
-    silent: dict[tuple[str, str], tuple[int, ProblemSpec]] = {}
-    for problem in listed:
-        if hasattr(problem, "optimum"):
-            if getattr(problem, "optimum", None) is None:
-                return problem.name
-            continue
-        parsed = Instance.parse(problem.name)
-        known = silent.get((parsed.suite, parsed.function))
-        if known is None or parsed.dimension < known[0]:
-            silent[parsed.suite, parsed.function] = parsed.dimension, problem
-    return next((problem.name for _, problem in silent.values() if problem.build().optimum is None), "")
-
-
 def _read(given: object) -> Budget:
     if isinstance(given, str):
         if not (found := _PER_DIMENSION.fullmatch(given)):
-            raise ValueError(f"budget is {given!r}; write a number, or a number times the dimension: '1000*d'")
+            raise ValueError(f"budget is {shortened(given)}; write a number, or a number times the dimension: '1000*d'")
         try:
             return Budget(float(found["amount"]), per_dimension=True)
         except ValueError:
             raise ValueError(f"budget is {given!r}; {found['amount']!r} is no number") from None
     if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError(f"budget is {given!r}; give a number, or a text such as '1000*d'")
-    return Budget(float(given), per_dimension=False)
+    try:
+        return Budget(float(given), per_dimension=False)
+    except OverflowError:
+        return Budget(np.inf, per_dimension=False)
 
 
 class Plan:
@@ -128,8 +122,8 @@ class Plan:
         TypeError: If something is neither an optimizer, a problem nor a number as described.
         Unsuitable: If an optimizer does not take one of the problems.
         ValueError: If a number is out of range, there is no algorithm or two have the same name, two problems have
-            the same name, `draws` is missing or of no use, or a target precision is given for a problem whose optimum
-            is unknown.
+            the same name, `draws` is missing or of no use, there are more than a million problems, or a target
+            precision or a log of targets is asked for on a problem whose optimum is unknown.
     """
 
     def __init__(
@@ -149,19 +143,21 @@ class Plan:
     ) -> None:
         self.axis: Axis = check_axis(axis)
         self.budget = Budget.of(budget, self.axis)
-        self.repetitions = whole_number(repetitions, "repetitions", 1)
-        self.seed = whole_number(seed, "seed", 0, 2**63 - 1 - self.repetitions)
-        self.draws = None if draws is None else whole_number(draws, "draws", 1)
+        self.repetitions = whole_number(repetitions, "repetitions", 1, MOST_REPETITIONS)
+        self.seed = whole_number(seed, "seed", 0, _LAST_SEED - self.repetitions)
+        self.draws = None if draws is None else whole_number(draws, "draws", 1, MOST_PROBLEMS)
         self.limits = Limits(target_precision=target_precision, timeout=timeout)
         self.watch = watch
         self.algorithms = _named(algorithms)
         self.instances, self.problems = _chosen(problems, self.draws)
         self._names = frozenset(problem.name for problem in self.problems)
         self.dimensions = tuple(_dimension(problem) for problem in self.problems)
-        if target_precision is not None and (unknown := _without_optimum(self.problems)):
-            raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {unknown} is not known")
+        if self.budget.at(most := max(self.dimensions), self.axis) > MOST_COUNTED:
+            limit = f"{MOST_COUNTED} {self.axis} of a run"
+            raise ValueError(f"budget is {shortened(budget)}, and d up to {most}; valid are {limit} at most")
         if check:
             check_pairs(self.algorithms, self.problems)
+            check_optima(self.problems, target_precision, watch)
 
     def __contains__(self, key: RunKey) -> bool:
         """Whether a run is one of the plan's."""
@@ -259,7 +255,7 @@ def described(watch: Watch | None) -> dict[str, Any] | None:
 
 def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:
     if isinstance(algorithms, Mapping):
-        named = {name: optimizers.as_optimizer(one) for name, one in algorithms.items()}
+        named = {checked_name(name): optimizers.as_optimizer(one) for name, one in algorithms.items()}
     else:
         named = {}
         for one in map(optimizers.as_optimizer, algorithms):
@@ -273,18 +269,26 @@ def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, opt
 
 def _chosen(given: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
     instances = problems.as_instances(given)
-    grid = getattr(instances, "grid", None)
+    grid, combinations = getattr(instances, "grid", None), getattr(instances, "combinations", None)
+    listed: Iterable[ProblemSpec]
     if isinstance(instances, problems.FiniteInstances):
         if draws is not None:
-            raise ValueError(f"draws is {draws}, but of a list all problems are run; leave draws out")
+            single = instances.repeat and len(instances.problems) == 1
+            why = "there is one problem only" if single else "of a list all problems are run"
+            raise ValueError(f"draws is {draws}, but {why}; leave draws out{', and repeat by repetitions' * single}")
         listed = instances.problems
     elif draws is not None:
         if instances.size is not None and draws > instances.size:
             raise ValueError(f"draws is {draws}, but there are {instances.size} problems; leave draws out for all")
-        listed = tuple(instances[draw] for draw in range(draws))
+        listed = (instances[draw] for draw in range(draws))
     elif instances.size is not None:
-        listed = tuple(instances[draw] for draw in range(instances.size))
+        listed = (instances[draw] for draw in range(instances.size))
     elif callable(grid):
+        if combinations is not None and combinations > MOST_PROBLEMS:
+            raise ValueError(
+                f"{type(instances).__name__} has {combinations} problems; a plan takes {MOST_PROBLEMS} at most: choose "
+                "fewer functions, dimensions or instances, or say by draws how many problems to take"
+            )
         listed = cast("tuple[ProblemSpec, ...]", grid())
     else:
         raise ValueError(f"{type(instances).__name__} is an endless stream; say by draws how many problems to take")
@@ -292,6 +296,8 @@ def _chosen(given: object, draws: int | None) -> tuple[problems.Instances, tuple
     for spec in listed:
         if named.setdefault(spec.name, spec) != spec:
             raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
+        if len(named) == combinations:
+            break  # all others are drawn again
     return instances, tuple(named.values())
 
 

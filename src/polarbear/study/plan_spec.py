@@ -8,8 +8,9 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from polarbear import problems
+from polarbear.descriptions import Misplaced, placed
 from polarbear.records import Axis
-from polarbear.study.files import Misplaced, Root, Section, placed, read_file
+from polarbear.study.files import Root, Section, read_file
 from polarbear.study.plan import Budget, Plan
 from polarbear.study.spec import LogSection, RunLimitsSection, built_algorithms, built_watch
 
@@ -62,8 +63,16 @@ class PlanSpec(Root):
         try:
             return Plan(algorithms, stream, draws=draws, watch=watch, **settings)
         except (ValueError, TypeError) as error:
-            where = "limits" if str(error).startswith("target_precision") else "instances"
-            raise Misplaced((where,), str(error)) from error
+            at_fault = getattr(error, "algorithm", "")
+            where = ("algorithms", list(algorithms).index(at_fault)) if at_fault else (_section_of(str(error)),)
+            raise Misplaced(where, str(error)) from error
+
+
+def _section_of(message: str) -> str:
+    """The table whose field a message begins with; that of the problems if it is about none."""
+    field = message.partition(" ")[0]
+    sections: dict[str, type[Section]] = {"plan": PlanSection, "limits": RunLimitsSection, "log": LogSection}
+    return next((name for name, section in sections.items() if field in section.model_fields), "instances")
 
 
 def read_plan(path: str | Path) -> Plan:

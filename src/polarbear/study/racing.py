@@ -20,7 +20,7 @@ from polarbear.records import Axis, Run
 from polarbear.study.observer import Observer
 from polarbear.study.opening import RunFailureWarning, executor_or_pool, opened
 from polarbear.study.plan import described
-from polarbear.study.suitability import check_pairs, first_problems
+from polarbear.study.suitability import check_optima, check_pairs, first_problems
 
 _MOST_SHARING = 4
 """Processes beyond which a fit has too few pieces to gain much."""
@@ -95,9 +95,9 @@ def race(
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        Unsuitable: If an optimizer does not take the problems.
-        ValueError: If the race has already run on another study, or a target precision is given for a problem whose
-            optimum is unknown.
+        Unsuitable: If an optimizer does not take the problems, or a target precision or a log of targets is asked for
+            on a problem whose optimum is unknown.
+        ValueError: If the race has already run on another study.
         CannotWithdraw: If `withdraw` names what is no algorithm of the race, or all that are left; then none is
             withdrawn.
         EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
@@ -106,8 +106,9 @@ def race(
     """
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
-    limits = _limits(stream, target_precision, timeout)
-    check_pairs(entrants, first_problems(stream))
+    limits, first = Limits(target_precision=target_precision, timeout=timeout), tuple(first_problems(stream))
+    check_pairs(entrants, first)
+    check_optima(first, target_precision, watch)
     plan, told = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
     with opened(store.place(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
         if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
@@ -121,12 +122,6 @@ def race(
         told.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
-
-
-def _limits(stream: problems.Instances, target_precision: float | None, timeout: float | None) -> Limits:
-    if target_precision is not None and getattr(stream[0], "optimum", target_precision) is None:
-        raise ValueError(f"target_precision is {target_precision!r}, but the optimum of {stream[0].name} is not known")
-    return Limits(target_precision=target_precision, timeout=timeout)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ class Failures:
         kind: The exception's type, or the message of those without one.
         count: How many.
         example: One of them.
-        message: Its message.
+        message: Its message; of one without any, how far it came.
         traceback: Its exception's traceback, if it has one.
     """
 
@@ -90,6 +90,11 @@ def _runs_of(alike: Failures | Remarks) -> str:
 
 def _an_example(alike: Failures | Remarks) -> str:
     return f"{alike.example.instance}, seed {alike.example.seed}: {alike.message}"
+
+
+def message_of(outcome: Outcome) -> str:
+    """What an outcome says; if it says nothing, how far the run came."""
+    return outcome.message or f"after {outcome.seconds:.3g} s and {outcome.evaluations:,} evaluations"
 
 
 def remarks_of(outcomes: Iterable[tuple[RunKey, Outcome]]) -> tuple[Remarks, ...]:
@@ -357,7 +362,7 @@ class _Tally:
         for alike, count in self._alike.most_common():
             key, outcome = self._failures[alike]
             algorithm, reason, kind = alike
-            yield Failures(algorithm, reason, kind, count, key, outcome.message, outcome.traceback)
+            yield Failures(algorithm, reason, kind, count, key, message_of(outcome), outcome.traceback)
 
 
 def _check_damage(study: store.StudyStore, *, accept_damage: bool) -> None:

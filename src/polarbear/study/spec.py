@@ -10,10 +10,11 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from polarbear import inference, optimizers, problems
+from polarbear.descriptions import placed
 from polarbear.experiment.watch import Watch
 from polarbear.race import Race
 from polarbear.records import Axis, FloatArray, linear_times, log_times
-from polarbear.study.files import Root, Section, contents, placed, read_file
+from polarbear.study.files import Root, Section, contents, read_file
 from polarbear.study.racing import StopRules
 
 
@@ -110,7 +111,7 @@ class LogSection(Section):
 class _RaceSpec(Root):
     race: RaceSection
     """When algorithms are compared, and how relations are decided."""
-    model: dict[str, Any] = Field(default_factory=lambda: {"model": "independent-dirichlet"})
+    model: dict[str, Any] = Field(default_factory=dict[str, Any])
     """The temporal Plackett–Luce model: `model`, and that model's own fields."""
 
     def race_of(self, algorithms: Mapping[str, object] | Sequence[object]) -> Race:
@@ -119,7 +120,7 @@ class _RaceSpec(Root):
         with placed("race", "times"):
             grid = np.array(times) if isinstance(times, list) else times.grid(self.race.axis)
         with placed("model"):
-            model = inference.from_description(self.model)
+            model = inference.from_description({"model": "independent-dirichlet"} | self.model)
         with placed("race"):
             return Race(algorithms, times=grid, model=model, **settings)
 

@@ -1,12 +1,14 @@
-"""Whether each optimizer takes the problems it is to run on, found out before anything runs."""
+"""Whether problems suit what is to run on them, found out before anything runs."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from polarbear import optimizers, problems
+from polarbear.experiment.watch import Watch
 from polarbear.extras import Extra, ExtraMissing
 from polarbear.problems.descriptions import PROBLEMS
 from polarbear.records import Instance
@@ -18,7 +20,15 @@ DRAWS = 16
 
 
 class Unsuitable(ValueError):  # noqa: N818 - says what is the case
-    """An optimizer does not take a problem it would run on, or a package is missing; the message names them."""
+    """A problem does not suit what is to run on it, or a package is missing; the message names them.
+
+    Attributes:
+        algorithm: The name of the optimizer that is at fault; empty if a problem is.
+    """
+
+    def __init__(self, message: str, algorithm: str = "") -> None:
+        super().__init__(message)
+        self.algorithm = algorithm
 
 
 def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.ProblemSpec]) -> None:
@@ -26,27 +36,27 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
 
     Only optimizers that are `optimizers.Particular` are asked. Of problems of one function the one of the fewest
     variables is built, unless its specification has `traits`; a suite of polarbear's own has the same ones throughout,
-    and counts as one function. A problem that cannot be built here is passed over: its runs tell.
+    and counts as one function. Of each stream of variations one is built in any case. A problem that cannot be built
+    here is passed over: its runs tell.
 
     Args:
         entrants: Optimizers by name.
         listed: The problems' specifications.
 
     Raises:
-        Unsuitable: If an optimizer refuses a problem, or an optimizer or a suite needs a package that is missing.
+        Unsuitable: If an optimizer refuses a problem, a problem cannot be varied as asked for, or an optimizer or a
+            suite needs a package that is missing.
     """
     for name, one in entrants.items():
-        _check_installed(one, name)
+        _check_installed(one, name, name)
     asked = {name: one for name, one in entrants.items() if isinstance(one, optimizers.Particular)}
     kinds: dict[Any, dict[int, problems.ProblemSpec]] = {}
     for problem in listed:
         _check_installed(problem, problem.name)
-        if not asked:
+        if not (asked or isinstance(problem, problems.Variation)):
             continue
-        parsed = Instance.parse(problem.name)
-        one_kind = type(problem) in PROBLEMS.values() and parsed.suite
-        kind = type(problem), parsed.suite, "" if one_kind else parsed.function
-        kinds.setdefault(kind, {}).setdefault(getattr(problem, "dimension", None) or parsed.dimension, problem)
+        dimension = getattr(problem, "dimension", None) or Instance.parse(problem.name).dimension
+        kinds.setdefault(_kind(problem), {}).setdefault(dimension, problem)
     for sizes in islice(kinds.values(), MOST_BUILT):
         told = _told(sizes[min(sizes)])
         if told is None:
@@ -55,7 +65,57 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
             for name, optimizer in asked.items():
                 if why := optimizer.refuses(told[0], dimension or told[1]):
                     mend = "leave one of the two out, or take another"
-                    raise Unsuitable(f"{name} cannot run on {problem.name}: {why}; {mend}")
+                    raise Unsuitable(f"{name} cannot run on {problem.name}: {why}; {mend}", name)
+
+
+def _kind(problem: problems.ProblemSpec) -> tuple[Any, ...]:
+    """What problems have in common of which one tells the traits of all."""
+    if isinstance(problem, problems.Variation):
+        return problems.Variation, problem.stream.problem.name, problem.stream.label
+    parsed = Instance.parse(problem.name)
+    of_one_suite = type(problem) in PROBLEMS.values() and parsed.suite
+    return type(problem), parsed.suite, "" if of_one_suite else parsed.function
+
+
+def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float | None, watch: Watch | None) -> None:
+    """Refuse a target precision, or a log of targets, for problems whose optimum is not known.
+
+    Of specifications that do not tell, one of each function is built, of the smallest dimension. A problem that cannot
+    be built here is passed over: its runs tell.
+
+    Raises:
+        Unsuitable: If there is such a problem; the message begins with the setting.
+    """
+    asked = {"target_precision": target_precision, "targets_per_decade": watch and watch.targets_per_decade}
+    for setting, value in asked.items():
+        if value is not None and (unknown := _without_optimum(listed)):
+            raise Unsuitable(
+                f"{setting} is {value!r}, but the optimum of {unknown} is not known; leave {setting} out, or state the "
+                "problem's optimum"
+            )
+
+
+def _without_optimum(listed: Sequence[problems.ProblemSpec]) -> str:
+    """The name of a problem whose optimum is not known, or nothing."""
+    silent: dict[tuple[str, str], tuple[int, problems.ProblemSpec]] = {}
+    for problem in listed:
+        if hasattr(problem, "optimum"):
+            if getattr(problem, "optimum", None) is None:
+                return problem.name
+            continue
+        parsed = Instance.parse(problem.name)
+        known = silent.get((parsed.suite, parsed.function))
+        if known is None or parsed.dimension < known[0]:
+            silent[parsed.suite, parsed.function] = parsed.dimension, problem
+    return next((problem.name for _, problem in islice(silent.values(), MOST_BUILT) if _unknown(problem)), "")
+
+
+def _unknown(problem: problems.ProblemSpec) -> bool:
+    try:
+        optimum = problem.build().optimum
+    except Exception:  # noqa: BLE001 - an outcome of its runs, and maybe of this machine alone
+        return False
+    return optimum is None or not math.isfinite(optimum)
 
 
 def first_problems(instances: problems.Instances) -> Iterable[problems.ProblemSpec]:
@@ -65,19 +125,25 @@ def first_problems(instances: problems.Instances) -> Iterable[problems.ProblemSp
     return (instances[draw] for draw in range(min(DRAWS, instances.size or DRAWS)))
 
 
-def _check_installed(one: object, name: str) -> None:
+def _check_installed(one: object, name: str, algorithm: str = "") -> None:
     extra = getattr(one, "requires", None)
     if isinstance(extra, Extra):
         try:
             extra.check(name)
         except ExtraMissing as error:
-            raise Unsuitable(str(error)) from error
+            raise Unsuitable(str(error), algorithm) from error
 
 
 def _told(problem: Any) -> tuple[problems.Traits, int] | None:
-    """A problem's traits and number of variables, as its specification or what is built tells; None if that fails."""
+    """A problem's traits and number of variables, as its specification or what is built tells; None if that fails.
+
+    Raises:
+        Unsuitable: If a variation does not suit its problem, or that needs a package that is missing.
+    """
     try:
         known = problem if isinstance(getattr(problem, "traits", None), problems.Traits) else problem.build()
         return problems.traits_of(known), int(known.dimension)
-    except Exception:  # noqa: BLE001 - an outcome of its runs, and maybe of this machine alone
+    except Exception as error:  # an outcome of its runs, and maybe of this machine alone
+        if isinstance(problem, problems.Variation) and isinstance(error, (ValueError, ExtraMissing)):
+            raise Unsuitable(f"{problem.name} cannot be made: {error}") from error
         return None

@@ -1,0 +1,129 @@
+"""Faults in what a study file describes, each named with its line."""
+
+import pytest
+
+import polarbear as pb
+from polarbear.study import StudyFileError, read_plan, read_spec
+
+HEAD = """[plan]
+budget = 20
+
+[instances]
+"""
+TAIL = """
+[[algorithms]]
+optimizer = "random-search"
+"""
+FUNCTION = """suite = "function"
+function = "tests.study.entrants:sphere"
+lower = -5
+upper = 5
+dimension = 2
+"""
+LIST = """suite = "list"
+problems = [
+    { problem = "bbob", function = 1, instance = 1, dimension = 2 },
+    # the next is at fault
+    { problem = "bbob", function = 1, instance = 1, dimension = 1 },
+]
+"""
+
+
+def fault(folder, text):
+    (folder / "plan.toml").write_text(text)
+    with pytest.raises(StudyFileError) as caught:
+        read_plan(folder / "plan.toml")
+    return str(caught.value).removeprefix(f"{folder / 'plan.toml'}: ")
+
+
+@pytest.mark.parametrize(
+    ("instances", "message"),
+    [
+        (FUNCTION + "integers = [5]\n", "line 10: suite 'function': integers is [5]"),
+        (FUNCTION + 'minimize = "yes"\n', "line 10: suite 'function': minimize is 'yes'"),
+        (FUNCTION + 'constraints = [{ function = "math:sin", weight = -1 }]\n', "line 10: suite 'function': "),
+        (FUNCTION.replace("lower = -5\n", ""), "line 5: suite 'function' lacks lower"),
+        (FUNCTION.replace("lower = -5\nupper = 5\n", ""), "line 5: suite 'function' lacks lower and upper"),
+        ('suite = "list"\n', "line 5: suite 'list' lacks problems"),
+        ('suite = "list"\nproblems = 3\n', "line 6: suite 'list': problems is 3"),
+        (LIST, "line 9: problem 'bbob': "),
+        (
+            LIST.replace("dimension = 1 ", 'dimension = 2, angle = "x" '),
+            "line 9: problem 'bbob' has no argument 'angle'",
+        ),
+        (LIST.replace(", dimension = 1 ", " "), "line 9: problem 'bbob' lacks dimension"),
+        (LIST.replace('problem = "bbob", function = 1, instance = 1, dimension = 1 ', 'suite = "bbob"'), "line 9: "),
+        (
+            'suite = "list"\n[[instances.problems]]\nproblem = "bbob"\nfunction = 99\ninstance = 1\ndimension = 2\n',
+            "line 8: problem 'bbob': ",
+        ),
+        (
+            'suite = "variations"\n[instances.problem]\nproblem = "bbob"\nfunction = 99\ninstance = 1\ndimension = 2\n',
+            "line 8: problem 'bbob': ",
+        ),
+        ('suite = "bbob"\ndimensions = ' + 3000 * "[" + 3000 * "]", "arrays or tables are nested too deep"),
+    ],
+)
+def test_faults_of_problems_are_named_with_their_line(tmp_path, instances, message):
+    assert message in fault(tmp_path, HEAD + instances + TAIL)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "message"),
+    [
+        ("name = 3", "line 8: optimizer 'random-search': name is 3; it must be text in quotes"),
+        ('name = ["a"]', "line 8: optimizer 'random-search': name is ['a']; it must be text"),
+        ('name = " "', "line 8: optimizer 'random-search': name is ' '; it must be text on one line, and not blank"),
+        ('name = "a\\nb"', "line 8: optimizer 'random-search': name is 'a\\nb'; it must be text on one line"),
+    ],
+)
+def test_names_have_to_be_text_on_one_line(tmp_path, algorithm, message):
+    text = HEAD + 'suite = "bbob"\n' + TAIL
+    assert message in fault(tmp_path, text.replace("optimizer", f"{algorithm}\noptimizer"))
+
+
+@pytest.mark.parametrize(
+    ("optimizer", "message"),
+    [
+        ('optimizer = "function"', "optimizer 'function' lacks function"),
+        ('optimizer = "growing-budgets"', "optimizer 'growing-budgets' lacks family"),
+        ('name = "a"', "{'name': 'a'} does not say which optimizer; valid are: "),
+    ],
+)
+def test_what_an_optimizer_lacks_is_named(tmp_path, optimizer, message):
+    text = HEAD + 'suite = "bbob"\n' + TAIL
+    assert f"line 8: {message}" in fault(tmp_path, text.replace('optimizer = "random-search"', optimizer))
+
+
+@pytest.mark.parametrize("names", [{3: len}, {"": len}, {"a\tb": len}])
+def test_names_given_in_python_have_to_be_text_too(names):
+    with pytest.raises((TypeError, ValueError), match=r"the name of an algorithm is .*; it must be text"):
+        pb.Race(names, times=[10, 100])
+
+
+def test_the_model_is_independent_unless_it_is_named(tmp_path):
+    (tmp_path / "race.toml").write_text(
+        '[race]\ntimes = [10, 100]\n[model]\nalpha = 2.0\n[instances]\nsuite = "bbob"\n'
+        + TAIL
+        + '[[algorithms]]\nname = "other"\noptimizer = "random-search"\n'
+    )
+    race = read_spec(tmp_path / "race.toml").build_race()
+    assert race.model == pb.inference.from_description({"model": "independent-dirichlet", "alpha": 2.0})
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "20",
+            "20\nseed = 9223372036854775807\nrepetitions = 3",
+            "line 3: seed is 9223372036854775807; valid is 0 to ",
+        ),
+        ("20", f"20\nrepetitions = {10**23}", f"line 3: repetitions is {10**23}; valid is 1 to "),
+        ("\n[[", "\n[limits]\ntimeout = inf\n[[", "line 8: limits.timeout is inf; it must be a finite number"),
+        ('"random-search"', '"modular-cmaes"\nx0 = [1.0]', "line 9: plain-CMA-ES-CSA-x0="),
+    ],
+)
+def test_what_does_not_go_together_is_named_with_the_line_at_fault(tmp_path, old, new, message):
+    text = HEAD + 'suite = "bbob"\n' + TAIL
+    assert message in fault(tmp_path, text.replace(old, new))
