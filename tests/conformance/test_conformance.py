@@ -71,6 +71,31 @@ def trusts_numbers(problem, rng):
             raise ArithmeticError("infinite")
 
 
+def quits_at_infinity(problem, rng):
+    while np.isfinite(problem(rng.uniform(problem.lower, problem.upper))):
+        pass
+
+
+def converges_or_quits(problem, rng):
+    for _ in range(300):
+        if not np.isfinite(problem(rng.uniform(problem.lower, problem.upper))):
+            return
+
+
+def converges(problem, rng):
+    """The sooner, the less there is to see."""
+    seen = [problem(rng.uniform(problem.lower, problem.upper)) for _ in range(50)]
+    for _ in range(300 * np.isfinite(seen).all()):
+        problem(rng.uniform(problem.lower, problem.upper))
+
+
+def takes_logarithms(problem, rng):
+    while True:
+        value = problem(rng.uniform(problem.lower, problem.upper))
+        if value == -np.inf:
+            raise OverflowError("too good")
+
+
 def divides_by_improvement(problem, rng):
     last = problem(rng.uniform(problem.lower, problem.upper))
     while True:
@@ -87,6 +112,11 @@ def hides_exceptions(problem, rng):
         raise RuntimeError("something went wrong") from None
 
 
+def hides_the_end(problem, rng):
+    with suppress(Exception):
+        good(problem, rng)
+
+
 def needs_two(problem, rng):
     if problem.dimension < 2:
         raise IndexError("no second variable")
@@ -97,6 +127,17 @@ def needs_few(problem, rng):
     if problem.dimension > 100:
         raise MemoryError("too many")
     good(problem, rng)
+
+
+def runs_full(problem, rng):
+    for _ in range(500 if problem.dimension > 100 else 5000):
+        problem(rng.uniform(problem.lower, problem.upper))
+    raise MemoryError("no room for more")
+
+
+def counts_wrong(problem, rng):
+    while True:
+        problem(rng.uniform(-1, 1, problem.dimension + 1))
 
 
 def sits(problem, rng):
@@ -133,11 +174,19 @@ def test_a_good_optimizer_passes(name):
         ("seed", always_the_same, "different seeds evaluate the same points"),
         ("noise", spies, "asked 399 times for values without noise"),
         ("nan", trusts_numbers, "fails with ArithmeticError: infinite"),
+        ("nan", quits_at_infinity, "of 400 evaluations, while it spends all of 2,000 on the sphere itself"),
+        ("nan", converges_or_quits, "of 400 evaluations, at the first such value, but after 300 on the sphere itself"),
         ("infinity", trusts_numbers, "half of the box is inf it fails with ArithmeticError"),
+        ("infinity", quits_at_infinity, "half of the box is inf it ends after "),
+        ("infinity", takes_logarithms, "where the upper half of the box is -inf it fails with OverflowError"),
         ("plateau", divides_by_improvement, "fails with ZeroDivisionError: no improvement after 2"),
         ("exceptions", hides_exceptions, "replaced by RuntimeError: something went wrong"),
+        ("exceptions", hides_the_end, "it ends at the objective's exception as if it were done"),
+        ("exceptions", evaluates_nothing, "it evaluates nothing"),
         ("one-variable", needs_two, "fails with IndexError"),
         ("many-variables", needs_few, "fails with MemoryError"),
+        ("many-variables", runs_full, "fails with MemoryError: no room for more after 500 evaluations"),
+        ("bounds", counts_wrong, "x has shape (6,); the problem takes one point of 5 numbers"),
         ("progress", sits, "it got from"),
         ("budget", evaluates_nothing, "it evaluates nothing"),
     ],
@@ -149,6 +198,35 @@ def test_each_check_finds_what_it_is_for(check, optimizer, message):
 
 def test_the_objectives_own_exception_may_be_what_ends_a_run():
     assert CHECKS["exceptions"](pb.optimizers.as_optimizer(good)) == ""
+
+
+def converges_at_once(problem, rng):
+    problem(np.tile(problem.lower, (3, 1)))
+
+
+@pytest.mark.parametrize("optimizer", [converges, converges_at_once])
+def test_an_optimizer_that_ends_by_itself_may_do_so_sooner_elsewhere(optimizer):
+    one = pb.optimizers.as_optimizer(optimizer)
+    assert {name: CHECKS[name](one) for name in ("nan", "infinity", "plateau", "exceptions")} == {
+        "nan": "", "infinity": "", "plateau": "", "exceptions": ""
+    }  # fmt: skip
+
+
+class NeedsIntegers:
+    """Says beforehand what it takes."""
+
+    name = "needs-integers"
+
+    def __call__(self, problem, rng):
+        good(problem, rng)
+
+    def refuses(self, traits, dimension):
+        return "" if traits.integers is not None else "it takes integer variables only"
+
+
+@pytest.mark.parametrize("check", [name for name in CHECKS if name != "travel"])
+def test_an_optimizer_that_refuses_the_problems_is_told_so(check):
+    assert "it fails with ValueError: it takes integer variables only" in CHECKS[check](NeedsIntegers())
 
 
 def test_a_crash_and_a_hang_are_findings_of_their_checks():

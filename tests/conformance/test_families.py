@@ -15,6 +15,9 @@ FURTHER = [
     {"optimizer": "nlopt", "algorithm": "GN_CRS2_LM"},
     {"optimizer": "nevergrad", "algorithm": "CMA"},
     {"optimizer": "pymoo", "algorithm": "DE"},
+    {"optimizer": "pymoo", "algorithm": "NSGA2"},
+    {"optimizer": "pymoo", "algorithm": "MOEAD"},
+    {"optimizer": "pymoo", "algorithm": "CTAEA"},
     {"optimizer": "modular-cmaes-anytime", "matrix_adaptation": "SEPARABLE", "step_size_adaptation": "MSR"},
 ]
 

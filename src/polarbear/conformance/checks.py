@@ -5,18 +5,25 @@ from __future__ import annotations
 import pickle
 import random
 from collections.abc import Callable
+from unittest import SkipTest
 
 import cloudpickle
 import numpy as np
 
-from polarbear.conformance.probes import NoisySphere, Probe, run_on, sphere
+from polarbear.conformance.elsewhere import elsewhere, forget
+from polarbear.conformance.probes import NoisySphere, Probe, Watched, objectives_of, run_on, sphere
+from polarbear.experiment import WorkerError
 from polarbear.optimizers import Optimizer, describe, from_description
 from polarbear.records import FloatArray, Reason, Run
 
 Check = Callable[[Optimizer], str]
 
-SHORT, USUAL, LONG = 60, 400, 2000
-"""Evaluations of a run."""
+SHORT, USUAL, LARGE, LONG = 60, 400, 1100, 2000
+"""Evaluations of a run; `LARGE` is for many variables, and more than a gradient by differences takes there."""
+SECONDS = 10.0
+"""Seconds after which a run with many variables ends all the same."""
+TIMEOUT = 60.0
+"""Seconds a check may take in a process of its own."""
 
 
 _OFF_CENTRE = Probe(lambda x: sphere(x - 1.0))
@@ -25,6 +32,10 @@ _SIDES = np.array([1e-3, 1.0, 10.0, 1e4])
 
 class Refused(Exception):  # noqa: N818 - what a probe raises
     """Raised by the objective of a probe."""
+
+
+class Inapplicable(SkipTest):
+    """Raised by a check that says nothing about an optimizer; pytest and unittest skip the test."""
 
 
 def bounds(optimizer: Optimizer) -> str:
@@ -38,7 +49,7 @@ def bounds(optimizer: Optimizer) -> str:
     }
     for where, probe in boxes.items():
         problem = probe.build()
-        run, watched = run_on(optimizer, probe, USUAL)
+        run, watched = run_on(optimizer, probe, LONG)
         points = np.array(watched.points).reshape(-1, probe.dimension)
         outside = ((points < problem.lower) | (points > problem.upper)).any(axis=1)
         if outside.any():
@@ -62,103 +73,132 @@ def budget(optimizer: Optimizer) -> str:
 
 
 def seed(optimizer: Optimizer) -> str:
-    """Its run follows from its generator alone, and other seeds make other runs."""
-    run, watched = run_on(optimizer, _OFF_CENTRE, USUAL, 1)
-    if fault := _fault(run):
-        return fault
-    first = np.array(watched.points)
+    """Its run follows from its generator alone, in another process too, and other seeds make other runs."""
+    points, wrong = repeated_here(optimizer)
+    return wrong or repeated_elsewhere(optimizer, points, TIMEOUT)
+
+
+def repeated_here(optimizer: Optimizer) -> tuple[FloatArray, str]:
+    """The points of a run, and what is wrong when it is repeated in this process, with its seed and with another."""
+    first, wrong = _points(optimizer, 1)
+    if wrong:
+        return first, wrong
     state = random.getstate(), np.random.get_state()  # noqa: NPY002 - what is to be disturbed
     try:
         random.seed(7)
         np.random.seed(7)  # noqa: NPY002
-        if len(other := _points(optimizer, 2)) > 1 and np.array_equal(first, other):
-            return "runs with different seeds evaluate the same points"
-        again = _points(optimizer, 1)
+        other, _ = _points(optimizer, 2)
+        if len(other) > 1 and np.array_equal(first, other):
+            return first, "runs with different seeds evaluate the same points"
+        return first, _difference(first, *_points(optimizer, 1))
     finally:
         random.setstate(state[0])
         np.random.set_state(state[1])  # noqa: NPY002
-    if first.shape != again.shape:
-        return f"a run repeated with the same seed evaluates {len(again)} points instead of {len(first)}"
-    differ = np.flatnonzero((first != again).any(axis=1))
-    if differ.size:
-        return f"a run repeated with the same seed differs from point {int(differ[0]) + 1} on"
-    return ""
+
+
+def repeated_elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float) -> str:
+    """What is wrong when the run is repeated in another process.
+
+    If anything is, a new process decides: the one before may know an older state of a module, or have been left in
+    disorder by another optimizer.
+
+    Args:
+        optimizer: The optimizer.
+        first: (evaluations, d) points of the run in this process.
+        timeout: Seconds the run may take.
+    """
+    if wrong := _elsewhere(optimizer, first, timeout):
+        forget()
+        wrong = _elsewhere(optimizer, first, timeout)
+    return wrong
 
 
 def noise(optimizer: Optimizer) -> str:
     """It sees observations of a noisy problem, never the true values."""
+    if objectives_of(optimizer) > 1:
+        raise Inapplicable("it takes several objectives only, and there are no noisy problems with several")
     problem = NoisySphere()
     run, watched = run_on(optimizer, problem, USUAL)
     if fault := _fault(run):
         return f"on a noisy problem {fault}"
     if problem.built[0].peeks:
         return f"it asked {problem.built[0].peeks} times for values without noise"
-    if watched.values != problem.built[0].told[: len(watched.values)]:
-        return "it was told something else than the observations"
-    return ""
+    told = [float(value[0]) for value in watched.values]
+    return "" if told == problem.built[0].told[: len(told)] else "it was told something else than the observations"
 
 
 def nan(optimizer: Optimizer) -> str:
-    """It goes on where the objective is NaN, in half of the box or everywhere."""
-    return _goes_on(optimizer, np.nan)
+    """It does not fail where half of the box, or all of it, is NaN; it does not give up where half is."""
+    return _withstands(optimizer, np.nan)
 
 
 def infinity(optimizer: Optimizer) -> str:
-    """It goes on where the objective is infinite, in half of the box or everywhere."""
-    return _goes_on(optimizer, np.inf)
+    """It does not fail where half of the box, or all of it, is inf or -inf; it does not give up where half is inf."""
+    return _withstands(optimizer, np.inf) or _withstands(optimizer, -np.inf)
 
 
 def plateau(optimizer: Optimizer) -> str:
-    """It goes on where the objective is the same everywhere."""
+    """It does not fail where the objective is the same everywhere."""
     run, _ = run_on(optimizer, Probe(lambda _: 1.0), USUAL)
     return _fault(run)
 
 
 def exceptions(optimizer: Optimizer) -> str:
     """An exception of the objective ends its run and is told, or it goes on."""
-    calls = 0
+    calls: list[float] = []
 
     def refuses(x: FloatArray) -> float:
-        nonlocal calls
-        calls += 1
-        if calls == 10:
-            raise Refused("the tenth evaluation")
-        return sphere(x)
+        calls.append(sphere(x))
+        if len(calls) == 10:
+            raise Refused("the tenth call")
+        return calls[-1]
 
     run, _ = run_on(optimizer, Probe(refuses), USUAL)
-    if calls < 10 or run.outcome.reason is not Reason.FAILED or "the tenth evaluation" in run.outcome.traceback:
-        return ""
-    return f"the objective's exception was replaced by {run.outcome.message}"
+    if len(calls) < 10:
+        return _fault(run)
+    if run.outcome.reason is Reason.FAILED and "the tenth call" not in run.outcome.traceback:
+        return f"the objective's exception was replaced by {run.outcome.message}"
+    if run.outcome.reason is Reason.STOPPED and len(calls) == 10:
+        return "it ends at the objective's exception as if it were done, and does not tell it"
+    return ""
 
 
 def one_variable(optimizer: Optimizer) -> str:
-    """It optimizes a function of one variable."""
-    run, _ = run_on(optimizer, Probe(sphere, 1), SHORT)
+    """It optimizes a function of one variable, for 400 evaluations."""
+    run, _ = run_on(optimizer, Probe(sphere, 1), USUAL)
     return _fault(run)
 
 
 def many_variables(optimizer: Optimizer) -> str:
-    """It optimizes a function of 1,000 variables."""
-    run, _ = run_on(optimizer, Probe(sphere, 1000), SHORT)
+    """It optimizes a function of 1,000 variables, for 1,100 evaluations or 10 seconds, whatever comes first."""
+    run, _ = run_on(optimizer, Probe(sphere, 1000), LARGE, seconds=SECONDS)
     return _fault(run)
 
 
 def progress(optimizer: Optimizer) -> str:
-    """On the sphere in 5 dimensions 2,000 evaluations improve on the first."""
+    """On a sphere in 5 dimensions, or two spheres, 2,000 evaluations improve the value, or I_HV+, of the first."""
     run, _ = run_on(optimizer, _OFF_CENTRE, LONG)
     values = run.trajectory.values
     if fault := _fault(run):
         return fault
-    return "" if values.size > 1 and values[-1] < 0.9 * values[0] else f"it got from {values[:1]} to {values[-1:]}"
+    enough = values.size > 1 and values[-1] < values[0] - 0.1 * abs(values[0])
+    return "" if enough else f"it got from {values[:1]} to {values[-1:]}"
 
 
 def travel(optimizer: Optimizer) -> str:
     """It can be pickled, and described in a study file."""
-    again = pickle.loads(cloudpickle.dumps(optimizer))
-    if describe(again) != describe(optimizer):
-        return "it changes when it is pickled"
-    if describe(from_description(describe(optimizer))) != describe(optimizer):
-        return "what a study file would say of it makes another optimizer"
+    try:
+        again = pickle.loads(cloudpickle.dumps(optimizer))
+    except Exception as error:  # noqa: BLE001 - whatever pickling raises is what is wrong
+        return f"it cannot be pickled: {type(error).__name__}: {error}"
+    try:
+        described = describe(optimizer)
+        if describe(again) != described:
+            return "it changes when it is pickled"
+        if describe(from_description(described)) != described:
+            return "what a study file would say of it makes another optimizer"
+    except Exception as error:  # noqa: BLE001 - the same for study files
+        return f"it cannot be described in a study file: {type(error).__name__}: {error}"
     return ""
 
 
@@ -179,18 +219,65 @@ CHECKS: dict[str, Check] = {
 """All checks by name."""
 
 
-def _points(optimizer: Optimizer, number: int) -> FloatArray:
-    return np.array(run_on(optimizer, _OFF_CENTRE, USUAL, number)[1].points)
+def _points(optimizer: Optimizer, number: int) -> tuple[FloatArray, str]:
+    """The points (evaluations, d) of a run with seed `number`, and how it failed."""
+    run, watched = run_on(optimizer, _OFF_CENTRE, USUAL, number)
+    return np.array(watched.points).reshape(-1, _OFF_CENTRE.dimension), _fault(run)
 
 
-def _goes_on(optimizer: Optimizer, value: float) -> str:
+def _difference(first: FloatArray, again: FloatArray, wrong: str) -> str:
+    """How a run's repetition differs."""
+    if wrong:
+        return f"a run repeated with the same seed ends otherwise: {wrong}"
+    if first.shape != again.shape:
+        return f"a run repeated with the same seed evaluates {len(again)} points instead of {len(first)}"
+    differ = np.flatnonzero((first != again).any(axis=1))
+    return f"a run repeated with the same seed differs from point {int(differ[0]) + 1} on" if differ.size else ""
+
+
+def _elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float) -> str:
+    try:
+        again = elsewhere(timeout, _points, optimizer, 1)
+    except WorkerError as error:
+        return f"a second process, in which its run is repeated, was lost: {error}"
+    except Exception as error:  # noqa: BLE001 - pickling raises whatever it likes
+        return f"its run cannot be repeated in another process (see 'travel'): {type(error).__name__}: {error}"
+    wrong = _difference(first, *again)
+    hint = "hash() of a text, and what modules draw when they are imported, differ between processes"
+    return f"in another process {wrong}; {hint}" if wrong else ""
+
+
+def _withstands(optimizer: Optimizer, value: float) -> str:
+    """What a value in half of the box, or in all of it, does to an optimizer; it may end once it found -inf."""
     for where, probe in {
-        "half of the box": Probe(lambda x: value if x[0] > 0 else sphere(x)),
+        "the upper half of the box": Probe(lambda x: value if x[0] > 0 else sphere(x)),
+        "the lower half of the box": Probe(lambda x: value if x[0] < 0 else sphere(x)),
         "all of the box": Probe(lambda _: value),
     }.items():
-        run, _ = run_on(optimizer, probe, USUAL)
-        if fault := _fault(run):
-            return f"where {where} is {value} {fault}"
+        run, watched = run_on(optimizer, probe, USUAL)
+        wrong = _fault(run)
+        if not wrong and "half" in where and value != -np.inf:
+            wrong = _given_up(run, watched)
+        if wrong:
+            return f"where {where} is {value} {wrong}"
+    return ""
+
+
+def _given_up(run: Run, watched: Watched) -> str:
+    """How a run on the sphere with values that are not finite ended too early.
+
+    It is compared to a run without them. It ended too early if the other one goes on for `LONG`; or if the other one is
+    longer, and this one ended when it was told the first such value. A local search may converge sooner otherwise.
+    """
+    if run.outcome.reason is not Reason.STOPPED:
+        return ""
+    ended = run.outcome.evaluations
+    without = run_on(watched.optimizer, Probe(sphere), LONG)[0].outcome
+    told = f"it ends after {ended} of {USUAL} evaluations"
+    if without.reason is Reason.BUDGET:
+        return f"{told}, while it spends all of {LONG:,} on the sphere itself"
+    if watched.ended_where_infinite and without.evaluations > ended:
+        return f"{told}, at the first such value, but after {without.evaluations:,} on the sphere itself"
     return ""
 
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from polarbear.experiment import Limits, Stop, Task, execute
-from polarbear.optimizers import Optimizer
-from polarbear.problems import Traits
-from polarbear.problems.evaluation import BuiltProblem
+from polarbear.optimizers import Optimizer, refusal
+from polarbear.problems import MultiObjectiveProblem, Traits
+from polarbear.problems.evaluation import BuiltProblem, as_points
 from polarbear.records import FloatArray, Run, RunKey
 
 Objective = Callable[[FloatArray], float]
+
+APART = 0.1
+"""How far two objectives are moved to either side, in sides of the box."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,6 +29,7 @@ class Probe:
         dimension: d.
         lower: The box's lower end, one for all variables or (d,).
         upper: Its upper end.
+        objectives: 1, or 2 for the function moved to either side by `APART`. The region of interest is that of spheres.
         name: What it is called.
     """
 
@@ -33,16 +37,28 @@ class Probe:
     dimension: int = 5
     lower: Any = -5.0
     upper: Any = 5.0
+    objectives: int = 1
     name: str = "probe"
 
     def build(self) -> BuiltProblem:
         """The problem."""
         lower, upper = (np.zeros(self.dimension) + end for end in (self.lower, self.upper))
+        if self.objectives == 2:
+            return self._two(lower, upper)
 
         def batch(points: FloatArray) -> FloatArray:
             return np.array([self.function(point) for point in points], dtype=np.float64)
 
         return BuiltProblem(self, self.function, batch, (lower, upper), None)
+
+    def _two(self, lower: FloatArray, upper: FloatArray) -> MultiObjectiveProblem:
+        move = APART * (upper - lower)
+
+        def both(x: FloatArray) -> FloatArray:
+            return np.array([self.function(x - move), self.function(x + move)])
+
+        interest = np.zeros(2), np.full(2, 4 * sphere(move))
+        return MultiObjectiveProblem(self, both, (lower, upper), interest, Traits(objectives=2))
 
 
 class NoisyProblem(BuiltProblem):
@@ -113,13 +129,15 @@ class Watched:
     Attributes:
         optimizer: Which.
         points: What it evaluated, in order, (d,) each.
-        values: What it was told, in order.
+        values: What it was told, in order, (k,) each.
+        last: How many of the values were told by its last call.
         late: How many evaluations it asked for after it had been stopped.
     """
 
     optimizer: Optimizer
     points: list[FloatArray] = field(default_factory=list[FloatArray])
-    values: list[float] = field(default_factory=list[float])
+    values: list[FloatArray] = field(default_factory=list[FloatArray])
+    last: int = 0
     late: int = 0
     _stopped: bool = False
 
@@ -129,28 +147,62 @@ class Watched:
         return self.optimizer.name
 
     def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
-        """Run the optimizer."""
+        """Run the optimizer.
+
+        Raises:
+            ValueError: If it refuses the problem, or evaluates what is no point.
+        """
+        if why := refusal(self.optimizer, problem.traits, problem.dimension):
+            raise ValueError(why)
 
         def watched(x: Any, /) -> Any:
             self.late += self._stopped
-            self.points += list(np.array(x, dtype=np.float64, ndmin=2))
+            points = list(np.array(as_points(x, problem.dimension, "the problem"), ndmin=2))
             try:
                 value = problem(x)
             except Stop:
                 self._stopped = True
+                self.points += points
                 raise
-            self.values += np.ravel(value).tolist()
+            if points:
+                self.points += points
+                self.values += list(np.array(value, dtype=np.float64).reshape(len(points), -1))
+                self.last = len(points)
             return value
 
         watched.__dict__.update(problem.__dict__)
         return self.optimizer(watched, rng)
 
+    @property
+    def ended_where_infinite(self) -> bool:
+        """Whether its last call was the first one that told it a value that is not finite."""
+        infinite = [not np.isfinite(value).all() for value in self.values]
+        return any(infinite) and not any(infinite[: -self.last])
 
-def run_on(optimizer: Optimizer, problem: Any, evaluations: int, seed: int = 0) -> tuple[Run, Watched]:
-    """Run an optimizer on a probe for so many evaluations: the run, and what was noted."""
+
+def run_on(
+    optimizer: Optimizer, problem: Any, evaluations: int, seed: int = 0, seconds: float | None = None
+) -> tuple[Run, Watched]:
+    """Run an optimizer on a problem, a probe with as many objectives as it takes: the run, and what was noted.
+
+    Args:
+        optimizer: The optimizer.
+        problem: What builds the problem.
+        evaluations: Where the run ends.
+        seed: The run's seed.
+        seconds: Where the run ends if that comes first.
+    """
     watched = Watched(optimizer)
-    limits = Limits(evaluations=evaluations)
+    if isinstance(problem, Probe):
+        problem = replace(problem, objectives=objectives_of(optimizer))
+    limits = Limits(evaluations=evaluations, seconds=seconds)
     return execute(Task(RunKey(problem.name, optimizer.name, seed), problem, watched, limits)), watched
+
+
+def objectives_of(optimizer: Optimizer) -> int:
+    """How many objectives the problems of the checks have for it: 2 if it refuses one and takes two, else 1."""
+    one, two = (refusal(optimizer, Traits(objectives=count), Probe.dimension) for count in (1, 2))
+    return 2 if one and not two else 1
 
 
 def sphere(x: FloatArray) -> float:
