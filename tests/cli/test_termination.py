@@ -6,6 +6,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
@@ -53,15 +54,18 @@ with terminable(), opened(sys.argv[1]) as study:
 def terminate_a_writer(path, rng, *, twice):
     """Let a process write for a random while, end it by SIGTERM, and return how many runs it says were appended."""
     command = [sys.executable, "-c", WRITER, str(path), HERE / "conftest.py"]
-    writer = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert writer.stdout.readline() == "up\n"
-    first = writer.stdout.readline()
-    time.sleep(rng.exponential(0.03))
-    writer.send_signal(signal.SIGTERM)
-    if twice:
-        time.sleep(rng.exponential(0.002))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as writer:
+        overdue = threading.Timer(60, writer.kill)
+        overdue.start()
+        assert writer.stdout.readline() == "up\n"
+        first = writer.stdout.readline()
+        time.sleep(rng.exponential(0.03))
         writer.send_signal(signal.SIGTERM)
-    rest, err = writer.communicate(timeout=60)
+        if twice:
+            time.sleep(rng.exponential(0.002))
+            writer.send_signal(signal.SIGTERM)
+        rest, err = writer.stdout.read(), writer.stderr.read()  # `communicate` loses what `readline` has read ahead
+        overdue.cancel()
     assert (writer.returncode, err) == (143, "")
     return max(map(int, re.findall(r"^appended (\d+)$", first + rest, re.MULTILINE))) + 1  # a line may be torn
 
