@@ -6,6 +6,7 @@ import dataclasses
 import difflib
 import importlib
 import inspect
+import unicodedata
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
@@ -47,11 +48,11 @@ def checked_name(name: Any, what: str = "name") -> str:
 
     Raises:
         TypeError: If it is no text.
-        ValueError: If it is blank, or holds line ends or other characters that cannot be printed.
+        ValueError: If it is blank, or holds line ends or other control characters.
     """
     if not isinstance(name, str):
         raise TypeError(f"{what} is {name!r}; it must be text in quotes")
-    if not name.strip() or not name.isprintable():
+    if not name.strip() or any(unicodedata.category(sign) in {"Cc", "Cs", "Zl", "Zp"} for sign in name):
         raise ValueError(f"{what} is {name!r}; it must be text on one line, and not blank")
     return name
 
@@ -127,8 +128,6 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
     """
     check_arguments(cls, arguments, what)
     try:
-        if arguments.get("name"):
-            checked_name(arguments["name"])
         return cls(**arguments)
     except Misplaced as error:
         raise Misplaced(error.where, f"{what}: {error}") from error
@@ -138,7 +137,10 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
 
 def check_arguments(cls: type[Any], given: Collection[str], what: str) -> None:
     """Raise a `ValueError` if a class has no argument of a name that is given, or needs one that is not."""
-    known = inspect.signature(cls).parameters
+    try:
+        known = inspect.signature(cls).parameters
+    except ValueError:  # classes of extension modules may not tell
+        return
     kinds = {name: argument.kind for name, argument in known.items()}
     valid = [name for name, kind in kinds.items() if kind not in _GATHERING]
     for name in given:

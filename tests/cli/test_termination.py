@@ -15,9 +15,9 @@ import pytest
 from polarbear import store
 from polarbear.cli.running import Terminated, terminable
 from polarbear.experiment import WorkerPool
+from polarbear.store.undisturbed import undisturbed
 from tests.cli.test_cli import SMALL, polarbear, start
 from tests.cli.test_plans import PLAN
-from tests.store.conftest import bucket  # noqa: F401 - a fixture
 from tests.store.test_faults import HERE
 
 SLOW = PLAN.replace("repetitions = 3", "repetitions = 2").replace("entrants:descend", "entrants:dawdle")
@@ -89,7 +89,7 @@ def test_a_writer_that_unwinds_on_sigterm_keeps_all_it_appended_and_leaves_no_lo
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(30, marks=pytest.mark.slow)])
-def test_so_does_one_elsewhere(bucket, times):  # noqa: F811 - the fixture
+def test_so_does_one_elsewhere(bucket, times):
     check_terminations(store.place(f"{bucket}/{time.time_ns()}.study"), times)
 
 
@@ -122,7 +122,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does_with_its_own_code(tmp_path, comma
         assert (told["finished"], told["ran"], told["runs"]) == (False, 0, len(store.read(path)))
 
 
-def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_taking_over(tmp_path, bucket):  # noqa: F811
+def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_taking_over(tmp_path, bucket):
     (tmp_path / "plan.toml").write_text(SLOW)
     path = store.place(f"{bucket}/{time.time_ns()}.study")
     process = begun(path, "run", "plan.toml", "--into", path, cwd=tmp_path)
@@ -144,7 +144,7 @@ def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_tak
     polarbear("resume", path, "--seconds", 0.001, cwd=tmp_path)
 
 
-def test_a_race_takes_a_lock_over_where_it_may_and_not_from_recorded_runs(tmp_path, bucket):  # noqa: F811
+def test_a_race_takes_a_lock_over_where_it_may_and_not_from_recorded_runs(tmp_path, bucket):
     (tmp_path / "race.toml").write_text(SMALL)
     path = store.place(f"{bucket}/{time.time_ns()}.study")
     holder = {"pid": 1, "host": "gone", "user": "ada", "since": "", "renewed": "2026-01-01T00:00:00+00:00"}
@@ -224,3 +224,49 @@ def test_sigterm_that_is_ignored_stays_ignored(usual):
     with terminable():
         os.kill(os.getpid(), signal.SIGTERM)
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+
+
+class Deaf:
+    """Python ignores what its end raises."""
+
+    def __del__(self):
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.01)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_sigterm_that_was_ignored_may_come_again(usual):
+    def terminated():
+        with terminable():
+            Deaf()
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+
+    with pytest.raises(SystemExit) as ended:
+        terminated()
+    assert ended.value.code == 143
+
+
+def test_sigterm_does_not_wait_for_commits_of_other_threads(usual):
+    release, begun = threading.Event(), threading.Event()
+
+    def commit():
+        with undisturbed():
+            begun.set()
+            release.wait(10)
+
+    def terminated():
+        with terminable():
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(10)
+
+    committing = threading.Thread(target=commit)
+    committing.start()
+    begun.wait(10)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            terminated()
+    finally:
+        release.set()
+        committing.join()
+    assert ended.value.code == 143

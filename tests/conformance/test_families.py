@@ -39,7 +39,10 @@ def test_every_family_conforms_at_its_defaults(family):
 @pytest.mark.slow
 @pytest.mark.parametrize("description", FURTHER, ids=lambda each: "-".join(map(str, list(each.values())[:2])))
 def test_others_conform(description):
-    assert wrong(description) == {}
+    found = wrong(description)
+    if description.get("step_size_adaptation") == "MSR":  # its steps outgrow the box; then COTN lets points out
+        assert "of its points lie outside a box with the optimum in a corner" in found.pop("bounds")
+    assert found == {}
 
 
 def test_a_method_without_bounds_is_found_out():

@@ -4,7 +4,16 @@ import numpy as np
 import pytest
 
 import polarbear as pb
-from polarbear.descriptions import did_you_mean, imported, own_description, own_object, plain_value, reference
+from polarbear.descriptions import (
+    checked_name,
+    did_you_mean,
+    imported,
+    made,
+    own_description,
+    own_object,
+    plain_value,
+    reference,
+)
 from tests.descriptions.own import Shifted, Steps
 
 
@@ -57,3 +66,17 @@ def test_own_classes_race_and_resume_by_their_description(tmp_path):
     view = pb.study.load(path)
     assert view.result.pareto_set == result.pareto_set
     assert view.spec["instances"] == {"suite": "tests.descriptions.own:Shifted", "dimension": 2, "seed": 0}
+
+
+def test_names_may_hold_any_signs_but_control_characters():
+    for name in ("CMA-ES (µ/µ_w, λ)", "CMA\xa0ES", "进化"):
+        assert checked_name(name) == name
+    for name in ("", " ", "a\nb", "a\x07", "a\u2028b"):
+        with pytest.raises(ValueError, match="it must be text on one line, and not blank"):
+            checked_name(name)
+
+
+def test_classes_that_do_not_tell_their_arguments_are_made_and_their_errors_are_told():
+    assert made(dict, {"a": 1, "name": [1]}, "suite 'builtins:dict'") == {"a": 1, "name": [1]}
+    with pytest.raises(ValueError, match=r"suite 'builtins:int': .*'step' is an invalid keyword"):
+        made(int, {"step": 1}, "suite 'builtins:int'")

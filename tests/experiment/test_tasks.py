@@ -12,6 +12,7 @@ from contextlib import suppress
 from multiprocessing import get_context
 
 import cloudpickle
+import numpy as np
 import pytest
 
 from polarbear.experiment import Limits, Task, WorkerPool, WorkersUnavailable, execute, run_tasks
@@ -118,6 +119,7 @@ def test_threads_give_the_runs_of_processes(one):
         runs = {run.key: run for run in run_tasks(tasks, threads)}
     for each in tasks:
         assert runs[each.key].trajectory.values.tolist() == execute(each).trajectory.values.tolist()
+    assert np.random.rand.__self__ is np.random.mtrand._rand  # as NumPy has it
 
 
 def terminate_all(objective, rng):

@@ -1,7 +1,6 @@
 """Runs to store, and places to store them."""
 
 import itertools
-import logging
 import uuid
 
 import numpy as np
@@ -26,27 +25,6 @@ def make_run(seed=0, size=20, instance="f1", algorithm="cma", **outcome):
 def run():
     """Build a run: ``run(seed, size=, instance=, algorithm=, **outcome)``."""
     return make_run
-
-
-@pytest.fixture(scope="session")
-def bucket():
-    """A bucket of an S3 server in this process, of which processes that are started know by their environment."""
-    server = pytest.importorskip("moto.server", reason="the S3 server of tests is not installed")
-    s3fs = pytest.importorskip("s3fs", reason="what speaks to S3 is not installed")
-    logging.getLogger("werkzeug").setLevel(logging.ERROR)
-    moto = server.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
-    moto.start()
-    host, port = moto.get_host_and_port()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
-        patch.setenv("AWS_ACCESS_KEY_ID", "test")
-        patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
-        patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-        s3fs.S3FileSystem.clear_instance_cache()
-        s3fs.S3FileSystem().mkdir("studies")
-        yield "s3://studies"
-        s3fs.S3FileSystem.clear_instance_cache()
-    moto.stop()
 
 
 @pytest.fixture(params=["local", "memory", "s3"])

@@ -82,27 +82,26 @@ class Terminated(KeyboardInterrupt):
 def terminable() -> Generator[None]:
     """Let SIGTERM end what is under way as Ctrl-C does, with the exit code 143; for the main thread.
 
-    A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing.
+    A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
+    what was under way has ignored the first.
     Processes that are started or forked are ended by SIGTERM as ever.
     """
     from polarbear.store.undisturbed import committing
 
-    process, come, raised = os.getpid(), False, False
+    process, come, over = os.getpid(), False, False
 
     def unwind(number: int, frame: object) -> None:  # noqa: ARG001 - a signal handler's arguments
-        nonlocal come, raised
+        nonlocal come
         if os.getpid() != process:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
-        elif not raised:
+        elif not (over or _unwinding()):
             come = True
-            if committing():
-                again = threading.Timer(_MOMENT, os.kill, (process, signal.SIGTERM))
-                again.daemon = True
-                again.start()
-            else:
-                raised = True
+            if not committing():
                 raise Terminated
+            again = threading.Timer(_MOMENT, os.kill, (process, signal.SIGTERM))
+            again.daemon = True
+            again.start()
 
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_IGN:
@@ -114,9 +113,17 @@ def terminable() -> Generator[None]:
             sys.exit(TERMINATED)
         raise
     finally:
-        raised = True  # it is too late to
+        over = True
         if not come:
             signal.signal(signal.SIGTERM, before)
+
+
+def _unwinding() -> bool:
+    """Whether the main thread is about to end because of a `Terminated`."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, Terminated):
+        error = error.__context__
+    return error is not None
 
 
 @contextmanager

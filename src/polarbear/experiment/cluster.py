@@ -10,6 +10,7 @@ from __future__ import annotations
 import pickle
 import platform
 import threading
+import time
 import uuid
 import warnings
 import weakref
@@ -23,7 +24,7 @@ import cloudpickle
 
 from polarbear.experiment.machine import OversubscriptionWarning, oversubscription, seat
 from polarbear.experiment.pool import WorkerPool
-from polarbear.experiment.process import WorkerDied
+from polarbear.experiment.process import MOMENT, WorkerDied
 from polarbear.experiment.run import Task
 
 P = ParamSpec("P")
@@ -292,5 +293,10 @@ def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: di
             pool.shutdown()
         pool = _here.pool = WorkerPool(1, terms.timeout, pinned=terms.pinned)
         _here.terms = terms
-    value = pool.submit(fn, *args, **kwargs).result()
+    try:
+        value = pool.submit(fn, *args, **kwargs).result()
+    except WorkerDied as error:
+        if error.terminated:
+            time.sleep(MOMENT)  # a SIGTERM that is meant for all processes here ends this one now, and the call is lost
+        raise
     return Answer(value, platform.node(), pool.crowded)

@@ -30,6 +30,8 @@ ONE_THREAD = dict.fromkeys(
 )
 """One thread per worker: BLAS threads of several busy processes slow each other down many times over."""
 
+MOMENT = 1.0
+"""Seconds between the first and the last process of a job that get a signal meant for all."""
 _EXITING = 0x4
 """Linux's flag of a process that is about to end."""
 _BOOT = (

@@ -16,7 +16,7 @@ import cloudpickle
 
 from polarbear.experiment.alarm import LONGEST
 from polarbear.experiment.pool import WorkerPool
-from polarbear.experiment.process import WorkerError, WorkerTimedOut
+from polarbear.experiment.process import MOMENT, WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.worker import last_answer
 from polarbear.extras import ExtraMissing
@@ -24,9 +24,6 @@ from polarbear.records import Reason, Run, lost
 
 IN_FLIGHT = 256
 """Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
-
-_MOMENT = 1.0
-"""Seconds between the first and the last process of a job that get a signal meant for all."""
 
 
 class WorkerUnprepared(BrokenExecutor):
@@ -156,7 +153,7 @@ def _run(task: Task, future: Future[Run]) -> Run:
         return lost(task.key, Reason.TIMED_OUT, str(error), error.seconds)
     except WorkerError as error:
         if error.terminated:
-            time.sleep(_MOMENT)  # a SIGTERM that is meant for all processes ends this one now
+            time.sleep(MOMENT)  # a SIGTERM that is meant for all processes ends this one now
         return lost(task.key, Reason.KILLED, str(error), error.seconds)
     except WorkerUnprepared:
         raise

@@ -11,13 +11,13 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean
+from polarbear.descriptions import checked_name, did_you_mean
 
 T = TypeVar("T")
 
 
 def checked_keywords(cls: type[T]) -> type[T]:
-    """Let a dataclass answer an unknown keyword with the closest one it has, and all of them."""
+    """Let an optimizer's dataclass answer an unknown keyword with the closest one it has, and check its name."""
     valid = [field.name for field in dataclasses.fields(cls) if field.init]  # pyright: ignore[reportArgumentType]
     unchecked = cls.__init__
 
@@ -27,6 +27,7 @@ def checked_keywords(cls: type[T]) -> type[T]:
             if keyword not in valid:
                 raise TypeError(f"{cls.__name__} has no argument {keyword!r};{did_you_mean(keyword, valid)}")
         unchecked(self, *args, **keywords)
+        checked_name(self.name)
 
     cls.__init__ = checked
     return cls

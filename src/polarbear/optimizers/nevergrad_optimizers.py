@@ -101,6 +101,7 @@ class Nevergrad:
     """
 
     requires: ClassVar = Extra("nevergrad", "nevergrad")
+    one_at_a_time: ClassVar = True
 
     algorithm: str = "OnePlusOne"
     budget: int | None = None

@@ -93,6 +93,7 @@ class PyCMA(OneObjective):
     """
 
     requires: ClassVar = Extra("cma", "cma")
+    one_at_a_time: ClassVar = True
 
     restart_strategy: str = "IPOP"
     step_size_adaptation: str = "DEFAULT"

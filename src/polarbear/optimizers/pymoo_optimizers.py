@@ -133,6 +133,7 @@ class Pymoo:
     """
 
     requires: ClassVar = Extra("pymoo", "pymoo")
+    one_at_a_time: ClassVar = True
 
     algorithm: str = "GA"
     population_size: int | None = None

@@ -54,6 +54,8 @@ def flag(value: Any, what: str) -> bool:
 
 def real_number(value: Any, what: str) -> float:
     """Return `value` as a float, or raise naming `what`, unless it is a finite real number."""
+    if hasattr(value, "ndim") and value.ndim == 0:
+        value = value.item()
     if isinstance(value, bool) or not isinstance(value, Real):
         raise TypeError(f"{what} is {value!r}; it must be a number")
     try:

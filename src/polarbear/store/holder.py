@@ -65,9 +65,10 @@ def ended_here(holder: Mapping[str, Any]) -> bool:
 
 
 def _processes() -> str:
-    """Which processes this one sees: containers of one machine do not see each other's."""
+    """Which processes this one sees: those of its container, or else of its machine, since its last start."""
     with suppress(OSError):
-        return str(Path("/proc/self/ns/pid").readlink())
+        started = Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+        return f"{Path('/proc/self/ns/pid').readlink()} {started}"
     return ""
 
 

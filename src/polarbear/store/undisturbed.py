@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -11,6 +12,9 @@ _UNDER_WAY: list[None] = []
 @contextmanager
 def undisturbed() -> Generator[None]:
     """Mark what should not be left by an exception of a signal handler; see `committing`."""
+    if threading.current_thread() is not threading.main_thread():  # where no signal handler runs
+        yield
+        return
     _UNDER_WAY.append(None)
     try:
         yield
@@ -19,7 +23,7 @@ def undisturbed() -> Generator[None]:
 
 
 def committing() -> bool:
-    """Whether a commit is under way. A signal handler that is to raise an exception had better wait for its end.
+    """Whether the main thread is in the midst of a commit. A signal handler that is to raise an exception waits for it.
 
     Nothing committed before is lost in any case, but what is being committed may be: packages that write files are not
     made for exceptions at any moment.

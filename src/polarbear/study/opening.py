@@ -74,7 +74,7 @@ def executor_or_pool(executor: Executor | None, workers: int, timeout: float | N
     `DaskExecutor`.
     """
     timed = axis == "seconds"
-    with nullcontext(executor) if executor else WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
+    with nullcontext(executor) if executor is not None else WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
         seen = pool if timed and isinstance(pool, Apart | WorkerPool) else None
         if seen is not None:
             seen.warn_beforehand()
