@@ -7,6 +7,7 @@ whole process do not meet each other in a worker's threads.
 
 from __future__ import annotations
 
+import asyncio
 import pickle
 import platform
 import threading
@@ -32,9 +33,6 @@ T = TypeVar("T")
 
 IN_FLIGHT = 1024
 """Calls given to a cluster at a time: enough to keep hundreds of workers busy, few enough to hold in memory."""
-
-ATTEMPTS = 2
-"""How often a call is given to a Dask cluster that gives it up."""
 
 
 class ClusterLost(BrokenExecutor):
@@ -121,9 +119,10 @@ class DaskExecutor(Apart):
     The time limit of a `Task` among a call's arguments holds for its process, as in a `WorkerPool`. If its run is
     measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
 
-    A call whose worker is lost is made again on another one; a run comes out the same there, since all its chance comes
-    from its key. The scheduler gives a call up that was on several lost workers, by default four. It cannot know which
-    call was to blame, so that call is tried once more, and fails with `WorkerDied` if it is given up again.
+    A call whose worker is lost is made again on another one; a run comes out the same there, since all its chance
+    comes from its key. The scheduler gives a call up that was on several lost workers, by default four. It cannot know
+    which call was to blame, so such calls are tried once more, one after the other, and fail with `WorkerDied` if they
+    are given up again.
 
     Args:
         client: A `distributed.Client`. It stays open.
@@ -140,6 +139,7 @@ class DaskExecutor(Apart):
         self._client = client
         self._scheduler: str = client.scheduler.address
         self._futures: weakref.WeakSet[Future[Any]] = weakref.WeakSet()
+        self._suspects = asyncio.Lock()
         self._ended = False
 
     def submit(self, fn: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> Future[T]:
@@ -147,7 +147,7 @@ class DaskExecutor(Apart):
         if self._ended:
             raise RuntimeError("this executor is shut down and takes no more calls")
         self.warn_if_crowded()
-        call: _Call[T] = _Call(self._client, self._scheduler, self._opened)
+        call: _Call[T] = _Call(self._client, self._scheduler, self._opened, self._suspects)
         try:
             call.attempt(cloudpickle.dumps(_Deferred(_terms(args), fn, args, kwargs)))
         except Exception as error:  # noqa: BLE001 - what cannot be pickled fails its own future, as any failed call
@@ -195,38 +195,48 @@ class _Call(Generic[T]):
 
     The client's own executor is not used: it takes a call for failed whose worker is lost just while its answer is on
     the way (distributed 2026.8).
+
+    Args:
+        client: The `distributed.Client`.
+        scheduler: Where its scheduler is, for messages.
+        opened: What makes the result of an answer.
+        suspects: Held by the one call that was given up and is made again, so that it falls with no other one.
     """
 
-    def __init__(self, client: Any, scheduler: str, opened: Callable[[Answer[T]], T]) -> None:
+    def __init__(self, client: Any, scheduler: str, opened: Callable[[Answer[T]], T], suspects: asyncio.Lock) -> None:
         self.future: Future[T] = Future()
-        self._client, self._scheduler, self._opened = client, scheduler, opened
-        self._attempts = 0
+        self._client, self._scheduler, self._opened, self._suspects = client, scheduler, opened, suspects
         self.future.add_done_callback(lambda done: self._cancel() if done.cancelled() else None)
 
     def attempt(self, packed: bytes) -> None:
         """Make the call; `packed` is a `_Deferred`."""
+        if (inner := self._submitted(packed)) is not None:
+            self._client.loop.add_callback(self._follow, inner, packed)
+
+    def _submitted(self, packed: bytes) -> Any:
+        """The client's future of the call; None, and the call has failed, if the client is closed."""
         from distributed.client import ClosedClientError
 
-        self._attempts += 1
         try:
             inner = self._client.submit(pickle.loads, packed, key=f"polarbear-{uuid.uuid4()}")
         except ClosedClientError:
             self._fail(self._lost())
-        else:
-            # nothing may keep it: the cluster holds the answer as long as somebody does
-            self._inner = weakref.ref(inner)
-            self._client.loop.add_callback(self._follow, inner, packed)
+            return None
+        self._inner = weakref.ref(inner)  # nothing may keep it: the cluster holds the answer as long as somebody does
+        return inner
 
-    async def _follow(self, inner: Any, packed: bytes) -> None:
+    async def _follow(self, inner: Any, packed: bytes, *, again: bool = False) -> None:
         from distributed import KilledWorker
 
         try:
             answer = await inner
         except KilledWorker as error:
-            if self._attempts < ATTEMPTS and not self.future.cancelled():
-                self.attempt(packed)
-            else:
+            if again or self.future.cancelled():
                 self._fail(WorkerDied(f"the Dask workers it ran on died one after another: {error}"))
+                return
+            async with self._suspects:
+                if not self.future.cancelled() and (inner := self._submitted(packed)) is not None:
+                    await self._follow(inner, packed, again=True)
         except Exception as error:  # noqa: BLE001 - whatever the call raised is what came of it
             self._fail(error if inner.status == "error" else self._lost())
         else:
