@@ -6,7 +6,7 @@ DEMO   ?= demo.study
 WORKERS ?= 2
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 
-.PHONY: setup demo test test-full lint bench docs clean
+.PHONY: setup demo test test-full test-seeds lint bench docs clean
 
 setup: $(VENV)/.dev
 
@@ -31,11 +31,17 @@ lint: setup
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+# Files in their order, as those of few tests take longest and would leave one process idle at the end.
+TEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 test: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	$(TEST)
 
 test-full: lint
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m 'slow or not slow'
+	$(TEST) -m 'slow or not slow'
+
+test-seeds: setup
+	$(BIN)/python -m benchmarks.false_alarms
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev,bench]'

@@ -7,6 +7,8 @@ import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
 
+pytest_plugins = ["tests.statistical"]
+
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):

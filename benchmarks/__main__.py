@@ -12,7 +12,7 @@ from pathlib import Path
 
 DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data"
 INFERENCE = ("inference", "models", "sharing", "scaling", "accuracy", "calibration", "truth", "joint", "studies")
-OURS = ("startup", "recorder", "throughput", "affine", "gp_bbob", "noise", *INFERENCE)
+OURS = ("startup", "recorder", "isolation", "throughput", "affine", "gp_bbob", "noise", *INFERENCE)
 ON_DATA = ("imports", "assessment")
 
 for module in (*OURS, "attainment", *(ON_DATA if DATA.is_dir() else ())):

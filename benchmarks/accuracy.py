@@ -26,6 +26,10 @@ RUNS = 16
 """Fits that are put together where Markov chains answer, each of which is worth a few hundred draws."""
 MEAN, SPREAD, PAIR, JOINT = 0.1, 0.07, 0.03, 0.02
 """Bounds: means by standard deviations, logarithm of the ratio of these, probabilities of pairs, and at all times."""
+TAIL = 0.016
+"""Bound of the share of a tail of 0.1: so much does a normal distribution gain that is wider by `SPREAD`."""
+ROUNDING = 1e-6, 1e-12
+"""Relative and absolute distance of log-ratings that are not told apart: those near 0 are those of ratings near 1."""
 ERRORS = 2.0
 """Standard errors of each difference that are added to its bound, as both sides have Monte Carlo error."""
 TOGETHER, ALONE = 2.0, 4.0
@@ -76,8 +80,9 @@ class Comparison:
         method: The methods that answered.
         reliable: Whether the posterior calls itself reliable.
         mean: (T, n) differences of the means of log θ, in standard deviations.
-        spread: (T, n) logarithms of the ratios of the standard deviations of log θ, or where it is heavy-tailed and
-            the reference has quantiles, of the distances between those at `benchmarks.references.LEVELS`.
+        spread: (T, n) logarithms of the ratios of the standard deviations of log θ; 0 where `tail` compares.
+        tail: (2, T, n) differences of the shares below the reference's quantiles, where log θ is heavy-tailed and the
+            reference has these: no sample has the standard deviation then.
         pair: (T, n, n) differences of the probabilities that one algorithm is better.
         joint: (n, n) differences of the probabilities that it is at all times; empty if the model is not joint.
         hyperparameters: Differences of the means of their logarithms, in standard deviations, and logarithms of the
@@ -88,6 +93,7 @@ class Comparison:
     reliable: bool
     mean: Difference
     spread: Difference
+    tail: Difference
     pair: Difference
     joint: Difference
     hyperparameters: tuple[Difference, ...]
@@ -95,7 +101,7 @@ class Comparison:
     def excesses(self) -> list[str]:
         """What is out of bounds, in words."""
         found = [] if self.reliable else ["the posterior calls itself unreliable"]
-        every = (self.mean, self.spread, self.pair, self.joint, *self.hyperparameters)
+        every = (self.mean, self.spread, self.tail, self.pair, self.joint, *self.hyperparameters)
         found += [line for difference in every for line in difference.excess()]
         means = [(self.mean, TOGETHER), *((difference, ALONE) for difference in self.hyperparameters[::2])]
         return found + [
@@ -117,11 +123,13 @@ def compared(posterior: Posterior, path: Path) -> Comparison:
     if posterior.joint:
         dominates = shares(posterior.dominance_probabilities(), reference["dominates"], JOINT, both.max(axis=0))
         joint = replace(joint, values=dominates[0], error=dominates[2])
+    scale, tail = spread(log_theta, sd, reference, error)
     return Comparison(
         method=tuple(dict.fromkeys(found.method)),
         reliable=found.reliable,
         mean=Difference("mean (sd)", (mean - reference["mean"]) / reference["sd"], MEAN, error),
-        spread=spread(log_theta, sd, reference, error),
+        spread=scale,
+        tail=tail,
         pair=pair,
         joint=joint,
         hyperparameters=tuple(of_hyperparameters(posterior, reference)),
@@ -140,21 +148,23 @@ def shares(
     return np.where(others, found - expected, 0.0), bound, np.sqrt(p * (1 - p)) * error
 
 
-def spread(log_theta: np.ndarray, sd: np.ndarray, reference: Mapping[str, np.ndarray], error: np.ndarray) -> Difference:
-    """Logarithms of ratios of scales: see `Comparison`."""
+def spread(
+    log_theta: np.ndarray, sd: np.ndarray, reference: Mapping[str, np.ndarray], error: np.ndarray
+) -> tuple[Difference, Difference]:
+    """Scales and tails: see `Comparison`. What the one compares the other does not."""
     kurtosis = moment(log_theta)
-    values, errors = np.log(sd / reference["sd"]), 0.5 * np.sqrt(kurtosis - 1.0) * error
-    heavy = kurtosis > HEAVY
-    if "quantiles" in reference and heavy.any():
-        low, high = reference["quantiles"].astype(float)
-        for t, i in zip(*np.nonzero(heavy), strict=True):
-            step = np.sqrt(LEVELS[0] * LEVELS[1]) * error[t, i]
-            narrow, exact, wide = (
-                np.diff(np.quantile(log_theta[:, t, i], np.add(LEVELS, (-by, by)))).item() for by in (-step, 0.0, step)
-            )
-            values[t, i] = np.log(exact / (high[t, i] - low[t, i]))
-            errors[t, i] = 0.5 * np.log(wide / narrow)
-    return Difference("log of the scale ratio", values, SPREAD, errors)
+    heavy = (kurtosis > HEAVY) & ("quantiles" in reference)
+    ratios, ratio_errors = np.log(sd / reference["sd"]), 0.5 * np.sqrt(kurtosis - 1.0) * error
+    levels, tails = np.reshape(LEVELS, (2, 1, 1)), np.zeros((2, *error.shape))
+    if heavy.any():
+        quantiles = reference["quantiles"].astype(float)[:, np.newaxis]
+        same = ROUNDING[0] * np.abs(quantiles) + ROUNDING[1]
+        least, most = ((log_theta < quantiles - same).mean(axis=1), (log_theta <= quantiles + same).mean(axis=1))
+        tails = np.where(heavy, np.clip(levels, least, most) - levels, 0.0)
+    return (
+        Difference("log of the scale ratio", np.where(heavy, 0.0, ratios), SPREAD, ratio_errors),
+        Difference("share in a tail", tails, TAIL, np.sqrt(levels * (1 - levels)) * error),
+    )
 
 
 def of_hyperparameters(posterior: Posterior, reference: Mapping[str, np.ndarray]) -> Iterator[Difference]:

@@ -2,7 +2,7 @@
 
 Two algorithms, 24 functions, 5 dimensions, 15 runs each, from the archives in the folder that POLARBEAR_SHARED names
 (default ../shared). Processor time on one core, in the same run. What each package computes to the same end is timed
-apart, and what its users run to get there.
+apart, and what its users run to get there. Then 55 algorithms in 5-D are assessed and compared: `polarbear assess`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,10 +24,12 @@ os.environ["OPENBLAS_NUM_THREADS"] = "1"
 os.environ["MPLBACKEND"] = "Agg"
 
 import numpy as np
+import polars as pl
 
 from polarbear import store
-from polarbear.analyzer.assessment import Assessment, subject_of, write_assessment
+from polarbear.analyzer.assessment import Assessment, compare, subject_of, write_assessment
 from polarbear.assess import RuntimeDistribution, ert, pool, runtime_distribution
+from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 ARCHIVES = ("bbob__2015-GECCO__LHD-2xDefault", "bbob__2015-GECCO__RAND-2xDefault")
 TARGETS = 10.0 ** (2 - 0.2 * np.arange(51))
@@ -100,6 +102,39 @@ def main() -> None:
         ("page", "from archives to a page: `polarbear assess`, `cocopp.main`"),
     ):
         print(f"| {label} | {our[name]:.2f} | {their[name]:.2f} | {their[name] / our[name]:.0f} |")
+    many(shared.parent)
+
+
+def many(data: Path) -> None:
+    """55 algorithms in 5-D: four published ones under further names, each of the others with runtimes of its own."""
+    began = time.process_time()
+    runs = list(varied(data, 55))
+    print(f"\n55 algorithms, 24 functions in 5-D, {len(runs):,} runs; allowed are 40 s.\n")
+    with tempfile.TemporaryDirectory() as folder:
+        assessment = Assessment(subject_of(runs))
+        comparing, comparison = timed(lambda: compare(assessment))
+        writing, _ = timed(lambda: write_assessment(assessment, folder, comparison=comparison))
+    print("| | processor seconds |\n|---|---|")
+    print(f"| compare | {comparing:.1f} |\n| statistics, page and tables | {writing:.1f} |")
+    print(f"| in all, with making the runs | {time.process_time() - began:.1f} |")
+
+
+def varied(data: Path, count: int) -> Iterator[Run]:
+    """Runs as the published ones, but for their names and, beyond the first four algorithms, a factor of their time."""
+    files = sorted((data / "coco_runs").glob("*_hits.csv.gz"))
+    frames = [pl.read_csv(file).filter(pl.col("dimension") == 5) for file in files]
+    published = [list(frame.group_by(["function", "instance", "run"], maintain_order=True)) for frame in frames]
+    for number in range(count):
+        rng = np.random.default_rng(number)
+        for (function, instance, run), rows in published[number % len(published)]:
+            factor = np.exp(rng.normal(0, 0.3)) if number >= len(published) else 1.0
+            hits = rows.drop_nulls("evals_to_target").unique("evals_to_target", keep="last", maintain_order=True)
+            at = np.rint(hits["evals_to_target"].to_numpy() * factor + (factor != 1)).astype(np.int64)
+            at, last = np.unique(at[::-1], return_index=True)
+            values = hits["target_precision"].to_numpy()[::-1][last]
+            end = Outcome(Reason.BUDGET, max(int(rows["maxevals"][0] * factor), int(at[-1])), 0.0)
+            key = RunKey(f"bbob-f{function}-i{instance}-d5", f"algorithm {number}", int(run))
+            yield Run(key, Trajectory(at, np.zeros(at.size), values, end), 1e-8, 0.0)
 
 
 if __name__ == "__main__":

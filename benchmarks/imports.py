@@ -1,8 +1,9 @@
-"""What it costs to import four published COCO archives, and to ask the study for some of their runs.
+"""What it costs to import four published COCO archives, and to ask the study for some of their runs; and a large table.
 
 Run with ``python -m benchmarks.imports``; the environment variable ``POLARBEAR_SHARED`` tells where the data lie. The
 reference is ``cocopp``, which loads the same archives in the same run. Each measurement has a process of its own on one
-core; the memory is the process's peak, interpreter and libraries included.
+core; the memory is the process's peak, interpreter and libraries included. The
+reference for the table, 200,000 runs in a CSV file, is how long polars takes to read and group it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Any
 SHARED = Path(os.environ.get("POLARBEAR_SHARED", "../shared")).resolve() / "data" / "coco_archive"
 SECONDS, GIGABYTES, QUERY = 30.0, 1.5, 1.0
 """What may be used: for the import, and for a query afterwards."""
+RUNS, TABLE_SECONDS, READING_SECONDS, TABLE_GIGABYTES = 200_000, 20.0, 5.0, 1.0
+"""Of the table, and what may be used for importing it and for reading its study."""
 
 
 def import_all(archives: list[str], folder: str) -> dict[str, Any]:
@@ -60,6 +63,64 @@ def ask(_archives: list[str], folder: str) -> dict[str, Any]:
     return {"some": len(some), "query": first, "runs": len(everything), "all": time.perf_counter() - begun}
 
 
+def import_table(files: list[str], folder: str) -> dict[str, Any]:
+    """Import the table into a new study."""
+    from polarbear import store
+
+    done = store.import_runs(files, Path(folder) / "table.study")
+    return {"runs": done.added}
+
+
+def read_table(_files: list[str], folder: str) -> dict[str, Any]:
+    """Open the study of the table and read all its runs."""
+    from polarbear import store
+
+    with store.open(Path(folder) / "table.study") as study:
+        return {"runs": len(study.runs())}
+
+
+def read_table_by_parts(_files: list[str], folder: str) -> dict[str, Any]:
+    """Open the study of the table and read its runs a file at a time."""
+    from polarbear import store
+
+    with store.open(Path(folder) / "table.study") as study:
+        return {"runs": sum(len(batch) for batch in study.batches())}
+
+
+def group_with_polars(files: list[str], _folder: str) -> dict[str, Any]:
+    """Read the table with polars and group its rows by run; nothing is checked, sorted or kept."""
+    import polars as pl
+
+    keys = ["algorithm", "function", "dimension", "instance"]
+    grouped = pl.read_csv(files[0]).group_by(keys, maintain_order=True).agg("evaluations", "value")
+    return {"runs": grouped.height}
+
+
+def write_table(path: Path) -> None:
+    """Runs of 5 to 15 improvements, on 24 functions in 5 dimensions, 15 instances each, of 112 algorithms."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(1)
+    run = np.arange(RUNS)
+    of = np.repeat(run, rng.integers(5, 16, RUNS))
+    place = np.arange(of.size) - np.searchsorted(of, of)
+    pl.DataFrame(
+        {
+            "algorithm": [f"algorithm-{number}" for number in (of // 1800).tolist()],
+            "suite": "bbob",
+            "function": 1 + of // 75 % 24,
+            "dimension": np.array([2, 3, 5, 10, 20])[of // 15 % 5],
+            "instance": 1 + of % 15,
+            "evaluations": 1 + 7 * place + rng.integers(0, 7, of.size),
+            "value": 10 ** (2 - 0.4 * place - 0.4 * rng.random(of.size)),
+            "optimum": 0.0,
+            "target": 1e-8,
+            "evaluations_spent": 1000,
+        }
+    ).write_csv(path)
+
+
 def measured(task: Callable[[list[str], str], dict[str, Any]], archives: list[Path], folder: str) -> dict[str, Any]:
     """Do a task in a process of its own; what it returns, its seconds and its peak gigabytes."""
     command = [sys.executable, "-m", "benchmarks.imports", task.__name__, folder, *map(str, archives)]
@@ -70,12 +131,14 @@ def measured(task: Callable[[list[str], str], dict[str, Any]], archives: list[Pa
 def perform(name: str, folder: str, archives: list[str]) -> None:
     """Do a task in this process, on one core, and print what it cost."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    task = {each.__name__: each for each in (import_all, load_with_cocopp, ask)}[name]
+    tasks = (import_all, load_with_cocopp, ask, import_table, read_table, read_table_by_parts, group_with_polars)
+    task = {each.__name__: each for each in tasks}[name]
     begun = time.perf_counter()
     result = task(archives, folder)
     seconds = time.perf_counter() - begun
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-    print("\n" + json.dumps(result | {"seconds": seconds, "gigabytes": peak}))
+    costs = {"seconds": seconds, "processor": time.process_time(), "gigabytes": peak}
+    print("\n" + json.dumps(result | costs))
 
 
 def main() -> None:
@@ -102,6 +165,31 @@ def main() -> None:
         end=" ",
     )
     print(f"{GIGABYTES:g} GB, for a query {QUERY:g} s.")
+    table()
+
+
+def table() -> None:
+    """Measure and print what the table takes."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "runs.csv"
+        write_table(path)
+        tasks = {
+            "polarbear: import into a study": import_table,
+            "polarbear: open the study, read all runs": read_table,
+            "polarbear: open the study, read all runs, a file at a time": read_table_by_parts,
+            "polars: read and group": group_with_polars,
+        }
+        found = {name: measured(task, [path], folder) for name, task in tasks.items()}
+        size = path.stat().st_size / 2**20
+    assert {one["runs"] for one in found.values()} == {RUNS}
+    print(f"\n{RUNS:,} runs in a CSV file of {size:.0f} MB. Allowed are {TABLE_SECONDS:g} s for the import,", end=" ")
+    print(f"{READING_SECONDS:g} s for reading the study, and {TABLE_GIGABYTES:g} GB.\n")
+    print("| | seconds | ratio | processor seconds | peak memory, GB |")
+    print("|---|---:|---:|---:|---:|")
+    reference = found["polars: read and group"]["seconds"]
+    for name, one in found.items():
+        ratio = one["seconds"] / reference
+        print(f"| {name} | {one['seconds']:.1f} | {ratio:.1f} | {one['processor']:.1f} | {one['gigabytes']:.2f} |")
 
 
 if __name__ == "__main__":

@@ -11,8 +11,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, linear_times, log_times
-
 if TYPE_CHECKING:
     from polarbear import (
         analyzer,
@@ -32,6 +30,7 @@ if TYPE_CHECKING:
         study,
     )
     from polarbear.race import Race
+    from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, linear_times, log_times
 
 __version__ = "0.1.0"
 
@@ -61,10 +60,15 @@ __all__ = [
     "study",
 ]
 
+_VALUES = {"Race": "polarbear.race"} | dict.fromkeys(
+    ("Outcome", "Reason", "Run", "RunKey", "Trajectory", "linear_times", "log_times"), "polarbear.records"
+)
+"""Where those public names are that are no rooms."""
+
 
 def __getattr__(name: str) -> Any:
-    if name == "Race":
-        return importlib.import_module("polarbear.race").Race
+    if name in _VALUES:
+        return getattr(importlib.import_module(_VALUES[name]), name)
     if name in __all__:
         return importlib.import_module(f"polarbear.{name}")
     raise AttributeError(f"module 'polarbear' has no attribute {name!r}")

@@ -4,15 +4,27 @@ from __future__ import annotations
 
 import dataclasses
 import difflib
+import functools
 import importlib
 import inspect
+import re
 import unicodedata
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, cast
 
+_STEERING = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
+    "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of writing
+    "\u2028\u2029\ud800-\udfff]"  # further ends of lines, and halves of characters
+)
 Place = tuple[str | int, ...]
 """Keys, and positions in arrays: ``("algorithms", 1, "name")``."""
+
+
+_REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
+_METHODS = {"optimizer": {"__call__"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
+"""What a class of one's own has one of, by what it is to be."""
 
 
 class Misplaced(ValueError):  # noqa: N818 - says what is the case
@@ -41,6 +53,11 @@ def did_you_mean(word: str, valid: Iterable[str]) -> str:
     close = difflib.get_close_matches(word.lower(), folded, n=1)
     guess = f" did you mean {folded[close[0]]!r}?" if close else ""
     return f"{guess} valid are: {', '.join(names)}"
+
+
+def printable(text: str) -> str:
+    r"""`text` with each character that steers a terminal, or breaks a figure, as ``\uXXXX``: as JSON writes it too."""
+    return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
 def checked_name(name: Any, what: str = "name") -> str:
@@ -75,12 +92,12 @@ def imported(place: Any, what: str) -> Callable[..., Any]:
     """
     if callable(place):
         return place
-    module, _, path = place.partition(":") if isinstance(place, str) else ("", "", "")
-    if not (module and path):
+    written = _REFERENCE.fullmatch(place) if isinstance(place, str) else None
+    if written is None:
         raise ValueError(f"{what} is {place!r}; write it as 'module:name', such as 'mypackage.models:cost'")
     try:
-        found: Any = importlib.import_module(module)
-        for part in path.split("."):
+        found: Any = importlib.import_module(written["module"])
+        for part in written["path"].split("."):
             found = getattr(found, part)
     except (Exception, SystemExit) as error:
         raise ValueError(
@@ -92,6 +109,52 @@ def imported(place: Any, what: str) -> Callable[..., Any]:
             f"{what} is {place!r}, which is {found!r} and cannot be called"
         )
     return found
+
+
+def references(description: object) -> Iterator[tuple[str, str]]:
+    """Every text in a description that `imported` would import something by, with the module it lies in.
+
+    Names (``name = "…"``) are passed over: nothing is imported by them.
+    """
+    if isinstance(description, str):
+        if written := _REFERENCE.fullmatch(description):
+            yield description, written["module"]
+    elif isinstance(description, Mapping):
+        for key, entry in cast("Mapping[Any, Any]", description).items():
+            if not (key == "name" and isinstance(entry, str)):
+                yield from references(entry)
+    elif isinstance(description, (list, tuple)):
+        for entry in cast("list[Any]", description):
+            yield from references(entry)
+
+
+def check_runs_when_called(function: Any, what: str) -> None:
+    """Refuse generator and async functions, and objects whose call is one: a call runs nothing of them.
+
+    Args:
+        function: Anything callable.
+        what: What it is for, for messages.
+
+    Raises:
+        TypeError: If it is one; the message names it.
+    """
+    called: Any = function
+    while isinstance(called, functools.partial):
+        called = cast("functools.partial[Any]", called).func
+    kind_of_object = cast("Any", type(called))
+    for one in (called, kind_of_object.__call__):
+        for is_kind, kind, mend in _DEFERRED:
+            if is_kind(one):
+                name = getattr(called, "__name__", type(called).__name__)
+                raise TypeError(f"{what} {name} is {kind}, of which nothing runs when it is called; {mend}")
+
+
+_SYNCHRONOUS = "make it a plain function: take out `async` and `await`, or call asyncio.run(...) in one"
+_DEFERRED = (
+    (inspect.isasyncgenfunction, "an async generator function", _SYNCHRONOUS),
+    (inspect.iscoroutinefunction, "an async function", _SYNCHRONOUS),
+    (inspect.isgeneratorfunction, "a generator function", "make it a plain function: take out `yield`"),
+)
 
 
 def own_description(x: object, kind: str) -> dict[str, Any]:
@@ -109,17 +172,38 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
     """The object that `own_description` described.
 
     Raises:
-        ValueError: If its class cannot be imported, or does not take these fields.
+        ValueError: If it is no class of such objects, cannot be imported, or does not take these fields.
     """
     fields = {name: value for name, value in description.items() if name != kind}
-    return made(cast("type[Any]", imported(description[kind], kind)), fields, f"{kind} {description[kind]!r}")
+    what = f"{kind} {description[kind]!r}"
+    return made(own_class(imported(description[kind], kind), kind, what), fields, what)
+
+
+def own_class(found: object, kind: str, what: str) -> type[Any]:
+    """`found`, which must be a class of optimizers, suites or problems: nothing else is called to make one.
+
+    Args:
+        found: What was imported.
+        kind: ``"optimizer"``, ``"suite"`` or ``"problem"``.
+        what: What is described, for messages.
+
+    Raises:
+        ValueError: If it is something else.
+    """
+    methods = _METHODS[kind]
+    if isinstance(found, type) and any(methods & vars(base).keys() for base in found.__mro__):
+        return found
+    raise ValueError(
+        f"{what} is no class of {'suites' if kind == 'suite' else kind + 's'}: it must be a class with a method "
+        f"{' or '.join(sorted(methods))}; a function is named by {kind} = 'function', function = 'module:name'"
+    )
 
 
 def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
     """An object of a class.
 
     Args:
-        cls: The class, or a function that makes one.
+        cls: The class.
         arguments: What it is made from, by name.
         what: What is described, for messages, such as ``"suite 'bbob'"``.
 

@@ -268,7 +268,7 @@ def test_targets_and_budgets_are_numbers(number):
     for wrong in ({"target": number}, {"budget": number}, {"budget": 0}):
         with pytest.raises(ValueError, match=r"(target|budget) is (nan|inf|0); it is a"):
             compare(Assessment(subject_of(runs())), **wrong)
-    with pytest.raises(ValueError, match="each is a finite precision"):
+    with pytest.raises(ValueError, match="each is a finite number"):
         subject_of(runs(), targets=[1.0, number])
     with pytest.raises(ValueError, match="each is a finite precision"):
         runtime_tables(subject_of(runs()), [number])

@@ -24,6 +24,7 @@ def plain_restarts(times, spent, size, rng):
     return sample
 
 
+@pytest.mark.statistical(rate=0.02)
 @pytest.mark.parametrize("first_with_replacement", [False, True])
 def test_sample_has_the_distribution_of_eq_2(first_with_replacement):
     """Error rate: two Kolmogorov–Smirnov tests at 1 % each, seeds fixed."""
@@ -33,12 +34,14 @@ def test_sample_has_the_distribution_of_eq_2(first_with_replacement):
     assert stats.ks_2samp(sample, expected).pvalue > 0.01
 
 
+@pytest.mark.statistical
 def test_derandomized_sample_has_the_same_distribution():
     expected = plain_restarts(TIMES[:, 1], SPENT, 20_000, np.random.default_rng(5))
     sample = simulated_restarts(TIMES, SPENT, 4000)[:, 1]
     assert stats.ks_2samp(sample, expected).statistic < 0.02
 
 
+@pytest.mark.statistical
 def test_mean_estimates_the_ert():
     """Four standard errors, seed fixed: an error rate below 1e-4."""
     sample = simulated_restarts(TIMES, SPENT, 20_000, rng=np.random.default_rng(6), first_with_replacement=True)
@@ -53,6 +56,7 @@ def test_derandomized_mean_is_close_to_the_ert():
     np.testing.assert_allclose(simulated_restarts(TIMES, SPENT, 1000)[:, :2].mean(axis=0), expected, rtol=0.01)
 
 
+@pytest.mark.statistical
 def test_weights_make_runs_more_likely():
     weights = instance_weights(["1", "1", "1", "2"])
     sample = simulated_restarts(TIMES, SPENT, 20_000, rng=np.random.default_rng(7), weights=weights)[:, 1]
@@ -101,6 +105,7 @@ def test_every_simulated_runtime_is_a_sum_of_trials(seed):
     assert restarted[:, 2].all()
 
 
+@pytest.mark.statistical
 def test_rare_success_takes_many_restarts():
     times = np.full((200, 1), np.inf)
     times[0] = 1.0

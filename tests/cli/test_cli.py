@@ -6,10 +6,7 @@ import os
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,8 +17,8 @@ from polarbear.cli.live import LiveProgress
 from polarbear.race import Race
 from polarbear.records import Reason, lost
 from polarbear.simulate import Truth
+from tests.cli.commands import ROOT, polarbear, start
 
-ROOT = Path(__file__).parents[2]
 SMALL = """
 [race]
 times = { first = 10, last = 300, count = 8 }
@@ -49,20 +46,7 @@ optimizer = "function"
 function = "tests.study.entrants:crawl"
 """
 
-
-def start(*arguments, **options):
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-    command = [sys.executable, "-c", "from polarbear.cli import main; main()", *map(str, arguments)]
-    return subprocess.Popen(
-        command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
-    )
-
-
-def polarbear(*arguments, code=0, **options):
-    process = start(*arguments, **options)
-    out, err = process.communicate(timeout=120)
-    assert process.returncode == code, f"exit code {process.returncode}\n{out}\n{err}"
-    return out, err
+OWN = ("--import", "tests.study.entrants")
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +134,7 @@ def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "Go on with: polarbear resume" in err
-    resumed = json.loads(polarbear("resume", path, "--json")[0])
+    resumed = json.loads(polarbear("resume", path, *OWN, "--json")[0])
     whole = json.loads(polarbear("show", study[0], "--json")[0])
     for field in ("pareto_set", "eliminated", "evaluations", "finished"):
         assert resumed[field] == whole[field]
@@ -158,9 +142,9 @@ def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
 
 def test_an_algorithm_is_withdrawn_by_name_and_a_name_that_is_none_is_refused(study, tmp_path):
     path = shutil.copytree(study[0], tmp_path / "a.study")
-    _, err = polarbear("resume", path, "--withdraw", "CMA", code=2)
+    _, err = polarbear("resume", path, *OWN, "--withdraw", "CMA", code=2)
     assert "no algorithm of the race is named 'CMA'; did you mean 'CMA-ES'" in err
-    out, err = polarbear("resume", path, "--withdraw", "CMA-ES")
+    out, err = polarbear("resume", path, *OWN, "--withdraw", "CMA-ES")
     assert "CMA-ES was withdrawn" in out
     assert "CMA-ES withdrawn" in err
     (tmp_path / "a.toml").write_text(SMALL)
@@ -175,7 +159,7 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
     (tmp_path / "small.toml").write_text(SMALL.replace("alpha = 0.9", "alpha = 0.9999"))
     out, _ = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
     assert "Stopped: time limit" in out
-    assert "polarbear resume small.study" in out
+    assert "Go on with: polarbear resume small.study --import tests.study.entrants\n" in out
     assert json.loads(polarbear("show", "small.study", "--json", cwd=tmp_path)[0])["finished"] is False
 
 
@@ -231,7 +215,7 @@ def test_a_race_logs_what_its_file_asks_for_and_goes_on_with_it(tmp_path):
     (tmp_path / "small.toml").write_text(text)
     _, err = polarbear("race", "small.toml", "--seconds", "0.001", cwd=tmp_path)
     assert "24 runs carry a message: polarbear show small.study" in err
-    polarbear("resume", "small.study", "--instances", 16, cwd=tmp_path)
+    polarbear("resume", "small.study", *OWN, "--instances", 16, cwd=tmp_path)
     runs = store.read(tmp_path / "small.study")
     assert len(runs) > 24
     for run in runs:
@@ -277,7 +261,9 @@ def test_modules_are_found_beside_the_study_file(tmp_path):
     begin, end = SMALL.index('suite = "bbob"'), SMALL.index("\n\n[[algorithms]]")
     file.write_text("\ufeff" + SMALL[:begin] + problem + SMALL[end:], encoding="utf-8")
     polarbear("race", file, "--seconds", "0.001")
-    assert json.loads(polarbear("resume", tmp_path / "own.study", "--instances", 16, "--json")[0])["pareto_set"]
+    assert json.loads(polarbear("resume", tmp_path / "own.study", "--instances", 16, "--trust", "--json")[0])[
+        "pareto_set"
+    ]
 
 
 def test_a_directory_is_no_study_file(study):
@@ -287,7 +273,7 @@ def test_a_directory_is_no_study_file(study):
 def test_a_locked_study_names_its_holder(study):
     path, _, _ = study
     with store.open(path, write=True):
-        assert str(os.getpid()) in polarbear("resume", path, code=3)[1]
+        assert str(os.getpid()) in polarbear("resume", path, *OWN, code=3)[1]
 
 
 def test_every_option_and_exit_code_is_documented():

@@ -9,7 +9,7 @@ from polarbear import store
 from polarbear.records import Outcome, Reason, Trajectory
 from tests.analyzer.recorded import runs
 from tests.analyzer.test_failures import broken
-from tests.cli.test_cli import polarbear
+from tests.cli.commands import polarbear
 from tests.study.test_replay import timed
 
 CUT = Trajectory([1], [0.0], [500.0], Outcome(Reason.BUDGET, 1, 0.0))

@@ -15,8 +15,10 @@ import pytest
 from polarbear import store
 from polarbear.cli.running import Terminated, terminable
 from polarbear.experiment import WorkerPool
+from polarbear.store import contents
 from polarbear.store.undisturbed import undisturbed
-from tests.cli.test_cli import SMALL, polarbear, start
+from tests.cli.commands import polarbear, start
+from tests.cli.test_cli import OWN, SMALL
 from tests.cli.test_plans import PLAN
 from tests.store.test_faults import HERE
 
@@ -29,8 +31,8 @@ spec.loader.exec_module(runs)
 import polars
 from polarbear import store
 from polarbear.cli.running import terminable
-from polarbear.store import study as study_module
-study_module.MANY = 6
+from polarbear.store import contents as contents_module
+contents_module.MANY = 6
 
 def opened(path):
     if store.exists(path):
@@ -118,7 +120,7 @@ def test_sigterm_ends_a_command_as_ctrl_c_does_with_its_own_code(tmp_path, comma
     assert not (path / "lock.json").exists()
     assert all(run.outcome.ok for run in store.read(path))
     if command[0] == "run":
-        told = json.loads(polarbear("resume", path, "--seconds", 0.001, "--json", cwd=tmp_path)[0])
+        told = json.loads(polarbear("resume", path, *OWN, "--seconds", 0.001, "--json", cwd=tmp_path)[0])
         assert (told["finished"], told["ran"], told["runs"]) == (False, 0, len(store.read(path)))
 
 
@@ -129,19 +131,21 @@ def test_a_study_elsewhere_is_gone_on_with_after_sigterm_and_after_a_kill_by_tak
     process.send_signal(signal.SIGTERM)
     process.communicate(timeout=60)
     assert process.returncode == 143
-    process = start("resume", path, cwd=tmp_path)
+    process = start("resume", path, *OWN, cwd=tmp_path)
     while not (path / "lock.json").exists():
         assert process.poll() is None
         time.sleep(0.02)
-    assert "--take-over" not in polarbear("resume", path, "--take-over", code=3)[1].replace("is being written", "")
+    assert "--take-over" not in polarbear("resume", path, *OWN, "--take-over", code=3)[1].replace(
+        "is being written", ""
+    )
     process.kill()
     process.communicate(timeout=60)
-    for command in (("resume", path), ("run", "plan.toml", "--into", path)):
+    for command in (("resume", path, *OWN), ("run", "plan.toml", "--into", path)):
         _, err = polarbear(*command, "--seconds", 0.001, code=3, cwd=tmp_path)
         assert f"process {process.pid} " in err
         assert "which no longer runs. If it has ended, take the lock over (--take-over on the command line" in err
     polarbear("run", "plan.toml", "--into", path, "--seconds", 0.001, "--take-over", cwd=tmp_path)
-    polarbear("resume", path, "--seconds", 0.001, cwd=tmp_path)
+    polarbear("resume", path, *OWN, "--seconds", 0.001, cwd=tmp_path)
 
 
 def test_a_race_takes_a_lock_over_where_it_may_and_not_from_recorded_runs(tmp_path, bucket):
@@ -201,7 +205,7 @@ def test_a_second_sigterm_does_not_keep_the_first_from_unwinding(usual):
 
 
 def test_sigterm_waits_for_the_end_of_a_commit(usual, tmp_path, monkeypatch):
-    write, study = store.study.write_atomically, store.create(tmp_path / "study", {})
+    write, study = contents.write_atomically, store.create(tmp_path / "study", {})
 
     def slowly(path, data):
         os.kill(os.getpid(), signal.SIGTERM)
@@ -213,7 +217,7 @@ def test_sigterm_waits_for_the_end_of_a_commit(usual, tmp_path, monkeypatch):
             study.append_round({"number": 1})
             time.sleep(10)
 
-    monkeypatch.setattr("polarbear.store.study.write_atomically", slowly)
+    monkeypatch.setattr(contents, "write_atomically", slowly)
     with pytest.raises(SystemExit) as ended:
         terminated()
     assert ended.value.code == 143

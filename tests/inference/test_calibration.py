@@ -1,7 +1,7 @@
 """Simulation-based calibration (Talts et al. 2018) of the independent model, by benchmarks/calibration.py.
 
 Ranks of the truth are uniform: one chi-squared test per functional at level 1e-4. 95 % bands hold it: one binomial
-count per band within 4 standard deviations. All seeds are fixed.
+count per band within 4 standard deviations.
 """
 
 import pytest
@@ -10,6 +10,7 @@ from benchmarks.calibration import of_independent
 from polarbear.inference import IndependentDirichlet
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(("alpha", "n", "instances"), [(1.0, 4, 8), (0.4, 3, 5), (3.0, 6, 2), (1.0, 5, 15)])
 def test_truths_are_held_as_often_as_they_should(alpha, n, instances):
     found = of_independent(IndependentDirichlet(alpha), 1000, seed=n, algorithms=n, instances=instances)
@@ -18,6 +19,7 @@ def test_truths_are_held_as_often_as_they_should(alpha, n, instances):
     assert found.faults() == []
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("alpha", "n", "instances"), [(1.0, 2, 3), (1.0, 7, 8), (1.0, 10, 40), (0.2, 5, 12), (1.0, 30, 4)]

@@ -30,6 +30,7 @@ def recorded(chains, lengths=6):
     )
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("chains", [hamiltonian._Chains, laplace_chains.LaplaceChains])
 def test_both_kinds_of_chains_find_the_posterior(chains):
     found = recorded(chains)

@@ -69,6 +69,7 @@ def false_alarms(trials, *, replicates, offset=0):
     return np.array(found)
 
 
+@pytest.mark.statistical
 def test_false_alarms_are_as_rare_as_stated():
     """30 data sets, 105 checks; a binomial bound that holds with probability 0.999 if p-values are right."""
     p_values = false_alarms(30, replicates=100)
@@ -77,6 +78,7 @@ def test_false_alarms_are_as_rare_as_stated():
         assert np.count_nonzero(known <= level) <= stats.binom.ppf(0.999, known.size, level)
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 def test_false_alarms_are_as_rare_as_stated_at_length():
     """400 data sets, each check by itself; each bound holds with probability 0.9999 if p-values are right."""
@@ -160,6 +162,7 @@ def test_an_algorithm_that_crashes_where_another_is_good_is_found():
     assert "crashes" in found.verdict
 
 
+@pytest.mark.statistical
 def test_repeated_rankings_are_found_and_measured():
     """Eight timepoints, all copies: they tell as much as one; who counts all is as sure as of eight times as much."""
     rng = np.random.default_rng(7)
@@ -176,6 +179,7 @@ def test_repeated_rankings_are_found_and_measured():
     assert "statements on several at once are too sure" in checked(values)["independent timepoints"].verdict
 
 
+@pytest.mark.statistical
 def test_independent_timepoints_pass():
     rng = np.random.default_rng(8)
     mu, noise = utilities(40, 6, 4, rng, repeated=0.0)
@@ -184,6 +188,7 @@ def test_independent_timepoints_pass():
     assert Repetition.over(values).factor == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.statistical
 def test_overconfidence_is_about_one_where_the_model_is_right_and_the_prior_says_little():
     """Two algorithms, 400 instances: the spread of the moves is known to 5 %."""
     rng = np.random.default_rng(9)
@@ -192,6 +197,7 @@ def test_overconfidence_is_about_one_where_the_model_is_right_and_the_prior_says
     assert overconfidence(posterior, values) == pytest.approx(1.0, abs=0.15)
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 def test_overconfidence_is_that_of_the_posterior_means_over_new_instances():
     """A random walk on repeated rankings: its posterior variance against that of posterior means over 150 data sets.
@@ -255,6 +261,7 @@ def test_win_rates_and_company_by_hand():
     assert np.isnan(np.delete(found.ravel(), 2)).all()
 
 
+@pytest.mark.statistical
 def test_replicates_follow_the_ratings_and_keep_who_ran_and_who_tied():
     rng = np.random.default_rng(13)
     values = rng.integers(0, 4, size=(500, 2, 4)).astype(float)
@@ -272,6 +279,7 @@ def test_replicates_follow_the_ratings_and_keep_who_ran_and_who_tied():
     np.testing.assert_allclose(rates, expected, atol=4 * 0.5 / np.sqrt(50 * 200))
 
 
+@pytest.mark.statistical
 def test_persistence_is_found():
     rng = np.random.default_rng(14)
     mu = 0.5 * rng.normal(size=(6, 4))

@@ -1,7 +1,7 @@
 """The independent Dirichlet model against closed forms, quadrature and exact Gibbs sampling.
 
 Monte Carlo errors: a statement about m independent quantities is tested at about 4 to 5 standard errors each, so that
-a right answer fails with probability below m · 6e-5; all seeds are fixed.
+a right answer fails with probability below m · 6e-5.
 """
 
 import numpy as np
@@ -69,6 +69,7 @@ def log(theta):
     return np.log(np.maximum(theta, 1e-300))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize(("wins", "losses"), [(0, 0), (0, 1), (3, 0), (7, 2), (400, 600), (1000, 0)])
 def test_two_algorithms_have_a_beta_posterior(wins, losses, alpha):
@@ -84,6 +85,7 @@ def test_two_algorithms_have_a_beta_posterior(wins, losses, alpha):
     assert posterior.diagnostics.ess[0] > 19_900
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("alpha", [0.05, 1.0, 30.0])
 def test_without_rankings_the_posterior_is_the_prior(alpha):
     posterior = fit(
@@ -98,6 +100,7 @@ def test_without_rankings_the_posterior_is_the_prior(alpha):
     assert (posterior.diagnostics.ess > 19_000).all()
 
 
+@pytest.mark.statistical
 def test_times_without_rankings_are_the_prior_beside_others():
     values = gumbel_values(20, np.zeros(4), 1).repeat(2, axis=1)
     values[:, 1] = np.nan
@@ -105,6 +108,7 @@ def test_times_without_rankings_are_the_prior_beside_others():
     assert stats.kstest(posterior.draws[:, 1, 0], stats.beta(1, 3).cdf).pvalue > 1e-4
 
 
+@pytest.mark.statistical
 def test_three_algorithms_by_quadrature():
     values = np.concatenate(
         [gumbel_values(12, [0.0, 0.5, 1.5], 4), np.array([[[0.0, 0.0, 1.0]], [[2.0, 1.0, np.nan]]])]
@@ -126,6 +130,7 @@ def test_three_algorithms_by_quadrature():
         assert posterior.probability_better(i, j)[0] == pytest.approx(weight @ (theta[:, i] > theta[:, j]), abs=0.015)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("case", HARD)
 def test_importance_sampling_agrees_with_exact_gibbs_sampling(case):
     values, alpha = HARD[case]
@@ -142,6 +147,7 @@ def test_importance_sampling_agrees_with_exact_gibbs_sampling(case):
     np.testing.assert_allclose(posterior.pairwise_probabilities()[0], better, atol=4.5 * 0.5 * error)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("seed", range(6))
 def test_agreement_on_random_shapes(seed):
     rng = np.random.default_rng(seed)
@@ -153,6 +159,7 @@ def test_agreement_on_random_shapes(seed):
     assert (np.abs(difference) < 4.5 * error * log(exact.theta).std(axis=1)).all()
 
 
+@pytest.mark.statistical
 def test_groups_that_were_never_compared():
     """Shares within a group are Beta by its wins, a group's sum is Dirichlet by the prior, and they are independent."""
     posterior = fitted(DISCONNECTED, draws=20_000, seed=3)
@@ -166,6 +173,7 @@ def test_groups_that_were_never_compared():
     assert abs(np.corrcoef(group, share)[0, 1]) < 4 / np.sqrt(20_000)
 
 
+@pytest.mark.statistical
 def test_unreliable_weights_are_never_returned(monkeypatch):
     monkeypatch.setattr(
         "polarbear.inference.importance.smoothed",
@@ -229,6 +237,7 @@ def test_ratings_too_small_for_numbers_keep_their_order():
     assert theta[-1] > np.finfo(float).tiny
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("counts", "alpha"), [(1e6, 1.0), (1e6, 0.01), (1.0, 0.01), (1.0, 100.0), (1e6, 100.0), (1e-3, 0.01)]
 )
@@ -271,16 +280,19 @@ def test_draws_at_one_timepoint_do_not_depend_on_the_others():
     np.testing.assert_array_equal(fitted(values[:, :3]).draws, before[:, :3])
 
 
+@pytest.mark.statistical
 def test_draws_at_different_timepoints_are_unrelated():
     draws = fitted(gumbel_values(20, np.zeros(3), 0).repeat(2, axis=1)).draws
     assert abs(np.corrcoef(draws[:, 0, 0], draws[:, 1, 0])[0, 1]) < 4 / np.sqrt(4000)
 
 
+@pytest.mark.statistical
 def test_draws_come_in_no_order():
     theta = fitted(gumbel_values(20, np.zeros(3), 0)).draws[:, 0, 0]
     assert abs(np.corrcoef(theta[1:], theta[:-1])[0, 1]) < 4 / np.sqrt(4000)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("case", ["many ties", "half missing"])
 def test_permuting_algorithms_permutes_the_posterior(case):
     values, alpha = HARD[case]
@@ -292,6 +304,7 @@ def test_permuting_algorithms_permutes_the_posterior(case):
     )
 
 
+@pytest.mark.statistical
 def test_an_algorithm_never_run_changes_nothing_for_the_others():
     """The ratings of the others, as shares of their sum, keep their posterior when α is the same."""
     values = gumbel_values(30, np.linspace(0, 2, 4), 3)
@@ -309,6 +322,7 @@ def test_any_number_of_draws(draws):
     assert posterior.draws.shape == (draws, 1, 4)
 
 
+@pytest.mark.statistical
 def test_gibbs_says_when_its_chains_disagree():
     """Chains that hardly move from far apart starts have a large R-hat and few effective draws."""
     from polarbear.inference.gibbs import mixing

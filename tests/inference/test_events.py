@@ -133,6 +133,7 @@ def test_false_eliminations_lie_between_the_largest_and_the_sum():
     assert max(each) <= FOUND.probability(false_elimination(["b", "c", "d"])) < sum(each)
 
 
+@pytest.mark.statistical
 def test_a_closed_form():
     """Under Dirichlet(1, 1, 1) at each of T independent timepoints, a dominates b with probability 2^−T."""
     found = posterior(np.random.default_rng(1).dirichlet(np.ones(3), size=(20_000, 3)))

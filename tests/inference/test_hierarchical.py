@@ -9,6 +9,9 @@ from scipy import stats
 from scipy.special import betaln
 
 from polarbear.inference import HierarchicalDirichlet, IndependentDirichlet, fit, from_description
+from polarbear.inference.choices import Choices
+from polarbear.inference.newton import mode
+from polarbear.inference.proposal import proposal
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 
@@ -23,6 +26,7 @@ def duels(wins, losses):
     return np.array([[[0.0, 1.0] if p < won else [1.0, 0.0] for won in wins] for p in range(total)])
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("rate", [0.2, 1.0])
 def test_without_rankings_the_posterior_is_the_prior(rate):
     posterior = fitted(ChoiceCounts.none(3, 4), HierarchicalDirichlet(rate), draws=10_000)
@@ -36,6 +40,7 @@ def test_without_rankings_the_posterior_is_the_prior(rate):
         assert stats.ks_2samp(posterior.draws[:, t, 0], prior[:, 0]).statistic < 0.03
 
 
+@pytest.mark.statistical
 def test_two_algorithms_by_quadrature():
     """The probability of a win count given κ is beta-binomial, and κ a single integral."""
     wins, losses = np.array([9, 1, 10, 5, 0]), np.array([1, 9, 0, 5, 10])
@@ -54,6 +59,39 @@ def test_two_algorithms_by_quadrature():
         assert posterior.mean()[t, 0] == pytest.approx(exact, abs=0.004)
 
 
+DOMINANCE = choice_counts(np.tile(np.arange(4.0), (8, 10, 1)))
+"""Four algorithms in the same order in all eight rankings at each of ten timepoints."""
+
+
+@pytest.mark.parametrize("log_alpha", np.arange(-18.0, 0.0))
+def test_proposals_are_good_at_any_concentration(log_alpha):
+    """With small ones the tails of log-ratings are a million times as long as one can see from the mode."""
+    choices = Choices.at(DOMINANCE, 0, np.exp(log_alpha))
+    centre, curvature = mode(choices)
+    log_theta, log_proposed = proposal(choices, centre, curvature).draw(4000, np.random.default_rng(0))
+    log_weights = choices.log_density(log_theta) - log_proposed
+    weights = np.exp(log_weights - log_weights.max())
+    assert weights.sum() ** 2 / (weights @ weights) > 2000
+
+
+@pytest.mark.parametrize("seed", [7, 10, 20, 33])
+def test_each_fit_alone_has_the_concentration_under_total_dominance(seed):
+    """Of a share B of the first in the sum of m + 1 ratings, one ranking has probability B; B ~ Beta(a, m a).
+
+    Shares of draws below exact quantiles within six standard errors, which chance exceeds once in 10⁸ times.
+    """
+    u, left = np.linspace(-20.0, 8.0, 40_001), np.array([3, 2, 1])
+    a = np.exp(u)[:, np.newaxis] / 4
+    log_density = u - np.exp(u) / 4 + 10 * (betaln(a + 8, left * a) - betaln(a, left * a)).sum(axis=1)
+    cumulative = np.cumsum(np.exp(log_density - log_density.max()))
+    found = fitted(DOMINANCE, draws=2500, seed=seed)
+    assert found.diagnostics.reliable
+    for p in (0.02, 0.1, 0.5, 0.9):
+        below = np.mean(np.log(found.hyperparameters["kappa"]) < np.interp(p * cumulative[-1], cumulative, u))
+        assert below == pytest.approx(p, abs=6 * np.sqrt(p * (1 - p) / 2500))
+
+
+@pytest.mark.statistical
 def test_concentration_is_learned_from_all_timepoints():
     """Equal algorithms at 30 timepoints have a large κ, which pulls ratings together; the independent model cannot."""
     values = -np.random.default_rng(0).gumbel(size=(12, 30, 4))
@@ -63,6 +101,7 @@ def test_concentration_is_learned_from_all_timepoints():
     assert not pooled.joint
 
 
+@pytest.mark.statistical
 def test_a_fixed_concentration_is_the_independent_model():
     """With so many timepoints told about, κ is nearly known; given it, timepoints are independent Dirichlet."""
     rng = np.random.default_rng(1)

@@ -20,6 +20,7 @@ def by(method, counts, draws=4000, seed=0, model=None, times=None):
     return fit(counts, times=times, model=model, draws=draws, rng=rng, method=method)
 
 
+@pytest.mark.statistical(rate=0.05)
 @pytest.mark.parametrize("name", [*QUICK, *[pytest.param(name, marks=pytest.mark.slow) for name in LONG]])
 def test_chains_pass_the_accuracy_gate(name):
     case = cases()[name]
@@ -29,6 +30,7 @@ def test_chains_pass_the_accuracy_gate(name):
     assert compared(posterior, FOLDER / f"{name}.npz").excesses() == []
 
 
+@pytest.mark.statistical
 def test_chains_find_the_posterior_of_the_default():
     counts = choice_counts(drifting(timepoints=6, instances=20))
     chains, default = by("gibbs", counts), by(None, counts)
@@ -45,6 +47,8 @@ def test_without_rankings_the_posterior_is_the_prior():
     np.testing.assert_allclose(posterior.mean(), 0.25, atol=room)
 
 
+@pytest.mark.slow
+@pytest.mark.statistical
 def test_large_ties_are_sampled_too():
     values = -np.random.default_rng(0).gumbel(size=(6, 3, 14))
     values[:, :, 4:] = np.inf

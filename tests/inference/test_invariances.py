@@ -2,7 +2,7 @@
 was never observed.
 
 Where equal counts reach the model, draws are equal; elsewhere posteriors are equal up to Monte Carlo error (see
-`alike`). All seeds are fixed.
+`alike`).
 """
 
 from dataclasses import replace
@@ -27,12 +27,14 @@ def by_algorithm(posterior):
     return replace(posterior, hyperparameters={"kappa / n": kappa / len(posterior.names)})
 
 
+@pytest.mark.statistical
 def test_permuted_algorithms(model):
     values, order = drifting(), np.array([2, 0, 3, 1])
     first, second = fitted(values, model, 4000), fitted(values[:, :, order], model, 4000, seed=1)
     alike(replace(first, draws=first.draws[:, :, order]), second)
 
 
+@pytest.mark.statistical
 def test_reversed_time(model):
     if isinstance(model, RandomWalk):
         model = RandomWalk(initial_sd=1e4)
@@ -74,6 +76,7 @@ def test_identical_rankings_are_merged(model):
     equal(choice_counts(scaled), choice_counts(distinct, weights=number.astype(float)), model)
 
 
+@pytest.mark.statistical
 def test_an_algorithm_that_never_ran_changes_nothing_about_the_others(model):
     """Nothing is told about its own contrasts, nor by it about what all have in common."""
     values = drifting(algorithms=3)
@@ -84,6 +87,7 @@ def test_an_algorithm_that_never_ran_changes_nothing_about_the_others(model):
     alike(alone, more, lambda posterior: np.stack([contrast(posterior, 0, 1), contrast(posterior, 1, 2)], axis=2))
 
 
+@pytest.mark.statistical
 def test_timepoints_without_rankings_change_nothing_at_the_others(model):
     """Between the first and the last, that is, and with a spline's knots where they were."""
     if isinstance(model, BSpline):

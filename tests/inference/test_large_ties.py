@@ -82,6 +82,7 @@ def test_the_density_at_one_timepoint_is_the_same(both, timepoint):
     np.testing.assert_allclose(curvature, bent, atol=1e-3)
 
 
+@pytest.mark.statistical
 def test_a_tie_connects_its_members_and_those_below():
     values = np.full((2, 1, 20), np.nan)
     values[0, 0, 2:12] = 0.0
@@ -139,6 +140,7 @@ def test_latent_variables_have_the_right_moments(below):
     assert (np.abs(products.mean(axis=0) - amount * exact) <= 5 * spread).all()
 
 
+@pytest.mark.statistical
 def test_gibbs_sampling_is_the_same(monkeypatch):
     """Chains' means of 7 log-ratings, each within 4.5 standard errors (one failure in 20,000)."""
     one, other = (
@@ -183,6 +185,7 @@ def test_sixteen_algorithms_agree_with_gibbs_sampling():
     assert (np.abs(mine.mean(axis=0) - exact.mean(axis=0)) < 5 * error).all()
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 def test_sixty_four_algorithms_on_paths():
     values = late_ties(64, 20, 4)
@@ -194,6 +197,7 @@ def test_sixty_four_algorithms_on_paths():
     assert mean[3].std() < mean[0].std()
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [IndependentDirichlet(), RandomWalk()])
 def test_a_thousand_timepoints(model):

@@ -68,6 +68,7 @@ def test_log_likelihood_of_every_ranking_is_that_of_its_choice_counts(n):
                 np.testing.assert_allclose(found[which[p]], expected, rtol=1e-9)
 
 
+@pytest.mark.statistical
 def test_two_algorithms_have_a_closed_form():
     """With n = 2 the rating is Beta(α + wins, α + losses); Monte Carlo errors are about 0.003 for each ranking."""
     rng = np.random.default_rng(3)
@@ -92,6 +93,7 @@ def test_two_algorithms_have_a_closed_form():
     assert score.unreliable.size == 0
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", [IndependentDirichlet(), RandomWalk()])
 def test_it_is_what_fits_without_the_instance_give(model):
     """PSIS where k-hat allows it, against a fit without each instance; Monte Carlo errors are about 0.02."""
@@ -103,6 +105,7 @@ def test_it_is_what_fits_without_the_instance_give(model):
         assert score.by_instance[instance] == pytest.approx(expected.sum(), abs=0.15)
 
 
+@pytest.mark.statistical
 def test_instances_that_weigh_too_much_are_left_out_by_fitting_again():
     values = smooth_values(5, 30, 4, seed=8)
     posterior = fitted(values, RandomWalk())
@@ -119,6 +122,7 @@ def test_instances_that_weigh_too_much_are_left_out_by_fitting_again():
     np.testing.assert_array_equal(again.pointwise, mended.pointwise)
 
 
+@pytest.mark.statistical
 def test_independent_timepoints_agree_with_arviz():
     values = smooth_values(15, 4, 5, seed=7)
     posterior = fitted(values, IndependentDirichlet(), draws=1000)

@@ -32,6 +32,7 @@ def test_bounded_weights_have_a_negative_shape():
     np.testing.assert_allclose(weights, np.exp(expected), rtol=1e-9)
 
 
+@pytest.mark.statistical
 def test_shape_of_a_pareto_tail_is_found():
     """Log-weights Exponential(mean k) are weights with Pareto tail index k."""
     found = [smoothed(0.5 * np.random.default_rng(seed).standard_exponential(20_000))[1] for seed in range(20)]

@@ -53,6 +53,7 @@ def test_portfolios_add_their_ratings():
         FOUR.portfolio_win_probability([], "a")
 
 
+@pytest.mark.statistical
 def test_portfolios_win_as_often_as_their_best_run():
     """Gumbel utilities of a draw's ratings, one for each run (section 3)."""
     mu = np.log(FOUR.draws[0, 1])

@@ -99,6 +99,7 @@ def unexplained(posterior, elsewhere, weights):
     return found - known @ weights.T, known
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("chunk", [1 << 18, 1 << 8])
 @pytest.mark.parametrize("case", CASES)
 def test_the_conditional_is_the_textbooks(case, chunk, monkeypatch):
@@ -119,6 +120,7 @@ def test_the_conditional_is_the_textbooks(case, chunk, monkeypatch):
     assert stats.kstest(white.ravel(), "norm").pvalue > 1e-4
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", [RandomWalk(), GaussianProcess(), GaussianProcess("matern-5/2")], ids=str)
 def test_each_draw_goes_on_with_its_own_hyperparameters(model):
     """Each draw's residuals, whitened by its own conditional, are standard normal whatever σ and ℓ are."""
@@ -141,6 +143,7 @@ def test_each_draw_goes_on_with_its_own_hyperparameters(model):
     np.testing.assert_allclose(np.corrcoef(white.T), np.eye(5), atol=4.5 / 1000**0.5)
 
 
+@pytest.mark.statistical
 def test_brownian_bridge_and_walk():
     """Between s < u < v the variance is (u − s) (v − u) / (v − s); beyond the ends it is the distance."""
     model, rng = RandomWalk(), np.random.default_rng(3)
@@ -167,6 +170,7 @@ TEMPORAL = [
 ]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", TEMPORAL, ids=lambda model: f"{model.name} {getattr(model, 'kernel', '')}".strip())
 def test_predicted_or_fitted_without_rankings_is_the_same(model):
     """The same rankings, at 8 timepoints or at 15 of which 7 have none: means, sds and an event, 5 standard errors."""
@@ -243,6 +247,7 @@ class TestWhatIsKept:
         some = self.posterior.at([3.0, 6.0, 64.0], rng=np.random.default_rng(0))
         assert some.probability_dominates("d", "a") <= some.probability_better("d", "a").min()
 
+    @pytest.mark.statistical
     def test_far_away_the_prior_speaks(self):
         """A hundred axes on, contrasts are N(0, σ²) and know nothing of the fit: 4.5 standard errors of 500 draws."""
         far = self.posterior.at(2.0**500, rng=np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""Draws of the prior against SciPy's distributions and against posteriors after no ranking. All seeds are fixed."""
+"""Draws of the prior against SciPy's distributions and against posteriors after no ranking."""
 
 import numpy as np
 import pytest
@@ -48,6 +48,7 @@ def test_every_model_has_a_prior():
     assert {type(model) for model in MODELS} == set(models().values())
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", MODELS, ids=label)
 def test_it_is_the_posterior_after_no_ranking(model):
     """Two-sample tests at level 1e-4 of ratings and differences over time.
@@ -73,6 +74,7 @@ def test_it_is_the_posterior_after_no_ranking(model):
     assert (exact.model, exact.joint) == (model, model.joint)
 
 
+@pytest.mark.statistical
 def test_hyperparameters_follow_their_priors():
     found = drawn(GaussianProcess(sigma_log_mean=0.3, sigma_log_sd=0.7, ell_shape=4.0, ell_scale=3.0)).hyperparameters
     agree(found["sigma"], stats.lognorm(0.7, scale=np.exp(0.3)))
@@ -82,6 +84,7 @@ def test_hyperparameters_follow_their_priors():
     agree(drawn(HierarchicalDirichlet()).hyperparameters["kappa"], stats.expon(scale=4))
 
 
+@pytest.mark.statistical
 def test_ratings_given_the_hyperparameters():
     """Path and concentration each belong to their draw's hyperparameters."""
     walk = drawn(RandomWalk())
@@ -99,6 +102,7 @@ def test_ratings_given_the_hyperparameters():
     agree(stats.beta(alpha, 3 * alpha).cdf(pooled.draws[:, 1, 2]), stats.uniform)
 
 
+@pytest.mark.statistical
 def test_independent_dirichlet_marginals():
     found = drawn(IndependentDirichlet(0.5), algorithms=3)
     for t in range(5):
@@ -107,6 +111,7 @@ def test_independent_dirichlet_marginals():
     assert np.abs(corner).max() < 4.5 / 4000**0.5
 
 
+@pytest.mark.statistical
 def test_small_concentrations_leave_no_gap():
     """Log-ratings far below what exponentials can hold: all mass is on one algorithm, each as often as the others."""
     found = drawn(IndependentDirichlet(1e-6), draws=2000)
@@ -114,6 +119,7 @@ def test_small_concentrations_leave_no_gap():
     assert stats.chisquare(np.bincount(found.draws[:, 0].argmax(axis=1), minlength=4)).pvalue > 1e-4
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize(
     ("model", "held"),
     [

@@ -28,6 +28,7 @@ def test_memory_for_many_algorithms_does_not_grow_with_pairs():
     assert all(block.pairs.size == 0 for block in blocks)
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS, ids=label)
 def test_sixty_four_algorithms(model):

@@ -1,4 +1,4 @@
-"""The temporal models against closed forms and quadrature; NUTS is in test_accuracy.py. All seeds are fixed."""
+"""The temporal models against closed forms and quadrature; NUTS is in test_accuracy.py."""
 
 import numpy as np
 import pytest
@@ -22,6 +22,7 @@ from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import TEMPORAL, alike, contrast, drifting, fitted, gumbel_values, label
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", TEMPORAL, ids=label)
 def test_without_rankings_the_posterior_is_the_prior(model):
     posterior = fitted(ChoiceCounts.none(6, 4), model, draws=4000)
@@ -47,6 +48,7 @@ def test_without_rankings_the_posterior_is_the_prior(model):
         assert stats.kstest(contrast(posterior, 2, 3)[:, 0] / np.sqrt(2), "norm").pvalue > 1e-4
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("kernel", ["matern-3/2", "matern-5/2", "squared-exponential"])
 @pytest.mark.parametrize("kind", [GaussianProcess, HilbertSpaceGaussianProcess, SparseGaussianProcess])
 def test_prior_paths_have_the_kernels_covariance(kind, kernel):
@@ -65,6 +67,7 @@ def test_prior_paths_have_the_kernels_covariance(kind, kernel):
     np.testing.assert_allclose(np.cov(paths.T), exact, atol=0.03)
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("model", TEMPORAL, ids=label)
 def test_two_algorithms_at_one_time_by_quadrature(model):
     """With one timepoint a path is a normal number whose sd is drawn from its prior: a double integral."""
@@ -111,6 +114,7 @@ class TestEveryModel:
         assert one.hyperparameters["sigma"].shape == (5,)
         assert fitted(drifting(timepoints=2, algorithms=2), model, draws=1).draws.shape == (1, 2, 2)
 
+    @pytest.mark.statistical
     def test_timepoints_without_rankings_and_ties_and_holes(self, model):
         values = np.round(drifting(timepoints=12, instances=25), 1)
         values[np.random.default_rng(1).random(values.shape) < 0.4] = np.nan
@@ -123,6 +127,7 @@ class TestEveryModel:
         assert spread[blank].mean() > 1.05 * contrast(fitted(full, model), 0, 3).std(axis=0)[blank].mean()
 
 
+@pytest.mark.statistical
 def test_the_spread_of_draws_joins_times():
     """Under a smooth prior neighbouring times are correlated, and one algorithm's lead at all times is one event."""
     posterior = fitted(gumbel_values(15, np.tile([0.0, 0.8], (20, 1)), 3), GaussianProcess(), draws=4000)
@@ -140,6 +145,7 @@ def test_annealing_answers_where_the_gaussian_is_far_off():
     assert posterior.diagnostics.reliable
 
 
+@pytest.mark.statistical
 def test_annealing_and_plain_weights_agree(monkeypatch):
     """The same posterior, once by the Gaussians' weights alone, and once annealed although there is no need."""
     values = drifting(instances=30)
@@ -151,6 +157,7 @@ def test_annealing_and_plain_weights_agree(monkeypatch):
     alike(plain, annealed)
 
 
+@pytest.mark.statistical
 def test_smoothing_beats_independent_timepoints_in_precision():
     values = gumbel_values(10, np.tile(np.linspace(0, 1, 4), (20, 1)), 1)
     alone = fit(choice_counts(values), draws=2000, rng=np.random.default_rng(0))

@@ -2,8 +2,7 @@
 
 By benchmarks/calibration.py, whose truths share no code with the models. Ranks of ratings and hyperparameters are
 uniform: one chi-squared test each at level 1e-4; one is about all timepoints at once. 95 % bands hold the truth: one
-binomial count for each rating at each timepoint, and each hyperparameter, within 4 standard deviations. All seeds are
-fixed.
+binomial count for each rating at each timepoint, and each hyperparameter, within 4 standard deviations.
 """
 
 from dataclasses import replace
@@ -37,7 +36,12 @@ from polarbear.inference import (
 OVER_TIME = [model for model in MODELS if not isinstance(model, IndependentDirichlet)]
 
 
-@pytest.mark.parametrize(("model", "replicates"), [(RandomWalk(), 150), (HierarchicalDirichlet(), 60)], ids=str)
+@pytest.mark.statistical(rate=0.05)
+@pytest.mark.parametrize(
+    ("model", "replicates"),
+    [(RandomWalk(), 150), pytest.param(HierarchicalDirichlet(), 60, marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_truths_are_held_as_often_as_they_should(model, replicates):
     found = calibrated(model, replicates, seed=1)
     assert found.held.shape == (replicates, TIMEPOINTS * ALGORITHMS)
@@ -45,13 +49,16 @@ def test_truths_are_held_as_often_as_they_should(model, replicates):
     assert found.faults() == []
 
 
+@pytest.mark.statistical
 @pytest.mark.slow
 @pytest.mark.parametrize("model", OVER_TIME, ids=label)
 def test_truths_are_held_as_often_as_they_should_at_length(model):
     assert calibrated(model, 1800, seed=2).faults() == []
 
 
-@pytest.mark.parametrize("prior", [RandomWalk(initial_sd=2.0), RandomWalk(sigma_log_mean=1.0)], ids=str)
+@pytest.mark.parametrize(
+    "prior", [RandomWalk(initial_sd=2.0), pytest.param(RandomWalk(sigma_log_mean=1.0), marks=pytest.mark.slow)], ids=str
+)
 def test_another_prior_is_noticed(prior):
     assert calibrated(RandomWalk(), 60, seed=3, prior=prior).faults()
 
@@ -87,6 +94,7 @@ def test_spectral_densities_are_those_of_the_kernels(name):
         assert weight @ np.cos(frequency * distance) == pytest.approx(expected, abs=1e-6)
 
 
+@pytest.mark.statistical
 def test_truths_have_the_prior_that_is_written_down():
     """Variances of contrasts: at the start 2 for each pair of a random walk; of a steady process the mean of 2σ²."""
     rng = np.random.default_rng(0)

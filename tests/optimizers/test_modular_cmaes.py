@@ -175,6 +175,7 @@ def test_runs_are_repeatable_where_modcma_leaves_memory_unset(keywords, record, 
         del kept[::2]
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("matrix", OPTIONS["matrix_adaptation"])
 def test_first_steps_are_as_long_as_said(matrix, record, functions):
     optimizer = ModularCMAES(matrix_adaptation=matrix, relative_sigma0=0.01, population_size=400)
@@ -261,6 +262,7 @@ def test_stop_returns_when_converged(record, functions):
     assert not record(functions["sphere"], 10_000).run(uniform).stopped
 
 
+@pytest.mark.statistical
 def test_ipop_doubles_the_population_and_restarts_uniformly_in_the_box(record):
     """Restart centres are seen as points after which the search is wide again: on a flat function all are."""
     from modcma import c_maes

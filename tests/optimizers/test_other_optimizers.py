@@ -74,6 +74,7 @@ def test_every_optimizer_is_picklable_and_comes_back_from_its_description(optimi
         assert optimizers.from_description(description) == optimizer
 
 
+@pytest.mark.statistical
 def test_random_search_is_uniform_in_the_box(record, functions):
     lower, upper = np.array([0.0, -3.0]), np.array([1.0, 40.0])
     run = record(functions["sphere"], 3_000, 2, lower, upper).run(optimizers.RandomSearch())

@@ -34,6 +34,7 @@ def test_it_spreads_better_than_random_points(sequence):
     assert max(found[:20]) < min(found[20:])
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("sequence", SEQUENCES)
 def test_each_point_alone_is_uniform(sequence):
     """The first points of 400 runs, by Kolmogorov and Smirnov: a right sequence fails once in a thousand seeds."""
@@ -70,6 +71,7 @@ def test_runs_of_a_study_end_by_their_budget(sequence):
     assert "OSError: the simulator is down" in outcome.message
 
 
+@pytest.mark.statistical
 def test_whole_variables_take_each_value_alike():
     """Of 1024 Sobol points in 4 equal parts each has 256; rounding would give the ends half as much."""
     run = Seen(sphere, 2, 1_024, integers=np.array([True, False]), width=3.0)

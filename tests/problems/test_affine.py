@@ -108,6 +108,7 @@ def test_extreme_input():
         problem(np.ones((2, 3)))
 
 
+@pytest.mark.statistical
 def test_names_and_streams():
     stream = problems.PairwiseAffine(
         functions=[3, 21],

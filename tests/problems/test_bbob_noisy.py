@@ -122,6 +122,7 @@ def disturbed(values, usual):
     return np.abs(values - usual) > 1e-9 * max(1.0, abs(usual))
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("function", FUNCTIONS)
 def test_noise_has_the_distribution_of_cocoex(function):
     """Two-sample Kolmogorov-Smirnov tests; for Cauchy noise of the outliers, with Fisher's test of how many there are.
@@ -158,6 +159,7 @@ def test_the_tests_of_distribution_tell_moderate_from_severe_noise():
         assert stats.ks_2samp(one.batch(points)[0], other.batch(points)[0]).pvalue < 1e-10
 
 
+@pytest.mark.statistical
 def test_noise_models_have_the_quantiles_of_their_definitions():
     """Closed forms; Kolmogorov-Smirnov at 1e-4 each: 1 in 3,000 seeds would fail."""
     rng, f, count = np.random.default_rng(3), 2.5, 20_000
@@ -251,6 +253,7 @@ def test_runs_are_told_noise_and_recorded_without():
     assert np.median(again - values[:39]) == pytest.approx(1000)
 
 
+@pytest.mark.statistical
 def test_noise_of_different_runs_is_independent():
     """Rank correlation between 2,000 numbers of neighbouring runs; 1 in 1,000 seeds would fail."""
     problem, points = problems.BBOBNoisyProblem(107, 1, 3).build(), np.ones((2000, 3))

@@ -170,6 +170,7 @@ def test_it_jumps_where_they_change():
     assert abs(mixture(low) - mixture(high)) > 1e-3
 
 
+@pytest.mark.statistical
 def test_fields_have_the_kernels_covariance():
     """Five covariances, each within 4.5 of its standard errors: all hold with probability 1 − 4e-5."""
     points = np.array([[0.0, 0, 0], [0.5, 0, 0], [1.0, -1.0, 0.5], [3.0, 3.0, -3.0]])
@@ -188,6 +189,7 @@ def test_fields_have_the_kernels_covariance():
     assert abs(between.mean()) < 4.5 * between.std() / math.sqrt(draws)
 
 
+@pytest.mark.statistical
 def test_fields_are_normal_at_each_point():
     """A Kolmogorov–Smirnov test at 0.001."""
     x = np.array([1.0, -2.0])
@@ -208,6 +210,7 @@ def test_fields_are_stationary_and_turn_with_the_lengthscale():
     np.testing.assert_allclose([one(x) for x in points], one(points), rtol=0, atol=1e-12)
 
 
+@pytest.mark.statistical
 def test_sparsity_has_its_marginal_distribution():
     """A chi-square test at 0.001: k(x) at amplitude 1 is the whole part of the truncated log-normal."""
     draws = 1000
@@ -247,6 +250,7 @@ def drawn():
     return [stream[i] for i in range(2000)]
 
 
+@pytest.mark.statistical
 def test_parameters_are_drawn_from_table_3(drawn):
     """Ten tests at 0.001: 99 % of seeds pass all."""
     for name, distribution in TABLE_3.items():
@@ -261,6 +265,7 @@ def test_parameters_are_drawn_from_table_3(drawn):
     assert stats.chisquare(np.bincount(instances, minlength=1000)[1:]).pvalue > 0.001
 
 
+@pytest.mark.statistical
 def test_dimensions_are_truncated_not_clipped(drawn):
     """Kolmogorov's statistic at the whole numbers, at 0.001 or less; and nothing heaps up at the ends."""
     dimensions = np.array([spec.dimension for spec in drawn])

@@ -38,6 +38,7 @@ def test_influence_of_too_heavy_selections_is_that_of_ioh(function):
     assert problem(chosen()) == 0
 
 
+@pytest.mark.statistical
 def test_influence_has_the_distribution_of_ioh():
     """Means and variances of `ioh`'s observations and of ours, at 3 selections: 12 tests, 1 in 1,000 seeds would fail.
 

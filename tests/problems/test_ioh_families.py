@@ -343,6 +343,7 @@ SUITES = {
 SIZES = {"pbo": 24, "w-model": 16, "star-discrepancy": 8, "submodular": 6, "cec2013": 5, "cec2022": 4}
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("suite", SUITES)
 def test_a_stream_draws_from_its_grid_alike(suite):
     """Chi-square over the grid; 1 in 1,000 seeds would fail."""

@@ -145,6 +145,7 @@ def test_the_optimum_is_the_best_value_and_where_it_is_said_to_be():
         assert (problem(nearby) >= problem.optimum).all()
 
 
+@pytest.mark.statistical
 def test_weights_follow_the_threshold_rule():
     rng = np.random.default_rng(0)
     drawn = rng.uniform(size=(20_000, 24))
@@ -165,6 +166,7 @@ def test_weights_follow_the_threshold_rule():
     assert not low[:-2].any()
 
 
+@pytest.mark.statistical
 def test_the_stream_draws_as_stated():
     """Three Kolmogorov–Smirnov and chi-square tests at 0.001."""
     stream = problems.MABBOB(dimension=(2, 6), seed=2)

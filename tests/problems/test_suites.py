@@ -119,6 +119,7 @@ def test_the_stream_is_the_same_in_any_order():
     assert [problems.BBOB(dimensions="2-6", instances="1-15", seed=5)[i] for i in range(50)] != forwards
 
 
+@pytest.mark.statistical
 def test_the_stream_draws_all_combinations_alike():
     """Chi-square over 12 combinations; 1 in 1000 seeds would fail."""
     stream = problems.BBOB(functions=[1, 8], dimensions=(2, 3), instances="1-3")
@@ -127,6 +128,7 @@ def test_the_stream_draws_all_combinations_alike():
     assert stats.chisquare(list(drawn.values())).pvalue > 0.001
 
 
+@pytest.mark.statistical
 def test_the_stream_draws_functions_evenly():
     stream = problems.BBOB(seed=1)
     counts = np.bincount([stream[i].function for i in range(2400)], minlength=25)[1:]

@@ -69,6 +69,7 @@ def test_a_rotation_keeps_distances_from_the_centre_in_its_own_units():
     assert not np.allclose(turned(points), points[:, 0])
 
 
+@pytest.mark.statistical
 def test_the_optimum_goes_where_it_can_be_found_and_keeps_its_value():
     """Its place is uniform in the middle part of the box (Kolmogorov and Smirnov; wrong once in 1,000 if right)."""
     best = (0.3, -0.2, 0.7)
@@ -139,6 +140,7 @@ def test_an_optimum_may_be_rounded():
     assert Variations(spec, shift=0.5, location=(0, 0))[0].build().optimum == 0.3333333
 
 
+@pytest.mark.statistical
 def test_factors_are_log_uniform_and_offsets_uniform():
     """Kolmogorov and Smirnov; each wrong once in 1,000 if right."""
     stream = Variations(FunctionProblem(lambda x: x[0], 0, 1, 1), factor=(0.01, 100), offset=(-5, 5))

@@ -5,6 +5,7 @@ from polarbear import inference
 from polarbear.rankings import choice_counts, virtual_algorithm
 
 
+@pytest.mark.statistical
 def test_a_portfolio_of_best_values_wins_with_the_sum_of_its_members_ratings():
     """Equation 8: P(best of S beats C) = θ_S / (θ_S + θ_C), when utilities are Gumbel; 4 standard errors."""
     rng = np.random.default_rng(0)

@@ -132,3 +132,45 @@ def test_logged_parameters_are_equal_by_value():
     assert one == Parameters([1, 2], {"sigma": [0.5, np.nan]})
     assert one != Parameters([1, 2], {"sigma": [0.5, 0.1]})
     assert one != Parameters([1, 3], {"sigma": [0.5, np.nan]})
+
+
+def flat(runs):
+    """The arguments of `Trajectory.many` for runs given by their three lists and where they ended."""
+    arrays = [np.array([entry for run in runs for entry in run[column]], dtype) for column, dtype in enumerate("qdd")]
+    return *arrays, np.array([len(run[0]) for run in runs], int), [Outcome(Reason.BUDGET, run[3], 9.0) for run in runs]
+
+
+RUNS = [([2, 5], [0.1, 0.1], [3.0, -1.0], 5), ([], [], [], 0), ([1], [0.0], [np.inf], 7), ([], [], [], 3)]
+
+
+@pytest.mark.parametrize("order", [RUNS, RUNS[::-1], [], RUNS[1:2], RUNS[2:3]])
+def test_many_trajectories_are_those_that_are_made_one_by_one(order):
+    made = Trajectory.many(*flat(order))
+    one_by_one = [
+        Trajectory(np.array(first, int), np.array(second), np.array(third), Outcome(Reason.BUDGET, end, 9.0))
+        for first, second, third, end in order
+    ]
+    assert made == one_by_one
+    for one in made:
+        with pytest.raises(ValueError, match="read-only"):
+            one.values[:] = 0.0
+
+
+@pytest.mark.parametrize("place", range(3))
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (([0, 5], [0.1, 0.2], [3.0, 1.0], 9), "evaluations starts below 1"),
+        (([5, 5], [0.1, 0.2], [3.0, 1.0], 9), "evaluations does not increase"),
+        (([2, 5], [-0.1, 0.2], [3.0, 1.0], 9), "seconds starts below 0"),
+        (([2, 5], [0.3, 0.2], [3.0, 1.0], 9), "seconds decreases"),
+        (([2, 5], [np.nan, 0.2], [3.0, 1.0], 9), "seconds"),
+        (([2, 5], [0.1, 0.2], [1.0, 1.0], 9), "values does not decrease"),
+        (([2], [0.1], [np.nan], 9), "values is not a number"),
+        (([2, 5], [0.1, 0.2], [3.0, 1.0], 4), "last improvement came at evaluation 5"),
+    ],
+)
+def test_one_broken_trajectory_among_many_is_refused_by_name(place, broken, message):
+    runs = [*RUNS[:place], broken, *RUNS[place:]]
+    with pytest.raises(ValueError, match=message):
+        Trajectory.many(*flat(runs))

@@ -67,6 +67,7 @@ def test_normal_noise_is_thurstones_model():
     assert close(win_rates(values("normal"))[:, off], expected[:, off])
 
 
+@pytest.mark.statistical
 def test_all_noise_has_the_same_variance_and_only_lasting_noise_lasts():
     """Noise is −value − 1e4 step − log θ. 4 standard errors; that of a variance is taken from the fourth moment."""
     for noise in ("gumbel", "reversed-gumbel", "normal", "lasting-gumbel"):
@@ -100,6 +101,7 @@ def test_a_run_cut_early_is_the_beginning_of_the_whole_run(noise):
     assert np.isnan(short.value_at(6))
 
 
+@pytest.mark.statistical
 def test_truths_follow_the_prior():
     """With σ and ℓ held, μ_i(t) of the Matérn process is normal with variance σ² (1 − 1/n), and correlated over time.
 
@@ -116,6 +118,7 @@ def test_truths_follow_the_prior():
     assert abs(found - expected) < 4 * (1 - expected**2) / np.sqrt(300)
 
 
+@pytest.mark.statistical
 def test_truths_of_the_independent_model_are_uniform_on_the_simplex():
     """θ_1 ~ Beta(1, n − 1), so (1 − θ_1)^(n − 1) is uniform. Kolmogorov–Smirnov."""
     rng = np.random.default_rng(9)

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from polarbear import store
-from polarbear.store import study as study_module
-from polarbear.store.parts import part_name
+from polarbear.store import contents as contents_module
+from tests.store.seals import replace
 
 HERE = Path(__file__).parent
 
@@ -30,8 +30,8 @@ runs = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(runs)
 import polars
 from polarbear import store
-from polarbear.store import study as study_module
-study_module.MANY = 6
+from polarbear.store import contents as contents_module
+contents_module.MANY = 6
 path = Path(sys.argv[1])
 study = store.open(path, write=True, commit_seconds=600) if store.exists(path) else store.create(path, {"a": 1})
 print("up", flush=True)
@@ -165,10 +165,9 @@ def test_a_part_without_usable_seeds_is_named(study_with_parts, run, seed, why):
     path, parts = study_with_parts
     buffer = io.BytesIO()
     pl.read_parquet(parts[1]).with_columns(pl.lit(seed).alias("seed")).write_parquet(buffer)
-    parts[1].unlink()
-    (path / "runs" / part_name(2, buffer.getvalue())).write_bytes(buffer.getvalue())
+    replace(path, parts[1], buffer.getvalue())
     with store.open(path, write=True) as study:
-        assert [each.path.name for each in study.damaged] == [part_name(2, buffer.getvalue())]
+        assert [each.path for each in study.damaged] == [parts[1]]
         assert why in study.damaged[0].why
         study.compact()
         assert study.runs() == [run(each) for each in (0, 1, 4, 5)]
@@ -181,8 +180,7 @@ def test_numbers_of_other_sizes_are_read_and_merged(study_with_parts, run):
     buffer = io.BytesIO()
     sizes = {"seed": pl.Int32, "evaluations": pl.List(pl.Int32), "invalid_evaluations": pl.UInt8}
     pl.read_parquet(parts[1]).cast(sizes).write_parquet(buffer)
-    parts[1].unlink()
-    (path / "runs" / part_name(2, buffer.getvalue())).write_bytes(buffer.getvalue())
+    replace(path, parts[1], buffer.getvalue())
     with store.open(path, write=True) as study:
         study.compact()
         assert len(list((path / "runs").iterdir())) == 1
@@ -192,8 +190,8 @@ def test_numbers_of_other_sizes_are_read_and_merged(study_with_parts, run):
 @pytest.mark.parametrize("group", [2, 100])
 def test_parts_that_vanished_do_not_keep_the_others_from_being_merged(study_with_parts, run, monkeypatch, group):
     path, parts = study_with_parts
-    monkeypatch.setattr(study_module, "SMALL", study_module.SMALL._replace(runs=2 * group))
-    monkeypatch.setattr(study_module, "MANY", 2)
+    monkeypatch.setattr(contents_module, "SMALL", contents_module.SMALL._replace(runs=2 * group))
+    monkeypatch.setattr(contents_module, "MANY", 2)
     with store.open(path, write=True) as study:
         for part in (parts[0], parts[2]):
             part.unlink()
@@ -214,22 +212,26 @@ BAD_ROUNDS = [(b"{", "Expecting"), (b"[1]", "holds list instead of a round"), (b
 @pytest.mark.parametrize(("content", "why"), BAD_ROUNDS)
 def test_a_damaged_round_is_named_and_not_overwritten(study_with_parts, content, why):
     path, _ = study_with_parts
-    (path / "rounds" / "000003.json").write_bytes(content)
+    last = sorted((path / "rounds").iterdir())[-1]
+    replace(path, last, content)
     with store.open(path, write=True) as study:
         (found,) = study.damaged
-        assert found.path == path / "rounds" / "000003.json"
+        assert found.path == last
         assert why in found.why
         assert study.rounds() == [{"number": 0}, {"number": 1}]
         study.append_round({"number": "new"})
-    assert (path / "rounds" / "000004.json").exists()
+    assert len(list((path / "rounds").glob("000004-*.json"))) == 1
     assert store.open(path).rounds() == [{"number": 0}, {"number": 1}, {"number": "new"}]
 
 
 def test_missing_rounds_and_directories_are_named(study_with_parts):
-    path, _ = study_with_parts
-    (path / "rounds" / "000002.json").unlink()
-    (found,) = store.open(path).damaged
-    assert (found.path.name, found.why) == ("000002.json", "the file is missing, though there are later rounds")
+    path, parts = study_with_parts
+    for lost in (parts[0], sorted((path / "rounds").iterdir())[-1]):
+        held = lost.read_bytes()
+        lost.unlink()
+        (found,) = store.open(path).damaged
+        assert (found.path, found.why) == (lost, "the file is missing")
+        lost.write_bytes(held)
     for file in (path / "rounds").iterdir():
         file.unlink()
     (path / "rounds").rmdir()
@@ -381,7 +383,7 @@ def test_a_disk_that_fills_up_during_a_background_commit_is_told_by_the_next_cal
 
     with store.create(path, {}, commit_seconds=0.05) as study:
         with monkeypatch.context() as patch:
-            patch.setattr("polarbear.store.study.write_atomically", full)
+            patch.setattr("polarbear.store.contents.write_atomically", full)
             study.append(run(0))
             for timer in [each for each in threading.enumerate() if isinstance(each, threading.Timer)]:
                 timer.join(5)

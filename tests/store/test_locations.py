@@ -60,7 +60,15 @@ def test_parts_come_and_go_as_in_a_dictionary(steps, page):
         assert sorted(there, key=str) == sorted(where, key=str)
     assert len(there) == len(where)
     assert {key: there.find(key) for key in where} == where
-    assert [set(keys) for keys in there.by_part()] == [naive.held_by(name) for name in sorted(naive.parts)]
+    rows = {name: sorted(line for part, line in where.values() if part == name) for name, _ in sorted(where.values())}
+    assert there.find_all() == rows
+    with pytest.MonkeyPatch.context() as patch:
+        for few in (0, 1000):
+            patch.setattr(locations, "_FEW", few)
+            assert there.find_all(where.keys()) == rows
+            with pytest.raises(KeyError):
+                there.find_all({*where, RunKey("nowhere", "a", 0)})
+    assert [set(part.keys()) for part in there.by_part()] == [naive.held_by(name) for name in sorted(naive.parts)]
     assert {name: set(there.held_by(name)) for name in naive.parts} == {n: naive.held_by(n) for n in naive.parts}
 
 
@@ -87,12 +95,14 @@ def test_what_is_read_part_by_part_does_not_change_on_the_way():
     for part in "ab":
         there.add(part, [RunKey("f", part, seed) for seed in range(3)])
     reading, forgotten = there.by_part(), there.by_part()
-    first = next(reading)
+    first = next(reading).keys()
     there.add("merged", [RunKey("f", part, seed) for part in "ab" for seed in range(3)])
     there.remove("ab")
-    assert [first, *reading] == [[RunKey("f", part, seed) for seed in range(3)] for part in "ab"]
+    assert [first, *(part.keys() for part in reading)] == [
+        [RunKey("f", part, seed) for seed in range(3)] for part in "ab"
+    ]
     del forgotten
-    assert [len(keys) for keys in there.by_part()] == [6]
+    assert [len(part.rows) for part in there.by_part()] == [6]
     there.by_part()
     next(there.by_part())
     assert there._database.execute("SELECT COUNT(*) FROM snapshots").fetchone() == (0,)
@@ -110,7 +120,7 @@ def test_a_forked_process_does_not_write_to_the_file_of_its_parent():
         reading.close()
         os._exit(there._database.total_changes - before)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    assert list(reading) == [[RunKey("f", "a", 0)]]
+    assert [part.keys() for part in reading] == [[RunKey("f", "a", 0)]]
 
 
 def test_threads_find_what_another_one_adds():
@@ -177,7 +187,7 @@ assert len(there) == len(list(there)) == 6000
 assert {there.find(key)[0] for key in there} == {"0", "1"}
 there.add("2", [RunKey("f" * 100, "b", seed) for seed in range(9000)])
 there.remove("0")
-assert [len(keys) for keys in there.by_part()] == [3000, 9000]
+assert [len(part.keys()) for part in there.by_part()] == [3000, 9000]
 """
 
 

@@ -58,6 +58,7 @@ def test_runs_of_all_studies_are_in_the_new_one_bit_by_bit(tmp_path):
     assert [path.name for path in (tmp_path / "new").iterdir()] == ["m.study"]
     assert sorted(path.name for path in (tmp_path / "new/m.study").iterdir()) == [
         "lock",
+        "manifest.txt",
         "rounds",
         "runs",
         "study.json",
@@ -227,7 +228,7 @@ def test_a_failure_half_way_leaves_nothing_here_or_elsewhere(tmp_path, monkeypat
         write(path, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr("polarbear.store.study.write_atomically", full_after_one)
+        patch.setattr("polarbear.store.contents.write_atomically", full_after_one)
         with pytest.raises(type(error), match="the merged study .* could not be written" if str(error) else None):
             store.merge([a, b], into)
     assert not into.exists()

@@ -21,6 +21,7 @@ import polarbear as pb
 from polarbear import store
 from polarbear.store import holder, lease
 from polarbear.store.remote import RemotePath
+from tests.cli.commands import polarbear
 from tests.store.test_faults import HERE, WRITER
 from tests.study.entrants import crawl, descend, guess, sphere
 
@@ -463,16 +464,8 @@ def test_a_plan_runs_elsewhere(elsewhere):
 
 def test_the_command_line_takes_urls(on_s3, tmp_path):
     race(on_s3, instances=1)
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "COLUMNS": "200"}
-
-    def polarbear(*arguments):
-        command = [sys.executable, "-c", "from polarbear.cli import main; main()", *arguments]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    assert "descend" in polarbear("show", str(on_s3))
-    assert re.search(rf"report: {on_s3}/report\.html", polarbear("report", str(on_s3)))
+    assert "descend" in polarbear("show", on_s3, cwd=tmp_path)[0]
+    assert re.search(rf"report: {on_s3}/report\.html", polarbear("report", on_s3, cwd=tmp_path)[0])
     assert b"<html" in (on_s3 / "report.html").read_bytes()
     assert list(tmp_path.iterdir()) == []
     store.open(on_s3, write=True).close()

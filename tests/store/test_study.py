@@ -17,9 +17,8 @@ import pytest
 
 from polarbear import store
 from polarbear.records import RunKey
-from polarbear.store import index as index_module
+from polarbear.store import contents as contents_module
 from polarbear.store import locations
-from polarbear.store import study as study_module
 
 
 def parts(path):
@@ -67,17 +66,22 @@ def test_what_is_no_study_is_said(path):
     [
         ("{", r"study\.json is damaged"),
         ("[]", "does not say that it is a 'polarbear study'"),
+        ("[" * 100_000, r"study\.json is damaged: maximum recursion depth"),
         ('{"format": "other", "version": 1, "spec": {}}', "does not say that it is a 'polarbear study'"),
         ('{"format": "polarbear study", "version": "1", "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
+        ('{"format": "polarbear study", "version": true, "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": 1}', "lacks a whole-number 'version' or a 'spec'"),
-        ('{"format": "polarbear study", "version": 2, "spec": {}}', "has format version 2.* up to 1; upgrade"),
+        ('{"format": "polarbear study", "version": 3, "spec": {}}', "has format version 3.* up to 2; upgrade"),
     ],
 )
 def test_an_unusable_study_file_is_named(path, content, complaint):
     store.create(path, {}).close()
     (path / "study.json").write_bytes(content.encode())
-    with pytest.raises(store.StudyError, match=complaint):
-        store.open(path, write=True)
+    for unsealed in (True, False):
+        for write in (True, False):
+            with pytest.raises(store.StudyError, match=r"study\.json is damaged: its" if unsealed else complaint):
+                store.open(path, write=write)
+        (path / "manifest.txt").unlink(missing_ok=True)
 
 
 def test_a_creation_that_was_killed_half_way_can_be_repeated(directory):
@@ -158,7 +162,7 @@ def test_runs_are_on_disk_soon_after_the_last_one_even_if_none_follows(path, run
 
 
 def test_many_runs_are_committed_at_once(path, run, monkeypatch):
-    monkeypatch.setattr(study_module, "COMMIT_RUNS", 5)
+    monkeypatch.setattr("polarbear.store.study.COMMIT_RUNS", 5)
     with store.create(path, {}, commit_seconds=600) as study:
         study.extend(run(seed) for seed in range(12))
         assert len(store.read(path)) == 10
@@ -377,9 +381,8 @@ def test_a_listing_made_while_parts_are_merged_is_not_believed(path, run, monkey
             writer.commit()
         reader = store.open(path) if opened_before else None
         writer.compact()
-    listing = index_module._listing
-    listings = iter([set()])  # the first one is torn
-    monkeypatch.setattr(index_module, "_listing", lambda directory: next(listings, listing(directory)))
+    glob, torn = type(path).glob, iter([True])
+    monkeypatch.setattr(type(path), "glob", lambda *given: iter(()) if next(torn, False) else glob(*given))
     if reader is None:
         reader = store.open(path)
     else:
@@ -455,7 +458,7 @@ def test_merging_keeps_every_run_and_few_files(path, run):
 
 
 def test_small_parts_are_merged_by_themselves(path, run, monkeypatch):
-    monkeypatch.setattr(study_module, "MANY", 10)
+    monkeypatch.setattr(contents_module, "MANY", 10)
     with store.create(path, {}) as study:
         for seed in range(95):
             study.append(run(seed, size=2))
@@ -471,7 +474,7 @@ def test_large_parts_are_left_alone(path, run, monkeypatch, many):
         study.commit()
         (large,) = parts(path)
         limit = {"bytes": len(large.read_bytes()), "runs": 10**6} if many == "bytes" else {"bytes": 10**9, "runs": 5}
-        monkeypatch.setattr(study_module, "SMALL", study_module.SMALL._replace(**limit))
+        monkeypatch.setattr(contents_module, "SMALL", contents_module.SMALL._replace(**limit))
         for seed in range(5, 8):
             study.append(run(seed, size=2))
             study.commit()

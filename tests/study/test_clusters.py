@@ -5,7 +5,6 @@ import os
 import platform
 import re
 import signal
-import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ from distributed import Client, LocalCluster
 import polarbear as pb
 from polarbear.experiment import DaskExecutor, Isolated
 from polarbear.study import OversubscriptionWarning, Plan, PlanObserver, run_plan
+from tests.cli.commands import ran
 from tests.study.entrants import guess
 from tests.study.test_plan import found
 from tests.study.test_racing import first, where
@@ -60,6 +60,7 @@ class Killing(PlanObserver):
             os.kill(self.workers.pop(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_all_of_bbob_over_dask_with_two_workers_killed_on_the_way(tmp_path):
     suite = pb.problems.BBOB(dimensions=2, instances=[1, 2])
     plan = Plan([pb.optimizers.ModularCMAES.anytime(), pb.optimizers.RandomSearch()], suite, repetitions=2, budget=200)
@@ -107,27 +108,21 @@ def test_over_seconds_other_executors_are_warned_of_once_a_run_finds_no_core(tmp
     assert len(caught) == 1
 
 
-def polarbear(*arguments):
-    code = "from polarbear.cli import main; main()"
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
-
-
 def test_a_plan_and_a_race_run_on_the_cluster_that_the_command_line_names(tmp_path):
     plan, study = tmp_path / "plan.toml", tmp_path / "race.toml"
     plan.write_text(PLAN.replace('"1-24"', '"1-3"'))
     race = "[race]\ntimes = { first = 10, last = 100, count = 5 }\n[limits]\ninstances = 8\n"
     study.write_text(race + PLAN[PLAN.index("[instances]") :])
     with cluster_of_two() as cluster:
-        told = polarbear("run", plan, "--cluster", cluster.scheduler_address)
+        told = ran("run", plan, "--cluster", cluster.scheduler_address)
         assert told.returncode == 0, told.stderr
         assert len(pb.store.read(tmp_path / "plan.study")) == 3 * 2 * 2 * 2
-        told = polarbear("race", study, "--cluster", cluster.scheduler_address)
+        told = ran("race", study, "--cluster", cluster.scheduler_address)
         assert told.returncode == 0, told.stderr
         assert len(pb.store.read(tmp_path / "race.study")) >= 2 * 8
         gone = cluster.scheduler_address
     for command in (("run", plan), ("race", study), ("resume", tmp_path / "plan.study")):
-        told = polarbear(*command, "--cluster", gone)
+        told = ran(*command, "--cluster", gone)
         assert told.returncode == 2
         assert f"there is no Dask scheduler at {gone}" in " ".join(told.stderr.replace("│", " ").split())
 
@@ -154,10 +149,10 @@ def test_a_module_that_workers_lack_is_named_and_what_is_finished_is_kept(tmp_pa
     plan.write_text(small)
     with cluster_of_two() as cluster, Client(cluster) as client:
         before = client.run(os.getpid)
-        assert polarbear("run", plan, "--cluster", cluster.scheduler_address).returncode == 0
+        assert ran("run", plan, "--cluster", cluster.scheduler_address).returncode == 0
         assert len(pb.store.read(study)) == 4
         plan.write_text(small + own)
-        line = told_in_one_line(polarbear("run", plan, "--cluster", cluster.scheduler_address))
+        line = told_in_one_line(ran("run", plan, "--cluster", cluster.scheduler_address))
         assert re.search(r"the run of searching on bbob-f0*1-i\d-d0*2 \(seed 0\) did not begin: a worker", line), line
         assert (
             f"({sys.executable} on {platform.node()}): there is no module 'beside_the_plan'. What is finished" in line
@@ -165,12 +160,12 @@ def test_a_module_that_workers_lack_is_named_and_what_is_finished_is_kept(tmp_pa
         assert "Install beside_the_plan for all workers, or put its folder on the PYTHONPATH" in line
         race = "[race]\ntimes = { first = 10, last = 100, count = 5 }\n[limits]\ninstances = 8\n"
         (tmp_path / "race.toml").write_text(race + small[small.index("[instances]") :] + own)
-        raced = polarbear("race", tmp_path / "race.toml", "--cluster", cluster.scheduler_address)
+        raced = ran("race", tmp_path / "race.toml", "--cluster", cluster.scheduler_address)
         assert "there is no module 'beside_the_plan'" in told_in_one_line(raced)
         assert client.run(os.getpid) == before  # and the workers live on
     assert {run.key.algorithm for run in pb.store.read(study)} >= {"RandomSearch"}
     assert len(pb.store.read(study)) == 4
-    assert polarbear("run", plan).returncode == 0
+    assert ran("run", plan).returncode == 0
     assert len(pb.store.read(study)) == 6
 
 
@@ -178,7 +173,7 @@ def test_workers_without_polarbear_are_refused_before_anything_is_run(tmp_path):
     (tmp_path / "hide.py").write_text("import sys\nsys.modules['polarbear'] = None\n")
     (tmp_path / "plan.toml").write_text(PLAN)
     with cluster_of_two(preload=str(tmp_path / "hide.py")) as cluster:
-        line = told_in_one_line(polarbear("run", tmp_path / "plan.toml", "--cluster", cluster.scheduler_address))
+        line = told_in_one_line(ran("run", tmp_path / "plan.toml", "--cluster", cluster.scheduler_address))
     assert "polarbear cannot be imported on 2 of the cluster's workers, such as tcp://" in line
     assert f"({sys.executable}: ModuleNotFoundError: " in line
     assert not (tmp_path / "plan.study").exists()
@@ -188,6 +183,6 @@ def test_workers_without_polarbear_are_refused_before_anything_is_run(tmp_path):
 def test_an_address_that_is_none_is_named(tmp_path, address):
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
-    told = polarbear("run", plan, "--cluster", address)
+    told = ran("run", plan, "--cluster", address)
     assert told.returncode == 2
     assert f"no Dask scheduler at {address}" in " ".join(told.stderr.replace("│", " ").split())

@@ -13,6 +13,8 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from polarbear.store.formats.spreadsheets import disarmed
+
 Cell = str | int | float | bool | None
 
 
@@ -36,11 +38,11 @@ class Data:
         return cls(name, tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows))
 
     def csv(self) -> str:
-        """Comma-separated values (RFC 4180) with a header."""
+        """Comma-separated values (RFC 4180) with a header; text that spreadsheets would execute is `disarmed`."""
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow(self.columns)
-        writer.writerows(["" if cell is None else cell for cell in row] for row in self.rows)
+        writer.writerows([disarmed(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows)
         return text.getvalue()
 
     def json(self) -> str:

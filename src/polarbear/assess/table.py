@@ -72,6 +72,7 @@ class RuntimeTable:
         final_target: The precision whose successes are counted.
         tests: By how many tests p-values were multiplied (Bonferroni).
         blocks: One block per function.
+        absolute: Whether targets are objective values rather than precisions.
     """
 
     dimension: int
@@ -79,6 +80,7 @@ class RuntimeTable:
     final_target: float
     tests: int
     blocks: tuple[TableBlock, ...]
+    absolute: bool = False
 
 
 def runtime_table(
@@ -90,6 +92,7 @@ def runtime_table(
     tests: int | None = None,
     bootstraps: int = 1000,
     rng: np.random.Generator | None = None,
+    absolute: bool = False,
 ) -> RuntimeTable:
     """Compute a table of expected runtimes (Table I).
 
@@ -105,6 +108,7 @@ def runtime_table(
         tests: By how many tests to correct; by default the number of functions.
         bootstraps: How many runtimes to simulate for each dispersion.
         rng: Where their randomness comes from; None derandomizes, see `simulated_restarts`.
+        absolute: Whether targets, the final one among them, are objective values.
 
     Raises:
         ValueError: If there are no trials, several dimensions or suites, or an algorithm twice on a function.
@@ -122,8 +126,8 @@ def runtime_table(
                 f"an algorithm occurs twice on function {function}; join its runs into one group of trials"
             )
         reference = references.get(function) if references else None
-        blocks.append(_block(group, levels, reference, final_target, tests, bootstraps, rng))
-    return RuntimeTable(trials[0].dimension, levels, final_target, tests, tuple(blocks))
+        blocks.append(_block(group, levels, reference, final_target, tests, bootstraps, rng, absolute))
+    return RuntimeTable(trials[0].dimension, levels, final_target, tests, tuple(blocks), absolute)
 
 
 def _block(
@@ -134,13 +138,14 @@ def _block(
     tests: int,
     bootstraps: int,
     rng: np.random.Generator | None,
+    absolute: bool,
 ) -> TableBlock:
-    hits = [one.runtimes(targets) for one in group]
+    hits = [one.runtimes(targets, absolute=absolute) for one in group]
     erts = np.array([ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, group, strict=True)])
     base = None if reference is None else reference.at(targets)
     unit = np.ones(targets.size) if base is None else np.where(np.isfinite(base), base, 1.0)
     shown = ert_ratios(erts, unit)
-    marks = _significance(group, erts, targets, tests)
+    marks = _significance(group, erts, targets, tests, absolute)
     rows = tuple(
         TableRow(
             algorithm=one.algorithm,
@@ -149,7 +154,7 @@ def _block(
             dispersion=_dispersion(one, hits[row], bootstraps, rng) / unit,
             stars=marks[row],
             best=np.isfinite(erts[row]) & (erts[row] == erts.min(axis=0)),
-            successes=int(np.isfinite(one.runtimes([final_target])).sum()),
+            successes=int(np.isfinite(one.runtimes([final_target], absolute=absolute)).sum()),
             runs=len(one.runs),
             median_evaluations=float(np.median(one.evaluations)),
         )
@@ -164,7 +169,9 @@ def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.rando
     return np.where(np.isfinite(high), (high - np.where(np.isfinite(low), low, 0.0)) / 2, np.nan)
 
 
-def _significance(group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int) -> NDArray[np.int64]:
+def _significance(
+    group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int, absolute: bool
+) -> NDArray[np.int64]:
     """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting."""
     marks = np.zeros(erts.shape, dtype=np.int64)
     best, _ = best_ert(erts)
@@ -174,7 +181,7 @@ def _significance(group: Sequence[Trials], erts: FloatArray, targets: FloatArray
         columns = np.flatnonzero(best == row)
         weakest = np.zeros(columns.size)
         for other in (one for one in range(len(group)) if one != row):
-            outcome = rank_sum(group[row], group[other], targets[columns])
+            outcome = rank_sum(group[row], group[other], targets[columns], absolute=absolute)
             weakest = np.maximum(weakest, np.where(outcome.z > 0, outcome.p, 1.0))
         marks[row, columns] = stars(weakest, tests=tests)
     return marks

@@ -25,17 +25,17 @@ def caption(table: RuntimeTable) -> str:
     tests = "1 test" if table.tests == 1 else f"{table.tests} tests"
     place = f" in dimension {table.dimension}" if table.dimension else ""
     return (
-        f"Expected runtimes (ERT) to reach the target precision ε{place}, {shown}. "
+        f"Expected runtimes (ERT) to reach the target {'value' if table.absolute else 'precision'} ε{place}, {shown}. "
         "In brackets half the difference between the 10 %- and 90 %-quantile of simulated runtimes. "
-        f"#succ: runs that reached {label(table.final_target)}. Behind ∞ in the last column the median number of "
-        "evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test with "
-        f"p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {tests}. "
+        f"#succ: runs that reached {shown_target(table, table.final_target)}. Behind ∞ in the last column the median "
+        "number of evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test "
+        f"with p < 0.05, or 10^-k for the number k behind it, after Bonferroni's correction for {tests}. "
     )
 
 
 def as_text(table: RuntimeTable) -> str:
     """The table in aligned columns of plain text; best entries stand in square brackets."""
-    lines = [["ε", *map(label, table.targets), "#succ"]]
+    lines = [["ε", *(shown_target(table, one) for one in table.targets), "#succ"]]
     for block in table.blocks:
         lines.append(_heading(block, table))
         lines.extend([row.algorithm, *_cells(row, _text_cell), f"{row.successes}/{row.runs}"] for row in block.rows)
@@ -46,7 +46,9 @@ def as_text(table: RuntimeTable) -> str:
 
 def as_latex(table: RuntimeTable) -> str:
     """The table as a LaTeX table with its caption; best entries are bold, evaluations in italics."""
-    lines = [_latex_line([r"$\varepsilon$", *map(label, table.targets), r"\#succ"]) + r" \hline"]
+    lines = [
+        _latex_line([r"$\varepsilon$", *(shown_target(table, one) for one in table.targets), r"\#succ"]) + r" \hline"
+    ]
     for block in table.blocks:
         heading = [cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in _heading(block, table)]
         lines.append(_latex_line([rf"\textbf{{{heading[0]}}}", *heading[1:]]))
@@ -62,7 +64,7 @@ def as_latex(table: RuntimeTable) -> str:
 
 def as_html(table: RuntimeTable) -> str:
     """The table as an HTML table element; best entries are bold, evaluations in italics."""
-    head = "".join(f"<th>{cell}</th>" for cell in ["ε", *map(label, table.targets), "#succ"])
+    head = "".join(f"<th>{cell}</th>" for cell in ["ε", *(shown_target(table, one) for one in table.targets), "#succ"])
     lines = [f"<caption>{html.escape(caption(table))}Bold: best.</caption>", f"<thead><tr>{head}</tr></thead>"]
     for block in table.blocks:
         name, *cells = _heading(block, table)
@@ -88,6 +90,11 @@ def number(value: float, digits: int = 2) -> str:
         return _short_exponent(f"{value:.{digits - 1}e}")
     decimals = max(digits - len(f"{value:.0f}") + (value < 1), 0)
     return f"{value:.{decimals}f}" if value not in (0, 1) else f"{value:.0f}"
+
+
+def shown_target(table: RuntimeTable, target: float) -> str:
+    """How a target of a table is written."""
+    return f"{target:g}" if table.absolute else label(target)
 
 
 def label(target: float) -> str:

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import warnings
 from concurrent.futures import BrokenExecutor
 from dataclasses import asdict, replace
 from pathlib import Path
+from traceback import format_exception
+from types import TracebackType
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from polarbear import __version__
 from polarbear.cli import plans, recorded
@@ -18,6 +22,7 @@ from polarbear.cli.conform import conform
 from polarbear.cli.options import (
     BAD_INPUT,
     EVERY_RUN_FAILED,
+    INTERRUPTED,
     NO_WORKERS,
     UNUSABLE_STUDY,
     AcceptDamageOption,
@@ -25,10 +30,13 @@ from polarbear.cli.options import (
     Choice,
     CriterionOption,
     DimensionsOption,
+    FinalTargetOption,
     FromOption,
     FunctionsOption,
     JsonOption,
     Preference,
+    RetryKilledOption,
+    RetryOption,
     SecondsOption,
     StudyArgument,
     TakeOverOption,
@@ -37,10 +45,40 @@ from polarbear.cli.options import (
     to_json,
     to_place,
 )
-from polarbear.cli.running import ClusterOption, executor, interruptible, terminable, told_warnings
+from polarbear.cli.running import (
+    CAFileOption,
+    CertOption,
+    Cluster,
+    ClusterOption,
+    ImportOption,
+    KeyOption,
+    Terminated,
+    TrustOption,
+    executor,
+    interruptible,
+    look_in,
+    resumable,
+    resuming,
+    terminable,
+    told_warnings,
+)
+from polarbear.cli.terminal import echo, tell_warning
+from polarbear.cli.verify import verify
+
+
+class _Commands(TyperGroup):
+    def invoke(self, ctx: Any) -> Any:
+        """Say so when a command is interrupted that has not said it itself."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            echo("polarbear: ended by SIGTERM" if isinstance(error, Terminated) else "polarbear: interrupted", err=True)
+            raise typer.Exit(INTERRUPTED) from None
+
 
 app = typer.Typer(
     name="polarbear",
+    cls=_Commands,
     help="Race black-box optimizers to their anytime Pareto set, and ask the result any question about budgets.",
     no_args_is_help=True,
     add_completion=False,
@@ -51,33 +89,40 @@ app = typer.Typer(
 plans.add_to(app)
 recorded.add_to(app)
 app.command()(conform)
+app.command()(verify)
 
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
+    from polarbear.inference import HelperDied
     from polarbear.race import CannotWithdraw
     from polarbear.store import StudyError
-    from polarbear.study import EveryRunFailed, OtherSettings, StudyFileError
+    from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError
     from polarbear.study.suitability import Unsuitable
 
-    sys.path.insert(0, str(Path.cwd()))  # where `function = "module:name"` is looked for, as by `python -m`
+    sys.excepthook = _print_traceback
+    warnings.showwarning = tell_warning  # pyright: ignore[reportAttributeAccessIssue]
     try:
         with terminable():
             app()
-    except (StudyFileError, OtherSettings, Unsuitable, CannotWithdraw) as error:
+    except (StudyFileError, NotTrusted, OtherSettings, Unsuitable, CannotWithdraw) as error:
         _fail(error, BAD_INPUT)
     except EveryRunFailed as error:
         _fail(error, EVERY_RUN_FAILED)
     except (StudyError, OSError) as error:
         _fail(error, UNUSABLE_STUDY)
-    except BrokenExecutor as error:
+    except (BrokenExecutor, HelperDied) as error:
         _fail(error, NO_WORKERS)
     sys.exit(0)
 
 
+def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    echo("".join(format_exception(kind, error, trace)).rstrip(), err=True)
+
+
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"polarbear {__version__}")
+        echo(f"polarbear {__version__}")
         raise typer.Exit
 
 
@@ -104,13 +149,18 @@ def race(
         ),
     ] = None,
     archive: FromOption = None,
+    final_target: FinalTargetOption = None,
     workers: WorkersOption = 1,
     cluster: ClusterOption = None,
+    tls_ca_file: CAFileOption = None,
+    tls_cert: CertOption = None,
+    tls_key: KeyOption = None,
     seconds: SecondsOption = None,
     algorithm: AlgorithmsOption = None,
     function: FunctionsOption = None,
     dimension: DimensionsOption = None,
     withdraw: WithdrawOption = None,
+    retry_killed: RetryKilledOption = 1,
     accept_damage: AcceptDamageOption = False,
     take_over: TakeOverOption = False,
     as_json: JsonOption = False,
@@ -126,13 +176,15 @@ def race(
                 "--into, --cluster, --seconds, --withdraw, --accept-damage and --take-over have no use with --from: "
                 "nothing is run"
             )
-        recorded.race(archive, study_file, choice, as_json=as_json)
+        recorded.race(archive, study_file, choice, final_target, as_json=as_json)
         return
+    if final_target is not None:
+        raise typer.BadParameter("--final-target is about recorded runs; it needs --from")
     if study_file is None:
         raise typer.BadParameter("give a study file, or recorded runs by --from")
     if choice != Choice.of(None, None, None):
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
-    sys.path.insert(0, str(study_file.parent.resolve()))
+    look_in(study_file.parent)
     spec = read_spec(study_file)
     stop, path = spec.limits.stop, into or study_file.with_suffix(".study")
     the_race, instances = spec.build_race(), spec.build_instances()
@@ -143,10 +195,11 @@ def race(
         instances,
         path,
         workers=workers,
-        cluster=cluster,
+        cluster=Cluster.of(cluster, tls_ca_file, tls_cert, tls_key),
         stop=stop if seconds is None else replace(stop, seconds=seconds),
         settings=spec.run_settings(),
         withdraw=withdraw,
+        retry_killed=retry_killed,
         accept_damage=accept_damage,
         as_json=as_json,
     )
@@ -157,55 +210,60 @@ def resume(
     study: StudyArgument,
     workers: WorkersOption = 1,
     cluster: ClusterOption = None,
+    tls_ca_file: CAFileOption = None,
+    tls_cert: CertOption = None,
+    tls_key: KeyOption = None,
     seconds: SecondsOption = None,
     instances: Annotated[int | None, typer.Option(min=1, help="Stop once this many instances were drawn.")] = None,
     evaluations: Annotated[
         float | None, typer.Option(min=1, help="Stop once this many evaluations were spent in all.")
     ] = None,
     withdraw: WithdrawOption = None,
+    retry_killed: RetryKilledOption = 1,
+    retry: RetryOption = False,
     accept_damage: AcceptDamageOption = False,
     take_over: TakeOverOption = False,
+    imports: ImportOption = None,
+    trust: TrustOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Go on with a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
-    from polarbear import optimizers, problems, store
+    from polarbear import store
     from polarbear.experiment import Watch
-    from polarbear.study import StopRules, StudyFileError, race_from_spec
+    from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec
+    from polarbear.study.building import built
 
-    sys.path.insert(0, str(study.parent.resolve()))
     with store.open(study) as stored:
         spec = stored.spec
+    check_spec(spec, study / "study.json")
+    if "plan" in spec and (instances or evaluations or withdraw):
+        raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
+    if "plan" not in spec and "race" not in spec:
+        raise store.StudyError(
+            f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "
+            "compare them, or race --from them"
+        )
+    with resumable(study, spec, imports or (), trust=trust) as allowed:
+        plan = plan_from_spec(spec, allowed) if "plan" in spec else None
+        entrants, stream = ({}, None) if plan else built(spec, allowed)
     if take_over:
         store.take_over(study)
-    if "plan" in spec:
-        if instances or evaluations or withdraw:
-            raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
-        plans.resume(
-            study, workers=workers, cluster=cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json
-        )
+    dask = Cluster.of(cluster, tls_ca_file, tls_cert, tls_key)
+    options: dict[str, Any] = {"accept_damage": accept_damage, "retry_killed": retry_killed, "retry": retry}
+    if plan:
+        plans.execute(plan, study, resuming(study, spec), workers, dask, seconds=seconds, as_json=as_json, **options)
         return
-    if "race" not in spec:
-        raise store.StudyError(
-            f"{study} holds runs alone, no race or plan to go on with; assess or compare them, or race --from them"
-        )
-    try:
-        entrants: dict[str, object] = {
-            name: optimizers.from_description(description) for name, description in spec["algorithms"].items()
-        }
-        stream = problems.from_description(spec["instances"])
-    except ValueError as error:
-        raise StudyFileError(f"{study} cannot be resumed from here: {error}") from error
     _race(
-        race_from_spec(spec, entrants),
+        race_from_spec(spec, dict(entrants)),
         stream,
         study,
         workers=workers,
-        cluster=cluster,
+        cluster=dask,
         stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
         settings=spec["limits"] | ({"watch": Watch(**spec["log"])} if spec.get("log") else {}),
         withdraw=withdraw,
-        accept_damage=accept_damage,
         as_json=as_json,
+        **options,
     )
 
 
@@ -215,16 +273,21 @@ def show(study: StudyArgument, as_json: JsonOption = False) -> None:
     from polarbear.study import load
     from polarbear.study.running import remark_lines
 
-    sys.path.insert(0, str(study.parent.resolve()))
     if not plans.holds_race(study):
         plans.show(study, as_json=as_json)
         return
     view = load(study)
     for damage in view.damaged:
-        typer.echo(f"damaged and left out: {damage.path}: {damage.why}", err=True)
-    _print_result(view.result, study, "", as_json=as_json, remarks=[asdict(one) for one in view.remarks])
+        echo(f"damaged and left out: {damage.path}: {damage.why}", err=True)
+    _print_result(
+        view.result,
+        study,
+        as_json=as_json,
+        remarks=[asdict(one) for one in view.remarks],
+        damaged=[str(one) for one in view.damaged],
+    )
     if view.remarks and not as_json:
-        typer.echo("\n" + "\n".join(remark_lines(view.remarks)))
+        echo("\n" + "\n".join(remark_lines(view.remarks)))
 
 
 @app.command()
@@ -252,7 +315,7 @@ def select(
         candidates=result.pareto_set,
         gamma=gamma,
     )
-    typer.echo(to_json(selection.as_dict()) if as_json else str(selection))
+    echo(to_json(selection.as_dict()) if as_json else str(selection))
 
 
 @app.command()
@@ -269,9 +332,8 @@ def check(
     as_json: JsonOption = False,
 ) -> None:
     """Compare the study's model with others, and check what it assumes; runs nothing."""
-    from rich.console import Console
-
     from polarbear.analyzer import examine
+    from polarbear.cli.console import Console
     from polarbear.cli.examined import show_examination
     from polarbear.inference import models
     from polarbear.store import StudyError
@@ -286,7 +348,7 @@ def check(
     with Console(stderr=True).status("comparing models"):
         found = examine(result, model or ())
     if as_json:
-        typer.echo(to_json({"study": str(study), **found.as_dict()}))
+        echo(to_json({"study": str(study), **found.as_dict()}))
     else:
         show_examination(found, Console())
 
@@ -304,7 +366,7 @@ def report(
     from polarbear.study import load
 
     page = write_report(load(study), output or study / "report.html")
-    typer.echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
+    echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
 
 
 @app.command()
@@ -329,22 +391,24 @@ def _race(
     path: Path,
     *,
     workers: int,
-    cluster: str | None,
+    cluster: Cluster | None,
     stop: Any,
     settings: dict[str, Any],
     withdraw: list[str] | None,
-    accept_damage: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    from rich.console import Console
-
+    from polarbear import optimizers, problems
+    from polarbear.cli.console import Console
     from polarbear.cli.live import LiveProgress
     from polarbear.study import race as race_to_the_end
 
+    entrants = [optimizers.describe(one) for one in the_race.algorithms.values()]
+    again = resuming(path, {"instances": problems.describe(instances), "algorithms": entrants})
     with (
         told_warnings(),
         executor(cluster) as pool,
-        interruptible("everything committed", f"polarbear resume {shlex.quote(str(path))}"),
+        interruptible("everything committed", again),
         LiveProgress(Console(stderr=True)) as live,
     ):
         result = race_to_the_end(
@@ -355,35 +419,35 @@ def _race(
             executor=pool,
             stop=stop,
             withdraw=withdraw or (),
-            accept_damage=accept_damage,
             observer=live,
+            **options,
             **settings,
         )
-    _print_result(result, path, live.reason, as_json=as_json)
+    _print_result(result, path, as_json=as_json, stopped=live.reason)
+    if live.reason and not as_json:
+        echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
     if live.remarked:
-        typer.echo(f"{live.remarked:,} runs carry a message: polarbear show {shlex.quote(str(path))}", err=True)
+        echo(f"{live.remarked:,} runs carry a message: polarbear show {shlex.quote(str(path))}", err=True)
 
 
-def _print_result(result: Any, path: Path, reason: str, *, as_json: bool, **extra: Any) -> None:
+def _print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
     from polarbear.analyzer import answer
 
     found = answer(result)
     if as_json:
-        typer.echo(to_json({"study": str(path), "stopped": reason, **found.as_dict(), **extra}))
-        return
-    typer.echo("\n" + found.text)
-    if reason:
-        typer.echo(f"\nStopped: {reason}.\nGo on with: polarbear resume {shlex.quote(str(path))}")
+        echo(to_json({"study": str(path), "stopped": stopped, **found.as_dict(), **extra}))
+    else:
+        echo("\n" + found.text)
 
 
 def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:
     if as_json:
-        typer.echo(to_json(listed))
+        echo(to_json(listed))
         return
     for name, fields in listed.items():
-        typer.echo(name)
+        echo(name)
         for field, default in fields.items():
-            typer.echo(f"  {field} = {_in_toml(default)}")
+            echo(f"  {field} = {_in_toml(default)}")
 
 
 def _in_toml(default: Any) -> str:
@@ -393,5 +457,5 @@ def _in_toml(default: Any) -> str:
 
 
 def _fail(error: Exception, code: int) -> NoReturn:
-    typer.echo(f"polarbear: {error}", err=True)
+    echo(f"polarbear: {error}", err=True)
     sys.exit(code)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import typer
 
 from polarbear.cli.options import NOT_CONFORMING, JsonOption, WorkersOption, to_json
+from polarbear.cli.running import look_in
+from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from polarbear.conformance import Conformance
@@ -40,7 +41,7 @@ def conform(
     entrants = [entrant for given in optimizer for entrant in _optimizers(given)]
     found = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
     if as_json:
-        typer.echo(to_json([each.as_dict() for each in found]))
+        echo(to_json([each.as_dict() for each in found]))
     else:
         for each in found:
             _show(each)
@@ -50,10 +51,10 @@ def conform(
 
 def _optimizers(given: str) -> list[Optimizer]:
     from polarbear import optimizers
-    from polarbear.descriptions import imported
+    from polarbear.descriptions import imported, own_class
 
     if given.endswith(".toml"):
-        sys.path.insert(0, str(Path(given).parent.resolve()))
+        look_in(Path(given).parent)
         try:
             listed = cast("list[dict[str, Any]]", tomllib.loads(Path(given).read_text("utf-8"))["algorithms"])
             return [optimizers.from_description(each) for each in listed]
@@ -64,16 +65,20 @@ def _optimizers(given: str) -> list[Optimizer]:
     try:
         if ":" not in given:
             return [optimizers.from_description({"optimizer": given})]
+        look_in()
         found = imported(given, "the optimizer")
-        return [optimizers.as_optimizer(found() if isinstance(found, type) else found)]
+        if isinstance(found, type):
+            found = own_class(found, "optimizer", given)()
+        return [optimizers.as_optimizer(found)]
     except (ValueError, TypeError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
 
 
 def _show(found: Conformance) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from polarbear.cli.console import Console
 
     table = Table(title=Text(found.optimizer), title_justify="left", box=None, padding=(0, 2, 0, 0))
     for heading in ("check", "", "what is expected, or wrong"):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from polarbear.analyzer import Examination
+from polarbear.cli.console import Console
 from polarbear.inference import Check
 
 _VERDICTS = {True: "passed", False: "failed", None: "not checked"}

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Sequence
 from types import TracebackType
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 from rich.text import Text
 
+from polarbear.cli.console import Console
 from polarbear.race import Race, Request, Round
 from polarbear.records import Run
 from polarbear.study import Observer

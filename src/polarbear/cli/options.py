@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from polarbear.cli.starting import INTERRUPTED as INTERRUPTED
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,7 +23,6 @@ BAD_INPUT = 2
 UNUSABLE_STUDY = 3
 NOT_CONFORMING = 4
 NO_WORKERS = 5
-INTERRUPTED = 130
 TERMINATED = 143
 
 
@@ -70,10 +71,22 @@ TakeOverOption = Annotated[
         "--take-over", help="Take over the lock that a killed writer left on a study elsewhere, if it has ended."
     ),
 ]
+RetryKilledOption = Annotated[
+    int, typer.Option("--retry-killed", min=0, help="How often a run whose worker died is tried again.")
+]
+RetryOption = Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")]
 FromOption = Annotated[
     Path | None,
     typer.Option(
         "--from", parser=to_place, help="Race on these recorded runs, a study or an archive, and run nothing."
+    ),
+]
+FinalTargetOption = Annotated[
+    float | None,
+    typer.Option(
+        "--final-target",
+        help="With --from: runs that reached this precision (or value, where no optimum is known) had solved it.",
+        show_default=False,
     ),
 ]
 DataArgument = Annotated[
@@ -114,7 +127,9 @@ class Choice:
         """From the options."""
         return cls(tuple(algorithms or ()), tuple(functions or ()), tuple(dimensions or ()))
 
-    def subject(self, runs: Iterable[Run], targets: list[float] | None = None) -> Subject:
+    def subject(
+        self, runs: Iterable[Run], targets: list[float] | None = None, absolute: list[float] | None = None
+    ) -> Subject:
         """The chosen runs, grouped."""
         from polarbear.analyzer.assessment import subject_of
 
@@ -124,6 +139,7 @@ class Choice:
             functions=self.functions,
             dimensions=self.dimensions,
             targets=targets or (),
+            absolute=absolute or (),
         )
 
 

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Sized
 from types import TracebackType
 
-from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from polarbear.cli.console import Console
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
 from polarbear.study.running import message_of
@@ -45,7 +45,7 @@ class PlanProgress(PlanObserver):
             MofNCompleteColumn(),
             TextColumn("runs ·"),
             TimeElapsedColumn(),
-            TextColumn("· {task.fields[left]}"),
+            TextColumn("· {task.fields[left]}", markup=False),
             console=console,
             transient=True,
             disable=not console.is_terminal,

@@ -1,9 +1,8 @@
-"""The commands for fixed plans and for uniting studies: run, merge, and what show and resume do with a plan."""
+"""The commands for fixed plans and for uniting studies: run, merge, and what show does with a plan."""
 
 from __future__ import annotations
 
 import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,13 +13,25 @@ from polarbear.cli.options import (
     EVERY_RUN_FAILED,
     AcceptDamageOption,
     JsonOption,
+    RetryKilledOption,
     SecondsOption,
     TakeOverOption,
     WorkersOption,
     to_json,
     to_place,
 )
-from polarbear.cli.running import ClusterOption, executor, interruptible, told_warnings
+from polarbear.cli.running import (
+    CAFileOption,
+    CertOption,
+    Cluster,
+    ClusterOption,
+    KeyOption,
+    executor,
+    interruptible,
+    look_in,
+    told_warnings,
+)
+from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,10 +59,14 @@ def run(
     ] = None,
     workers: WorkersOption = 1,
     cluster: ClusterOption = None,
+    tls_ca_file: CAFileOption = None,
+    tls_cert: CertOption = None,
+    tls_key: KeyOption = None,
     seconds: SecondsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
     ] = False,
+    retry_killed: RetryKilledOption = 1,
     accept_damage: AcceptDamageOption = False,
     take_over: TakeOverOption = False,
     as_json: JsonOption = False,
@@ -60,7 +75,8 @@ def run(
     from polarbear import store
     from polarbear.study import read_plan
 
-    sys.path.insert(0, str(plan_file.parent.resolve()))
+    look_in(plan_file.parent)
+    dask = Cluster.of(cluster, tls_ca_file, tls_cert, tls_key)
     plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
     if dry_run:
         _estimate(plan, path, workers, on_cluster=cluster is not None, as_json=as_json)
@@ -68,7 +84,8 @@ def run(
     if take_over:
         store.take_over(path)
     again = f"polarbear run {shlex.quote(str(plan_file))}" + (f" --into {shlex.quote(str(into))}" if into else "")
-    _run(plan, path, again, workers, cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json)
+    options: dict[str, Any] = {"seconds": seconds, "accept_damage": accept_damage, "retry_killed": retry_killed}
+    execute(plan, path, again, workers, dask, as_json=as_json, **options)
 
 
 def merge(
@@ -88,8 +105,7 @@ def merge(
     as_json: JsonOption = False,
 ) -> None:
     """Unite the runs of studies, made on different machines, in a new study."""
-    from rich.console import Console
-
+    from polarbear.cli.console import Console
     from polarbear.store import MergeConflict
     from polarbear.store import merge as unite
 
@@ -98,14 +114,14 @@ def merge(
             merged = unite(studies, into, keep_first=keep_first, accept_damage=accept_damage)
     except MergeConflict as error:
         if as_json:
-            typer.echo(to_json({"study": None, "conflicts": [str(one) for one in error.conflicts]}))
-        typer.echo(f"polarbear: {error}", err=True)
+            echo(to_json({"study": None, "conflicts": [str(one) for one in error.conflicts]}))
+        echo(f"polarbear: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
     except ValueError as error:
-        typer.echo(f"polarbear: {error}", err=True)
+        echo(f"polarbear: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
     if as_json:
-        typer.echo(
+        echo(
             to_json(
                 {
                     "study": str(into),
@@ -121,9 +137,9 @@ def merge(
         )
         return
     for line in _notes(merged):
-        typer.echo(line, err=True)
+        echo(line, err=True)
     taken = ", ".join(f"{count:,} of {path}" for path, count in zip(studies, merged.taken, strict=True))
-    typer.echo(f"{merged.runs:,} runs: {taken}\nstudy: {into}")
+    echo(f"{merged.runs:,} runs: {taken}\nstudy: {into}")
 
 
 def holds_race(study: Path) -> bool:
@@ -140,46 +156,28 @@ def show(study: Path, *, as_json: bool) -> None:
 
     summary = load_plan(study)
     for damage in summary.damaged:
-        typer.echo(f"damaged and left out: {damage}", err=True)
+        echo(f"damaged and left out: {damage}", err=True)
     if as_json:
-        typer.echo(to_json(summary.as_dict()))
+        echo(to_json(summary.as_dict()))
         return
     _print_summary(summary)
     for failures in summary.failures:
         if failures.traceback:
-            typer.echo(f"\n{failures.example}:\n{failures.traceback.rstrip()}")
+            echo(f"\n{failures.example}:\n{failures.traceback.rstrip()}")
 
 
-def resume(
-    study: Path, *, workers: int, cluster: str | None, seconds: float | None, accept_damage: bool, as_json: bool
-) -> None:
-    """Go on with a study's plan."""
-    from polarbear import store
-    from polarbear.study import StudyFileError, plan_from_spec
-
-    with store.open(study) as stored:
-        spec = stored.spec
-    try:
-        plan = plan_from_spec(spec)
-    except (ValueError, TypeError) as error:
-        raise StudyFileError(f"{study} cannot be resumed from here: {error}") from error
-    again = f"polarbear resume {shlex.quote(str(study))}"
-    _run(plan, study, again, workers, cluster, seconds=seconds, accept_damage=accept_damage, as_json=as_json)
-
-
-def _run(
+def execute(
     plan: Plan,
     path: Path,
     again: str,
     workers: int,
-    cluster: str | None,
+    cluster: Cluster | None,
     *,
-    seconds: float | None,
-    accept_damage: bool,
     as_json: bool,
+    **options: Any,
 ) -> None:
-    from rich.console import Console
-
+    """Begin or go on with a plan; `again` is the command that goes on."""
+    from polarbear.cli.console import Console
     from polarbear.cli.plan_progress import PlanProgress
     from polarbear.study import run_plan
 
@@ -189,24 +187,16 @@ def _run(
         executor(cluster) as pool,
         PlanProgress(Console(stderr=True)) as progress,
     ):
-        summary = run_plan(
-            plan,
-            path,
-            workers=workers,
-            executor=pool,
-            seconds=seconds,
-            observer=progress,
-            accept_damage=accept_damage,
-        )
+        summary = run_plan(plan, path, workers=workers, executor=pool, observer=progress, **options)
     if as_json:
-        typer.echo(to_json(summary.as_dict()))
+        echo(to_json(summary.as_dict()))
     else:
         _print_summary(summary)
         if any(one.traceback for one in summary.failures):
-            typer.echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
-        typer.echo(f"study: {path}")
+            echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
+        echo(f"study: {path}")
         if summary.stopped:
-            typer.echo(f"\nStopped: {summary.stopped}.\nGo on with: {again}")
+            echo(f"\nStopped: {summary.stopped}.\nGo on with: {again}")
     if summary.there and summary.failed == summary.there:
         raise typer.Exit(EVERY_RUN_FAILED)
 
@@ -221,13 +211,12 @@ def _print_summary(summary: PlanSummary) -> None:
             for name, one in summary.algorithms.items()
         ],
     )
-    typer.echo(str(summary))
+    echo(str(summary))
 
 
 def _estimate(plan: Plan, path: Path, workers: int, *, on_cluster: bool, as_json: bool) -> None:
-    from rich.console import Console
-
     from polarbear import store
+    from polarbear.cli.console import Console
     from polarbear.study import check_same, estimate
 
     there: Iterable[RunKey] = ()
@@ -238,7 +227,7 @@ def _estimate(plan: Plan, path: Path, workers: int, *, on_cluster: bool, as_json
     with told_warnings(), Console(stderr=True).status("running a pilot"):
         found = estimate(plan, workers=workers, cores=workers if on_cluster else None, there=there)
     if as_json:
-        typer.echo(to_json({"study": str(path), **found.as_dict()}))
+        echo(to_json({"study": str(path), **found.as_dict()}))
         return
     _print_estimate(found, plan)
 
@@ -263,19 +252,19 @@ def _print_estimate(found: Estimate, plan: Plan) -> None:
     spent = "" if found.evaluations is None else f", {amount(found.evaluations)} evaluations at most"
     factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
     made_of = " × ".join(counted(things, name) for things, name in factors)
-    typer.echo(f"{counted(found.total, 'run')}: {made_of}{known}{spent}")
+    echo(f"{counted(found.total, 'run')}: {made_of}{known}{spent}")
     for name, one in found.algorithms.items():
         if one.trouble:
-            typer.echo(f"{name}: {one.trouble}")
+            echo(f"{name}: {one.trouble}")
     untold = [name for name, one in found.algorithms.items() if one.seconds is None]
     without = f", without {', '.join(untold)}" if untold else ""
     start = (
         f", {duration(found.starting)} of them until they have come up and loaded everything" if found.seconds else ""
     )
     shared = f", which share {counted(found.cores, 'core')}" if found.workers > found.cores else ""
-    typer.echo(f"about {duration(found.seconds)} with {counted(found.workers, 'worker')}{shared}{start}{without}")
+    echo(f"about {duration(found.seconds)} with {counted(found.workers, 'worker')}{shared}{start}{without}")
     dimensions = ", ".join(map(str, found.dimensions)) or "no"
-    typer.echo(
+    echo(
         f"This rests on the beginnings of {counted(found.pilot_runs, 'run')}, {found.pilot_evaluations:,} evaluations "
         f"in {found.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted "
         "with their whole budget, and each evaluation as costly as the first ones."
@@ -283,9 +272,10 @@ def _print_estimate(found: Estimate, plan: Plan) -> None:
 
 
 def _print_columns(header: list[str], rows: list[list[str]]) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
+
+    from polarbear.cli.console import Console
 
     table: Any = Table(box=None, pad_edge=False)
     for place, name in enumerate(header):

@@ -23,11 +23,11 @@ from polarbear.cli.options import (
     to_json,
     to_place,
 )
+from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from polarbear.analyzer.tables import Table
+    from polarbear.cli.console import Console
     from polarbear.records import Run, RunKey
     from polarbear.store import Skipped
 
@@ -79,6 +79,14 @@ TableTargetsOption = Annotated[
         show_default=False,
     ),
 ]
+AbsoluteOption = Annotated[
+    list[float] | None,
+    typer.Option(
+        "--absolute",
+        help="A target that is an objective value, where optima are not known; repeatable, in place of --target.",
+        show_default=False,
+    ),
+]
 
 
 def add_to(app: typer.Typer) -> None:
@@ -96,14 +104,18 @@ def import_(
     rename: Annotated[
         list[str] | None, typer.Option(help="OLD=NEW: an algorithm's new name; repeatable.", show_default=False)
     ] = None,
+    suite: Annotated[
+        str, typer.Option(help="The suite of data that name none, such as bbob; sets known optima.", show_default=False)
+    ] = "",
     take_over: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Import data of COCO, IOHprofiler, nevergrad, SOS, CSV or Parquet into a study."""
-    from rich.console import Console
+    """Import data of COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV or Parquet into a study."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
     from polarbear import store
+    from polarbear.cli.console import Console
+    from polarbear.problems import raw_optimum
 
     names = dict(_renaming(one) for one in rename or ())
     if take_over:
@@ -111,7 +123,7 @@ def import_(
     with (
         _mendable(),
         Progress(
-            TextColumn("{task.description}"),
+            TextColumn("{task.description}", markup=False),
             BarColumn(),
             MofNCompleteColumn(),
             console=Console(stderr=True),
@@ -123,9 +135,16 @@ def import_(
         def advance(path: str, done: int, total: int) -> None:
             bar.update(task, description=Path(path).name, completed=done, total=total)
 
-        found = store.import_runs(paths, into, rename=names, progress=advance)
+        found = store.import_runs(
+            paths,
+            into,
+            rename=names,
+            suite=suite,
+            optimum=raw_optimum if suite else None,
+            progress=advance,
+        )
     if as_json:
-        typer.echo(
+        echo(
             to_json(
                 {
                     "study": str(into),
@@ -141,9 +160,9 @@ def import_(
     _say_skipped(found.skipped, all_of_it=True)
     for old, new in names.items():
         if new not in found.algorithms:
-            typer.echo(f"not renamed: there is no algorithm {old!r}", err=True)
+            echo(f"not renamed: there is no algorithm {old!r}", err=True)
     known = f", {found.known:,} were there before" if found.known else ""
-    typer.echo(
+    echo(
         f"{found.added:,} runs imported{known}: {', '.join(found.algorithms)} on {found.instances:,} instances\n"
         f"study: {into}"
     )
@@ -165,12 +184,12 @@ def export(
         subject = Choice.of(algorithm, function, dimension).subject(_runs(study))
         done = export_checked((*subject.runs, *subject.lost), to, form.value)
     if done.left_out:
-        typer.echo(f"left out: {done.why}", err=True)
+        echo(f"left out: {done.why}", err=True)
     if as_json:
         left_out = [asdict(key) for key in done.left_out]
-        typer.echo(to_json({"path": str(done.path), "runs": done.runs, "left_out": left_out, "why": done.why}))
+        echo(to_json({"path": str(done.path), "runs": done.runs, "left_out": left_out, "why": done.why}))
         return
-    typer.echo(f"{done.runs:,} runs: {done.path}")
+    echo(f"{done.runs:,} runs: {done.path}")
 
 
 def assess(
@@ -178,22 +197,23 @@ def assess(
     into: Annotated[Path, typer.Option(help="The folder of the page and the tables.")] = Path("assessment"),
     every_figure: Annotated[bool, typer.Option("--figures", help="Also draw every function by itself.")] = False,
     target: TargetsOption = None,
+    absolute: AbsoluteOption = None,
     algorithm: AlgorithmsOption = None,
     function: FunctionsOption = None,
     dimension: DimensionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
-    from rich.console import Console
     from rich.text import Text
 
     from polarbear.analyzer.assessment import Assessment, write_assessment
     from polarbear.analyzer.assessment import compare as compare_algorithms
     from polarbear.analyzer.assessment.page import cautions, headline, standings_table
+    from polarbear.cli.console import Console
 
     console = Console(stderr=True)
     with _mendable(), console.status("reading") as status:
-        subject = Choice.of(algorithm, function, dimension).subject(_runs(data), target)
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(data), target, absolute)
         status.update("computing")
         found = Assessment(subject)
         together = [cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms)]
@@ -206,16 +226,19 @@ def assess(
             progress=lambda title: status.update(Text(title)),
         )
     if as_json:
-        typer.echo(to_json({"page": str(page), "cautions": cautions(found), **found.as_dict()}))
+        echo(to_json({"page": str(page), "cautions": cautions(found), **found.as_dict()}))
         return
     _print_table(standings_table(found), Console())
-    typer.echo("\n".join([f"{headline(found)}.", *cautions(found), f"page: {page}"]))
+    echo("\n".join([f"{headline(found)}.", *cautions(found), f"page: {page}"]))
 
 
 def compare(
     data: DataArgument,
     target: Annotated[
         float | None, typer.Option(help="Compare evaluations to this precision.", show_default=False)
+    ] = None,
+    absolute: Annotated[
+        float | None, typer.Option(help="Compare evaluations to this objective value.", show_default=False)
     ] = None,
     budget: Annotated[
         float | None, typer.Option(min=1, help="Compare values after so many evaluations.", show_default=False)
@@ -234,17 +257,19 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
-    from rich.console import Console
-
     from polarbear.analyzer.assessment import Assessment
     from polarbear.analyzer.assessment import compare as compare_algorithms
     from polarbear.analyzer.assessment.failures import failures_in_words
     from polarbear.analyzer.assessment.page import comparison_tables, verdict
+    from polarbear.cli.console import Console
 
+    values = None if absolute is None else [absolute]
     with _mendable(), Console(stderr=True).status("comparing"):
+        if absolute is not None and target is not None:
+            raise ValueError(f"compare runtimes to a precision ({target:g}) or to a value ({absolute:g}), not both")
         found = compare_algorithms(
-            Assessment(Choice.of(algorithm, function, dimension).subject(_runs(data))),
-            target=target,
+            Assessment(Choice.of(algorithm, function, dimension).subject(_runs(data), None, values)),
+            target=target if absolute is None else absolute,
             budget=budget,
             test=test.value,
             correction=correction.value,
@@ -252,12 +277,12 @@ def compare(
             seed=seed,
         )
     if as_json:
-        typer.echo(to_json({"cautions": failures_in_words(found.failures), **found.as_dict()}))
+        echo(to_json({"cautions": failures_in_words(found.failures), **found.as_dict()}))
         return
     for one in comparison_tables(found):
         _print_table(one, Console())
     for sentence in verdict(found):
-        typer.echo(sentence)
+        echo(sentence)
 
 
 def table(
@@ -268,32 +293,34 @@ def table(
         typer.Option(help="A COCO archive of a reference algorithm, such as best 2009.", show_default=False),
     ] = None,
     target: TableTargetsOption = None,
+    absolute: AbsoluteOption = None,
     algorithm: AlgorithmsOption = None,
     function: FunctionsOption = None,
     dimension: DimensionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Print tables of expected runtimes as in COCO's papers, one for each suite and dimension."""
-    from polarbear.analyzer.assessment import runtime_tables, table_rows
+    from polarbear.analyzer.assessment import left_out, runtime_tables, table_rows
     from polarbear.assess import as_html, as_latex, as_text
     from polarbear.store import read_reference
 
     with _mendable():
-        subject = Choice.of(algorithm, function, dimension).subject(_runs(data))
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(data), None, absolute)
+        if note := left_out(subject):
+            echo(f"note: {note}", err=True)
         references = read_reference(reference) if reference else None
         tables = runtime_tables(subject, target, references)
     if as_json:
-        typer.echo(to_json(table_rows(tables)))
+        echo(to_json(table_rows(tables)))
         return
     write = {TableFormat.TEXT: as_text, TableFormat.LATEX: as_latex, TableFormat.HTML: as_html}[form]
-    typer.echo("\n\n".join(write(one) for one in tables))
+    echo("\n\n".join(write(one) for one in tables))
 
 
-def race(archive: Path, study_file: Path | None, choice: Choice, *, as_json: bool) -> None:
+def race(archive: Path, study_file: Path | None, choice: Choice, final_target: float | None, *, as_json: bool) -> None:
     """Race on recorded runs, and say what it would have saved."""
-    from rich.console import Console
-
     from polarbear.analyzer import answer
+    from polarbear.cli.console import Console
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
     from polarbear.study import read_recorded_spec, recorded_race, replay
@@ -304,11 +331,11 @@ def race(archive: Path, study_file: Path | None, choice: Choice, *, as_json: boo
             the_race = read_recorded_spec(study_file).race_of(subject.algorithms)
         else:
             the_race = recorded_race(subject.runs, spec=read_spec(archive) if exists(archive) else None)
-        found = replay(the_race, subject.runs)
+        found = replay(the_race, subject.runs, final_target=final_target)
     if as_json:
-        typer.echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
+        echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
         return
-    typer.echo(f"{answer(found.result).text}\n\n{found}")
+    echo(f"{answer(found.result).text}\n\n{found}")
 
 
 def _runs(paths: Iterable[Path]) -> list[Run]:
@@ -331,9 +358,9 @@ def _runs(paths: Iterable[Path]) -> list[Run]:
 def _say_skipped(skipped: Sequence[Skipped], *, all_of_it: bool = False) -> None:
     shown = len(skipped) if all_of_it else _SHOWN_SKIPS
     for one in skipped[:shown]:
-        typer.echo(f"skipped: {one}", err=True)
+        echo(f"{'note' if one.kept else 'skipped'}: {one}", err=True)
     if len(skipped) > shown:
-        typer.echo(f"skipped: {len(skipped) - shown:,} more; polarbear import lists all", err=True)
+        echo(f"skipped: {len(skipped) - shown:,} more; polarbear import lists all", err=True)
 
 
 def _renaming(text: str) -> tuple[str, str]:
@@ -353,7 +380,7 @@ def _mendable() -> Generator[None]:
     except StudyFileError:
         raise
     except ValueError as error:
-        typer.echo(f"polarbear: {error}", err=True)
+        echo(f"polarbear: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error
 
 

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import shlex
 import signal
 import sys
-import threading
 import warnings
-from collections.abc import Generator
+from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polarbear.cli.options import INTERRUPTED, TERMINATED
+from polarbear.cli.starting import after_imports
+from polarbear.cli.terminal import echo, tell_warning
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -21,27 +25,103 @@ if TYPE_CHECKING:
 ClusterOption = Annotated[
     str | None,
     typer.Option(
-        "--cluster", help="Address of a Dask scheduler, such as tcp://host:8786, to run on.", show_default=False
+        "--cluster",
+        help="Address of a Dask scheduler to run on, such as tls://host:8786, or tcp://host:8786 on a network that "
+        "nobody else reaches.",
+        show_default=False,
     ),
+]
+CAFileOption = Annotated[
+    Path | None, typer.Option("--tls-ca-file", help="Of a tls:// cluster: its authority's certificate (PEM).")
+]
+CertOption = Annotated[Path | None, typer.Option("--tls-cert", help="Of a tls:// cluster: our own certificate (PEM).")]
+KeyOption = Annotated[Path | None, typer.Option("--tls-key", help="Of a tls:// cluster: our certificate's key (PEM).")]
+ImportOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--import", help="A module or package of yours that the study may import from; repeatable.", show_default=False
+    ),
+]
+TrustOption = Annotated[
+    bool, typer.Option("--trust", help="Import all modules that the study names, and say which; they run as you.")
 ]
 
 
+def look_in(*folders: Path) -> None:
+    """Have modules be looked for in folders as well, after all others: what is installed is not replaced."""
+    for folder in map(str, (Path.cwd(), *(folder.resolve() for folder in folders))):
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
 @contextmanager
-def executor(cluster: str | None) -> Generator[Executor | None]:
-    """The workers of a Dask cluster at an address; None for our own."""
+def resumable(study: Path, spec: Mapping[str, Any], imports: Collection[str], *, trust: bool) -> Generator[list[str]]:
+    """What is built here is from a study: it may import the modules that are named, or that `--trust` lets it name.
+
+    The current folder, and that of the study, are looked in only where such modules are needed. Errors name the study.
+    """
+    from polarbear.store.places import remote
+    from polarbear.study import NotTrusted, StudyFileError, modules_of
+
+    named = modules_of(spec)
+    if trust and named:
+        echo(f"importing what {study} names: {', '.join(named)}", err=True)
+    if named and (trust or imports):
+        look_in(*(() if remote(study) else (study.parent,)))
+    try:
+        yield [*imports, *(named if trust else ())]
+    except NotTrusted:
+        raise
+    except (ValueError, TypeError) as error:
+        raise StudyFileError(f"{study / 'study.json'} cannot be resumed from here: {error}") from error
+
+
+def resuming(path: Path, spec: Mapping[str, Any]) -> str:
+    """The command that goes on with a study."""
+    from polarbear.study import modules_of
+
+    return " ".join(["polarbear resume", shlex.quote(str(path)), *(f"--import {name}" for name in modules_of(spec))])
+
+
+@dataclass(frozen=True, slots=True)
+class Cluster:
+    """A Dask cluster to run on.
+
+    Attributes:
+        address: Where its scheduler is.
+        files: For TLS, as `distributed.Security` names them; without any, Dask's own configuration counts.
+    """
+
+    address: str
+    files: Mapping[str, str]
+
+    @classmethod
+    def of(cls, address: str | None, ca_file: Path | None, cert: Path | None, key: Path | None) -> Cluster | None:
+        """From the options; None without an address."""
+        given = {"tls_ca_file": ca_file, "tls_client_cert": cert, "tls_client_key": key}
+        files = {name: str(file) for name, file in given.items() if file is not None}
+        if files and not (address or "").startswith("tls://"):
+            raise typer.BadParameter("--tls-ca-file, --tls-cert and --tls-key are for --cluster tls://…")
+        return None if address is None else cls(address, files)
+
+
+@contextmanager
+def executor(cluster: Cluster | None) -> Generator[Executor | None]:
+    """The workers of a Dask cluster; None for our own."""
     if cluster is None:
         yield None
         return
     from polarbear.experiment import DaskExecutor
 
     try:
-        from distributed import Client
+        from distributed import Client, Security
     except ImportError as error:
         raise typer.BadParameter("--cluster needs distributed; pip install 'polarbear[dask]'") from error
     try:
-        client = Client(cluster, timeout=10)
-    except (OSError, ValueError) as error:
-        raise typer.BadParameter(f"there is no Dask scheduler at {cluster}: {error}") from error
+        security = Security(require_encryption=True, **cluster.files) if cluster.files else None
+        client = Client(cluster.address, timeout=10, security=security)
+    except (OSError, ValueError, TypeError) as error:
+        raise typer.BadParameter(f"there is no Dask scheduler at {cluster.address} that accepts us: {error}") from error
     with client:
         _check_workers(client)
         yield DaskExecutor(client)
@@ -70,10 +150,6 @@ def _check_workers(client: Any) -> None:
         )
 
 
-_MOMENT = 0.01
-"""Seconds until it is seen again whether a commit is over."""
-
-
 class Terminated(KeyboardInterrupt):
     """SIGTERM has come; what is under way ends as on Ctrl-C."""
 
@@ -83,10 +159,9 @@ def terminable() -> Generator[None]:
     """Let SIGTERM end what is under way as Ctrl-C does, with the exit code 143; for the main thread.
 
     A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
-    what was under way has ignored the first.
-    Processes that are started or forked are ended by SIGTERM as ever.
+    what was under way has ignored the first. Processes that are started or forked are ended by SIGTERM as ever.
     """
-    from polarbear.store.undisturbed import committing
+    from polarbear.store.undisturbed import after_commit
 
     process, come, over = os.getpid(), False, False
 
@@ -97,15 +172,12 @@ def terminable() -> Generator[None]:
             os.kill(os.getpid(), signal.SIGTERM)
         elif not (over or _unwinding()):
             come = True
-            if not committing():
+            if not after_commit(lambda: signal.raise_signal(signal.SIGTERM)):
                 raise Terminated
-            again = threading.Timer(_MOMENT, os.kill, (process, signal.SIGTERM))
-            again.daemon = True
-            again.start()
 
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGTERM, unwind)
+        signal.signal(signal.SIGTERM, after_imports(unwind))
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
@@ -133,7 +205,7 @@ def interruptible(kept: str, again: str) -> Generator[None]:
         yield
     except KeyboardInterrupt as error:
         what = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
-        typer.echo(f"\n{what}; {kept} is kept. Go on with: {again}", err=True)
+        echo(f"\n{what}; {kept} is kept. Go on with: {again}", err=True)
         raise typer.Exit(INTERRUPTED) from None
 
 
@@ -142,10 +214,7 @@ def told_warnings() -> Generator[None]:
     """Print warnings as single lines on standard error; not those of failed runs, which the results tell."""
     from polarbear.study import RunFailureWarning
 
-    def tell(message: Warning | str, *_: object) -> None:
-        typer.echo(f"polarbear: warning: {message}", err=True)
-
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", RunFailureWarning)
-        warnings.showwarning = tell  # pyright: ignore[reportAttributeAccessIssue]
+        warnings.showwarning = tell_warning  # pyright: ignore[reportAttributeAccessIssue]
         yield

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -171,6 +172,8 @@ class Watched:
             return value
 
         watched.__dict__.update(problem.__dict__)
+        random.seed()  # seeded from the run's key they would hide who draws from them instead of `rng`
+        np.random.seed()  # noqa: NPY002
         return self.optimizer(watched, rng)
 
     @property

@@ -124,16 +124,31 @@ class DaskExecutor(Apart):
     which call was to blame, so such calls are tried once more, one after the other, and fail with `WorkerDied` if they
     are given up again.
 
+    Whoever can speak to a Dask scheduler can run anything on it, and it anything here: use TLS, or a network that
+    nobody else reaches.
+
     Args:
-        client: A `distributed.Client`. It stays open.
+        client: A `distributed.Client`, which stays open; or the address of a scheduler, to which a client is opened
+            that closes on `shutdown`.
+        security: With an address: a `distributed.Security`, for TLS (``tls://host:8786``). By default Dask's own
+            configuration counts.
         in_flight: How many calls `run_tasks` gives it at a time; more than the cluster has threads.
 
     Raises:
         ClusterLost: If the client is closed.
+        ValueError: If `security` is given with a client, which has its own.
+        OSError: If no scheduler answers at the address, or it does not accept us.
     """
 
-    def __init__(self, client: Any, *, in_flight: int = IN_FLIGHT) -> None:
+    def __init__(self, client: Any, *, security: Any = None, in_flight: int = IN_FLIGHT) -> None:
         super().__init__(in_flight)
+        self._own_client = isinstance(client, str)
+        if self._own_client:
+            from distributed import Client
+
+            client = Client(client, security=security)
+        elif security is not None:
+            raise ValueError("security is given with a client, which has its own; give the scheduler's address instead")
         if client.scheduler is None:
             raise ClusterLost(f"the Dask client is {client.status}; give one that is connected to a scheduler")
         self._client = client
@@ -175,7 +190,7 @@ class DaskExecutor(Apart):
                 self._warn(f"on {host} {why}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """End what was submitted here; the client stays open.
+        """End what was submitted here; a client that was given stays open.
 
         Args:
             wait: Wait until all calls have ended; without it they are cancelled, as Dask's own executor does.
@@ -188,6 +203,8 @@ class DaskExecutor(Apart):
                 future.cancel()
         if wait:
             await_all(futures)
+        if self._own_client:
+            self._client.close()
 
 
 class _Call(Generic[T]):

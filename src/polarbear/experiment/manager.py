@@ -84,18 +84,26 @@ class Manager:
     # For any thread
 
     def put(self, call: Call) -> None:
-        """Queue a call; RuntimeError once closed."""
+        """Queue a call; RuntimeError once closed, WorkersUnavailable without a thread or files for the pool."""
         with self._lock:
             if self._closed:
                 raise RuntimeError("the worker pool was shut down; it accepts no more calls")
-            self._queue.append(call)
             if self._thread is None:
-                self._bell = Bell()
-                self._thread = threading.Thread(
-                    target=self._run, args=(self._bell,), name="polarbear-pool", daemon=True
-                )
-                self._thread.start()
+                self._begin()
+            self._queue.append(call)
             self._wake()
+
+    def _begin(self) -> None:
+        try:
+            bell = Bell()
+            thread = threading.Thread(target=self._run, args=(bell,), name="polarbear-pool", daemon=True)
+            thread.start()
+        except (OSError, RuntimeError) as error:  # too many open files, or threads
+            raise WorkersUnavailable(
+                f"no worker process can be managed: {error}; raise the limits on open files and processes (ulimit -n, "
+                "ulimit -u), or end other programs"
+            ) from error
+        self._bell, self._thread = bell, thread
 
     def kill(self, futures: set[Future[Any]] | None) -> None:
         """Cancel these calls (None: all) and kill the workers busy with them."""

@@ -95,6 +95,7 @@ class WorkerPool(Executor):
         """
         import cloudpickle
 
+        self.warn_if_crowded()
         future: Future[T] = Future()
         try:
             payload = cloudpickle.dumps((fn, args, kwargs))

@@ -36,6 +36,7 @@ _EXITING = 0x4
 """Linux's flag of a process that is about to end."""
 _BOOT = (
     "import sys; driver, core, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
+    "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # Ctrl-C is for the driver to handle
     "from polarbear.experiment.worker import main; main(int(driver), core)"
 )
 
@@ -218,11 +219,12 @@ def _goes_on(process: int) -> bool:
 def _settle(future: Future[Any], frame: bytes) -> None:
     try:
         fine, value, trace = pickle.loads(frame)
+        if not fine:
+            value.__cause__ = RemoteTraceback(trace)
     except Exception as error:  # noqa: BLE001 - what a worker's answer raises here belongs to its future
         future.set_exception(error)
         return
     if fine:
         future.set_result(value)
     else:
-        value.__cause__ = RemoteTraceback(trace)
         future.set_exception(value)

@@ -464,7 +464,8 @@ class Recorder:
 def _optimum(problem: Problem) -> float | None:
     if problem.optimum is None or not np.isfinite(problem.optimum):
         return None
-    return problem.optimum if problem.minimize else -problem.optimum
+    optimum = float(problem.optimum)
+    return optimum if problem.minimize else -optimum
 
 
 def _target(problem: Problem, limits: Limits, optimum: float | None) -> float | None:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import signal
 import threading
-import traceback
+import warnings
 from collections.abc import Callable
 from contextlib import nullcontext
+from contextvars import Context
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import count
+from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any, cast
 
 from polarbear.experiment.alarm import Alarm, can_interrupt
+from polarbear.experiment.errors import LONGEST_TEXT, described, described_traceback
+from polarbear.experiment.isolation import RestoredProcess
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.stop import Stop
@@ -29,8 +33,6 @@ CACHED_PROBLEMS = 8
 """Problems each process keeps built; a large one can take seconds to build and tens of megabytes."""
 STRIKES = 5
 """Alarms, a second apart, that an optimizer may swallow after the stop until its run is handed over without it."""
-LONGEST_TEXT = 20_000
-"""Characters kept of an exception's message, and of its traceback."""
 _ALONE = threading.RLock()
 """Held by a run of which there is one at a time in a process."""
 
@@ -87,81 +89,121 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
         ExtraMissing: Nor is a package that is not installed.
     """
     with _ALONE if getattr(task.optimizer, "one_at_a_time", False) else nullcontext():
+        with RestoredProcess(task.key, keep=hand_over is None) as process:
+            attempt = _Attempt(task, process, hand_over)
+            process.run(attempt.make)
+        run = attempt.record()
+    if process.left:
+        if hand_over is not None:
+            hand_over(run)  # the runs to come begin in a process that is sound
+        left = f"after the run of {task.key} this process is not as before it: {', '.join(process.left)}"
+        warnings.warn(f"{left}; runs in worker processes do not meet what others leave", stacklevel=2)
+    return run
+
+
+class _Attempt:
+    """A run as it goes on; its record is made once the process is as it was before.
+
+    Args:
+        task: Which run.
+        process: What puts the process back.
+        hand_over: As for `execute`.
+    """
+
+    def __init__(self, task: Task, process: RestoredProcess, hand_over: Callable[[Run], object] | None) -> None:
+        self._task, self._process, self._hand_over = task, process, hand_over
+        self._ctrl_c = signal.getsignal(signal.SIGINT) is not signal.SIG_IGN  # the run may change that
+        self._recorder: Recorder | None = None
+        self._ended = (Reason.STOPPED, "", "")
+
+    def make(self) -> None:
+        """Build the problem, and have the optimizer run on it."""
+        self._guard(self._make)
+
+    def _make(self) -> None:
+        task = self._task
+        problem = _problem(task)
+        recorder = _recorder(task, problem)
+        if task.warm_up:
+            # an optimizer that does not end here either: its run begins inside what it began
+            go_on = None if self._hand_over is None else lambda: self._leave(lambda: self._begin(recorder))
+            warm_up_optimizer(task.optimizer, problem, task.limits.timeout, go_on)
+        self._begin(recorder)
+
+    def _begin(self, recorder: Recorder) -> None:
+        """From the start of the run's clock to its end."""
+        task, strikes, self._recorder = self._task, count(1), recorder
+
+        def strike() -> None:
+            if next(strikes) > STRIKES and recorder.unheeded is not None:
+                recorder.unheeded()
+            recorder.stop(Reason.TIMED_OUT)
+
+        alarm = Alarm(task.limits.timeout, strike)
         try:
-            problem = _problem(task)
-            recorder = _recorder(task, problem)
-            if task.warm_up:
-                # an optimizer that does not end here either: its run begins inside what it began
-                go_on = None if hand_over is None else lambda: hand_over(_recorded(task, recorder, hand_over))
-                warm_up_optimizer(task.optimizer, problem, task.limits.timeout, go_on)
+            rng = task.key.generator()
+            with alarm:
+                recorder.unheeded = None if self._hand_over is None else lambda: self._leave(alarm.silence)
+                recorder.start()
+                _require_run(task.optimizer(recorder.objective, rng))
+        finally:
+            alarm.disarm()  # an alarm at the very end may have kept the context from doing so
+            recorder.unheeded = None
+
+    def _leave(self, first: Callable[[], object]) -> None:
+        """Hand the run over from the midst of the optimizer, which will not end."""
+        self._guard(first)
+        self._process.put_back()
+        if self._hand_over is not None:
+            self._hand_over(self.record())
+
+    def _guard(self, step: Callable[[], object]) -> None:
+        try:
+            step()
         except ExtraMissing:
             raise
-        except BaseException as error:  # a user's problem that cannot be built is an outcome, SystemExit too
-            if _is_ctrl_c(error):
-                raise
-            return _never_begun(task.key, error)
-        return _recorded(task, recorder, hand_over)
+        except BaseException as error:  # noqa: BLE001 - whatever a user's code raises is an outcome, SystemExit too
+            self._require_no_ctrl_c(error)
+            if self._recorder is None or not isinstance(error, Stop):
+                self._ended = _failed(error)
+
+    def record(self) -> Run:
+        """The run; whatever goes wrong while its record is made is its outcome."""
+        try:
+            return Context().run(self._run)
+        except BaseException as error:  # noqa: BLE001 - as above
+            self._require_no_ctrl_c(error)
+            reason, message, trace = _failed(error)
+            outcome = Outcome(reason, 0, 0.0, f"its record cannot be kept: {message}"[:LONGEST_TEXT], trace)
+            return Run(self._task.key, Trajectory.empty(outcome))
+
+    def _run(self) -> Run:
+        recorder = self._recorder
+        if recorder is None:
+            reason, message, trace = self._ended
+            return Run(self._task.key, Trajectory.empty(Outcome(reason, 0, 0.0, message, trace)))
+        trajectory = recorder.trajectory(*self._ended)
+        return Run(self._task.key, trajectory, recorder.target, recorder.optimum, recorder.parameters)
+
+    def _require_no_ctrl_c(self, error: BaseException) -> None:
+        """Raise the user's Ctrl-C again; where that is ignored, as in our workers, a user's code raised it."""
+        if self._ctrl_c and isinstance(error, KeyboardInterrupt):
+            raise error
 
 
-def _recorded(task: Task, recorder: Recorder, hand_over: Callable[[Run], object] | None) -> Run:
-    """The run, from the start of its clock."""
-    strikes, ended = count(1), (Reason.STOPPED, "", "")
-
-    def run(reason: Reason, message: str, trace: str) -> Run:
-        trajectory = recorder.trajectory(reason, message, trace)
-        return Run(task.key, trajectory, recorder.target, recorder.optimum, recorder.parameters)
-
-    def strike() -> None:
-        if next(strikes) > STRIKES and recorder.unheeded is not None:
-            recorder.unheeded()
-        recorder.stop(Reason.TIMED_OUT)
-
-    def leave(hand_over: Callable[[Run], object]) -> None:
-        alarm.silence()
-        hand_over(run(*ended))
-
-    alarm = Alarm(task.limits.timeout, strike)
-    try:
-        rng = task.key.generator()
-        with alarm:
-            recorder.unheeded = None if hand_over is None else lambda: leave(hand_over)
-            recorder.start()
-            task.optimizer(recorder.objective, rng)
-    except Stop:
-        pass
-    except ExtraMissing:
-        raise
-    except BaseException as error:  # whatever a user's code raises is an outcome, SystemExit too
-        if _is_ctrl_c(error):
-            raise
-        ended = Reason.FAILED, describe_error(error), _traceback(error)
-    finally:
-        alarm.disarm()  # an alarm at the very end may have kept the context from doing so
-        recorder.unheeded = None
-    return run(*ended)
+def _failed(error: BaseException) -> tuple[Reason, str, str]:
+    return Reason.FAILED, described(error), described_traceback(error)
 
 
-def _is_ctrl_c(error: BaseException) -> bool:
-    """Whether it is the user's Ctrl-C; where that is ignored, as in our workers, a user's code raised it."""
-    return isinstance(error, KeyboardInterrupt) and signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
-
-
-def describe_error(error: BaseException) -> str:
-    """An exception as ``TypeName: text``, shortened if it is endless."""
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - a user's exception whose text cannot be had is still reported
-        text = "(its text cannot be shown)"
-    return f"{type(error).__name__}: {text}"[:LONGEST_TEXT] if text else type(error).__name__
-
-
-def _never_begun(key: RunKey, error: BaseException) -> Run:
-    outcome = Outcome(Reason.FAILED, 0, 0.0, describe_error(error), _traceback(error))
-    return Run(key, Trajectory.empty(outcome))
-
-
-def _traceback(error: BaseException) -> str:
-    return "".join(traceback.format_exception(error))[-LONGEST_TEXT:]
+def _require_run(result: object) -> None:
+    """Refuse what a generator or async function returns: nothing in it has run."""
+    if issubclass(kind := type(result), GeneratorType | CoroutineType | AsyncGeneratorType):
+        if isinstance(result, CoroutineType):
+            result.close()  # else Python warns that nobody has awaited it
+        raise TypeError(
+            f"the optimizer returned a {kind.__name__}, of which nothing has run; it has to evaluate the problem and "
+            "return: take out `yield` and `async`, or run it inside a plain function"
+        )
 
 
 def _recorder(task: Task, problem: Problem) -> Recorder:

@@ -7,6 +7,7 @@ import pickle
 import platform
 import sys
 import time
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
 from queue import Empty, SimpleQueue
@@ -20,7 +21,7 @@ from polarbear.experiment.process import MOMENT, WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.worker import last_answer
 from polarbear.extras import ExtraMissing
-from polarbear.records import Reason, Run, lost
+from polarbear.records import Reason, Run, RunKey, lost, tried_again
 
 IN_FLIGHT = 256
 """Tasks handed to the executor at a time: enough to keep many workers busy, few enough to hold in memory."""
@@ -31,7 +32,12 @@ class WorkerUnprepared(BrokenExecutor):
 
 
 def run_tasks(
-    tasks: Iterable[Task], executor: Executor, *, in_flight: int | None = None, until: float | None = None
+    tasks: Iterable[Task],
+    executor: Executor,
+    *,
+    in_flight: int | None = None,
+    until: float | None = None,
+    retry_killed: int = 0,
 ) -> Iterator[Run]:
     """Execute tasks and yield their runs as they complete, in no particular order.
 
@@ -44,6 +50,8 @@ def run_tasks(
         executor: Any `concurrent.futures.Executor`; it stays open.
         in_flight: How many tasks the executor holds at a time; None: what it asks for, or 256.
         until: `time.monotonic()` at which time is up; None: never.
+        retry_killed: How often a run whose worker died is tried again. It comes out as it would have at first, since
+            all its chance comes from its key; the message of its outcome tells of each try that was killed.
 
     Yields:
         One run for each task. A task whose worker was lost gives a run without evaluations that says why:
@@ -59,26 +67,35 @@ def run_tasks(
     waiting, most = iter(tasks), in_flight or getattr(executor, "in_flight", IN_FLIGHT)
     running: dict[Future[Run], Task] = {}
     done: SimpleQueue[Future[Run]] = SimpleQueue()
+    killed: defaultdict[RunKey, list[str]] = defaultdict(list)
+
+    def start(task: Task) -> None:
+        future = executor.submit(_execute, _Parcel(*_fields(task)))
+        running[future] = task
+        future.add_done_callback(done.put)
+
     try:
         while True:
             while len(running) < most and _left(until) != 0 and (task := next(waiting, None)) is not None:
-                future = executor.submit(_execute, _Parcel(*_fields(task)))
-                running[future] = task
-                future.add_done_callback(done.put)
+                start(task)
             if not running:
                 break
             try:
                 future = done.get(timeout=_left(until))
             except Empty:
                 break
+            task = running.pop(future)
             try:
-                run = _run(running.pop(future), future)
+                run = _run(task, future)
             except Exception:
-                yield from _completed(running, done)
+                for task, run in _completed(running, done):
+                    yield tried_again(run, killed.pop(task.key, ()))
                 raise
-            if isinstance(executor, WorkerPool):
-                executor.warn_if_crowded()
-            yield run
+            if run.outcome.reason is Reason.KILLED and len(killed[task.key]) < retry_killed:
+                killed[task.key].append(run.outcome.message)
+                start(task)
+            else:
+                yield tried_again(run, killed.pop(task.key, ()))
     finally:
         _abandon(running, executor)
 
@@ -106,7 +123,7 @@ class _Sealed:
     def opened(self) -> Task:
         try:
             return pickle.loads(self.content)
-        except Exception as error:
+        except (Exception, SystemExit) as error:  # a module that calls sys.exit
             raise _unprepared(
                 self.run, error, f"a worker cannot open it ({sys.executable} on {platform.node()})"
             ) from error
@@ -137,13 +154,13 @@ def _left(until: float | None) -> float | None:
     return None if left is None or left > LONGEST else left
 
 
-def _completed(running: dict[Future[Run], Task], done: SimpleQueue[Future[Run]]) -> Iterator[Run]:
-    """The runs that are in already."""
+def _completed(running: dict[Future[Run], Task], done: SimpleQueue[Future[Run]]) -> Iterator[tuple[Task, Run]]:
+    """The tasks and runs that are in already."""
     while not done.empty():
         future = done.get()
-        del running[future]
+        task = running.pop(future)
         if not future.cancelled() and future.exception() is None:
-            yield future.result()
+            yield task, future.result()
 
 
 def _run(task: Task, future: Future[Run]) -> Run:

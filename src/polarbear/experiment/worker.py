@@ -12,11 +12,11 @@ import pickle
 import signal
 import sys
 import threading
-import traceback
 from collections.abc import Callable
 
 import cloudpickle
 
+from polarbear.experiment.errors import described, described_traceback
 from polarbear.experiment.frames import read_frame, write_frame
 from polarbear.experiment.machine import take_core
 
@@ -35,7 +35,6 @@ def main(driver: int, core: str) -> None:
         core: `FREE_CORE` to keep to a core of its own, or nothing.
     """
     lock, why = take_core() if core == FREE_CORE else (None, "")
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the driver to handle
     _die_with(driver)
     calls, pipe = _private_pipes()
     faulthandler.enable()
@@ -140,8 +139,8 @@ def _answer(call: bytes) -> bytes:
 
 
 def _failure(error: BaseException) -> bytes:
-    text = "".join(traceback.format_exception(error))
+    text = described_traceback(error)
     try:
         return cloudpickle.dumps((False, error, text))
     except Exception:  # noqa: BLE001 - an exception that cannot travel is told in words
-        return cloudpickle.dumps((False, RuntimeError(f"{type(error).__name__}: {error}"), text))
+        return cloudpickle.dumps((False, RuntimeError(described(error)), text))

@@ -18,6 +18,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import printable
 from polarbear.records import FloatArray
 
 Spacing = Literal["log", "linear"]
@@ -112,12 +113,15 @@ def styled(draw: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(draw)
     def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        settings: Any = {name: value for name, value in mpl.rcParamsDefault.items() if "backend" not in name}
-        settings |= _STYLE
-        with mpl.rc_context(settings):
+        with mpl.rc_context(_defaults() | _STYLE):
             return draw(*args, **kwargs)
 
     return wrapped
+
+
+def _defaults() -> Any:
+    """Settings without those of a file ``matplotlibrc``, which may lie in the current folder."""
+    return {name: value for name, value in mpl.rcParamsDefault.items() if "backend" not in name}
 
 
 def blank(width: float, height: float) -> Figure:
@@ -134,8 +138,8 @@ def shortened(name: str, longest: int = 26) -> str:
 
 
 def literal(name: str, longest: int = 26) -> str:
-    """A name as matplotlib shall show it: no mathematics in it, the middle left out if it is long."""
-    return shortened(name, longest).replace("$", r"\$")
+    """A name as matplotlib shall show it: no mathematics or control characters, the middle left out if it is long."""
+    return shortened(printable(name), longest).replace("$", r"\$")
 
 
 def name_row(ax: Axes, row: float, label: str, look: Look, **text: Any) -> None:
@@ -284,7 +288,7 @@ def end_labels(ax: Axes, labels: Sequence[tuple[float, str, Look, bool]], size: 
 def svg(figure: Figure) -> str:
     """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike wherever it is shown."""
     text = io.StringIO()
-    with mpl.rc_context({"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
+    with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     return text.getvalue()
 

@@ -18,9 +18,13 @@ from polarbear.inference.choices import Choices
 from polarbear.records import FloatArray
 
 _PROBE = 0.1
-_NORMAL = 500.0
-"""Axes whose shapes add up to more than this are as good as normal."""
-_SMALLEST_SHAPE = 1e-7
+_NORMAL = 250.0
+"""Axes both of whose shapes are larger are as good as normal."""
+_SMALLEST_SHAPE = 1e-14
+_MOST_LOPSIDED = 1000.0
+"""How many times the smaller shape of an axis the larger may be: beyond, differences cannot tell it."""
+_ROUNDING = 16 * np.finfo(np.float64).eps
+"""Of a fourth difference, by the values: its coefficients have the sum 16."""
 _MOST_IN_HEAVY_TAILS = 20.0
 _STENCIL = np.arange(-2.0, 3.0)
 _SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12
@@ -99,7 +103,8 @@ def _shapes(choices: Choices, centre: FloatArray, axes: FloatArray) -> tuple[Flo
     """Log-F shapes whose third and fourth derivatives at the mode, over the second, are the density's on each axis.
 
     For shapes a and b and unit curvature, with d = (a − b) / (a + b), these ratios are −d s and s² (1 − 3 (1 − d²) / 2)
-    where s² = 1/a + 1/b.
+    where s² = 1/a + 1/b. The tails are never lighter than the rounding of these differences leaves open: with ratings
+    as unequal as a small concentration makes them, 1 / (a + b) is a small difference of large numbers.
     """
     probe = _PROBE / np.maximum(1.0, np.abs(axes).max(axis=0))
     points = centre[:, np.newaxis, np.newaxis] + _STENCIL[:, np.newaxis] * (probe * axes)[:, np.newaxis, :]
@@ -107,11 +112,12 @@ def _shapes(choices: Choices, centre: FloatArray, axes: FloatArray) -> tuple[Flo
     second = _SECOND @ height / probe**2
     third = _THIRD @ height / probe**3 / second
     fourth = _FOURTH @ height / probe**4 / second
-    spread = np.maximum((third**2 - fourth) / 2, 1e-12)
+    unknown = np.maximum(third**2 / _MOST_LOPSIDED, _ROUNDING * np.abs(height).max(axis=0) / probe**4)
+    spread = np.maximum((third**2 - fourth) / 2, np.maximum(unknown, 1e-12))
     lean = third / np.sqrt(third**2 + 4 * spread)
     total = 1.0 / spread
     left, right = (np.maximum(total * (1 - side * lean) / 2, _SMALLEST_SHAPE) for side in (1, -1))
-    normal = total > _NORMAL
+    normal = np.minimum(left, right) > _NORMAL
     return np.where(normal, np.inf, left), np.where(normal, np.inf, right)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polarbear.descriptions import checked_name, imported
+from polarbear.descriptions import check_runs_when_called, checked_name, imported
 from polarbear.optimizers.arguments import checked_keywords
 from polarbear.optimizers.protocol import Optimizer
 
@@ -30,7 +30,7 @@ class FunctionOptimizer:
         name: What it is called; by default the function's name.
 
     Raises:
-        TypeError: If the function cannot be called with two arguments.
+        TypeError: If the function cannot be called with two arguments, or is a generator or async function.
     """
 
     function: Callable[..., object] | str
@@ -54,6 +54,7 @@ class FunctionOptimizer:
 def _check_signature(function: Any) -> None:
     if not callable(function):
         raise TypeError(f"{function!r} cannot be called; an optimizer is a function of (problem, rng)")
+    check_runs_when_called(function, "the optimizer")
     try:
         signature = inspect.signature(function)
     except (TypeError, ValueError):  # built-in callables may not tell
@@ -71,7 +72,8 @@ def as_optimizer(x: Any) -> Optimizer:
     """Turn `x` into an optimizer: an optimizer is returned as it is, a function is wrapped.
 
     Raises:
-        TypeError: If `x` is a class, cannot be called with (problem, rng), or its name is no text.
+        TypeError: If `x` is a class, cannot be called with (problem, rng), or is a generator or async function; or if
+            its name is no text.
         ValueError: If its name is blank or takes more than a line.
     """
     if isinstance(x, type):
@@ -83,5 +85,6 @@ def as_optimizer(x: Any) -> Optimizer:
         )
     if isinstance(x, Optimizer):
         checked_name(x.name, f"name of {type(x).__name__}")
+        check_runs_when_called(x, "the optimizer")
         return x
     return FunctionOptimizer(x)

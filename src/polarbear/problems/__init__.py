@@ -24,6 +24,7 @@ from polarbear.problems.function import FunctionProblem
 from polarbear.problems.gp_bbob import GPBBOB, GPBBOBProblem
 from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
 from polarbear.problems.ioh_suites import BBOB, SBOX, BBOBProblem, SBOXProblem
+from polarbear.problems.known import raw_optimum
 from polarbear.problems.ma_bbob import MABBOB, MABBOBProblem, threshold_weights
 from polarbear.problems.noise import CauchyNoise, GaussianNoise, NoisyProblem, NoisyTrial, UniformNoise
 from polarbear.problems.pbo import PBO, PBOProblem
@@ -92,6 +93,7 @@ __all__ = [
     "as_spec",
     "describe",
     "from_description",
+    "raw_optimum",
     "register",
     "suite_parameters",
     "suites",

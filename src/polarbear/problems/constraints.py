@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean, imported
+from polarbear.descriptions import check_runs_when_called, did_you_mean, imported
 from polarbear.problems.arguments import real_number, set_fields
 from polarbear.problems.evaluation import as_points, one_number
 
@@ -37,7 +37,8 @@ class Constraint:
         exponent: Of the penalty of a soft constraint, above 0.
 
     Raises:
-        TypeError: If the function cannot be called, or the weight or the exponent is no number.
+        TypeError: If the function cannot be called, or is a generator or async function; or if the weight or the
+            exponent is no number.
         ValueError: If the kind is unknown or a number out of its range.
     """
 
@@ -51,6 +52,7 @@ class Constraint:
             set_fields(self, function=imported(self.function, "the function of a constraint"))
         if not callable(self.function):
             raise TypeError(f"the function of a constraint is {self.function!r}, which cannot be called")
+        check_runs_when_called(self.function, "the function of a constraint")
         if self.kind not in KINDS:
             raise ValueError(f"the kind of a constraint is {self.kind!r};{did_you_mean(str(self.kind), KINDS)}")
         for name in ("weight", "exponent"):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.descriptions import checked_name, imported
+from polarbear.descriptions import check_runs_when_called, checked_name, imported
 from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
 from polarbear.problems.constrained import ConstrainedProblem
 from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
@@ -49,7 +49,8 @@ class FunctionProblem(Evaluation):
             where the function takes batches. ``constraints(x)`` gives the values of those that are told.
 
     Raises:
-        TypeError: If the function is not callable, or the bounds or the optimum are not numbers.
+        TypeError: If the function is not callable, or is a generator or async function; or if the bounds or the optimum
+            are not numbers.
         ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; if bounds of
             whole variables are not whole; or if constraints are told of a function that is maximized.
     """
@@ -86,6 +87,7 @@ class FunctionProblem(Evaluation):
         objective = imported(function, "function") if isinstance(function, str) else function
         if not callable(objective):
             raise TypeError(f"function is {objective!r}, which cannot be called")
+        check_runs_when_called(objective, "function")
         box = _box(lower, upper, dimension)
         whole = _whole(integers, box)
         label = getattr(objective, "__name__", type(objective).__name__)

@@ -28,7 +28,7 @@ from polarbear.race.rounds import Request, Rival, Round
 from polarbear.race.settings import Elimination, RaceSettings, Resolution
 from polarbear.race.state import RaceState
 from polarbear.rankings import check_algorithms, choice_counts
-from polarbear.records import Axis, Run, RunKey
+from polarbear.records import Axis, Reason, Run, RunKey
 
 
 class Race:
@@ -229,7 +229,7 @@ class Race:
 
     def restore(
         self, state: RaceState, rounds: Iterable[Round], runs: Iterable[Run], *, accept_missing: bool = False
-    ) -> None:
+    ) -> int:
         """Put a fresh race where an earlier one stood, from its last state, its rounds and its runs.
 
         Algorithms that the earlier race did not have join as by `add`.
@@ -239,6 +239,9 @@ class Race:
             rounds: Its rounds.
             runs: Its runs; those of a round that was not completed are passed over, `ask` names them again.
             accept_missing: Go on even if runs of completed rounds are missing; their rankings go without them.
+
+        Returns:
+            How many runs of completed rounds are missing.
 
         Raises:
             ValueError: If algorithms are missing, the number of timepoints differs, or runs are missing.
@@ -271,6 +274,20 @@ class Race:
             raise ValueError(f"{lacking} of the {len(cells)} runs of the completed rounds are missing")
         for name in joining:
             self._admit(name)
+        return lacking
+
+    def killed(self) -> list[Request]:
+        """The runs of completed rounds that were killed; made again, they may be given to `restore` in their place.
+
+        What the rounds decided without them stays decided; what comes after is inferred with them.
+        """
+        draws = {self.seed_of(draw): draw for draw in range(self._state.instances)}
+        lost = [identity for identity, run in self._runs.items() if run.outcome.reason is Reason.KILLED]
+        return [
+            self._request(draws[seed], name, int(self._state.asked[draws[seed], self.names.index(name)]) - 1)
+            for name, seed in lost
+            if seed in draws
+        ]
 
     def result(self) -> RaceResult:
         """What the race has found so far."""

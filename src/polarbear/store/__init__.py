@@ -1,8 +1,9 @@
 """Studies on disk, and other people's data.
 
 A study is created once, appended to by one writer, and read by any number of readers meanwhile. It is a directory of
-plain files: its specification, its runs as Parquet parts, its rounds as JSON. Every file appears whole, by an atomic
-rename, so that what is on disk after a kill is complete. A study may lie on an object store as well, given by its URL.
+plain files: its specification, its runs as Parquet parts, its rounds as JSON, and a manifest with the checksums of all.
+Every file appears whole, by an atomic rename, so that what is on disk after a kill is complete. A study may lie on an
+object store as well, given by its URL.
 `docs/reference/store.md` describes the files and what is guaranteed, `docs/reference/formats.md` the formats of others
 that are read and written.
 """
@@ -14,19 +15,19 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from polarbear.records import Run
-from polarbear.store.errors import NoTemporaryFile, PackageMissing, StudyError, StudyLocked, StudyNotFound
+from polarbear.store.errors import Damage, NoTemporaryFile, PackageMissing, StudyError, StudyLocked, StudyNotFound
 from polarbear.store.formats.exporting import Exported, export, export_checked
 from polarbear.store.formats.importing import Imported, import_runs
 from polarbear.store.formats.limits import ArchiveRefused, Limits
-from polarbear.store.formats.reading import Options, read_data
-from polarbear.store.formats.reference import read_reference
+from polarbear.store.formats.reading import Options
 from polarbear.store.formats.reports import IncompleteData, Progress, Reading, Skipped
-from polarbear.store.index import Damage
+from polarbear.store.formats.supervision import read as read_data
+from polarbear.store.formats.supervision import read_reference
 from polarbear.store.lock import take_over
 from polarbear.store.merging import Conflict, MergeConflict, Merged, merge
 from polarbear.store.places import place, remote
 from polarbear.store.specification import exists
-from polarbear.store.study import StudyStore, create
+from polarbear.store.study import StudyStore, create, not_accepted
 from polarbear.store.study import open_study as open  # noqa: A004 - store.open reads as what it does
 
 __all__ = [
@@ -54,6 +55,7 @@ __all__ = [
     "export_checked",
     "import_runs",
     "merge",
+    "not_accepted",
     "open",
     "place",
     "read",
@@ -66,8 +68,9 @@ __all__ = [
 def read(path: str | Path) -> list[Run]:
     """The runs at a path: of a study directory, or of a file, folder or archive of a format that is recognized.
 
-    The formats are COCO, IOHprofiler, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` tells what is read
-    from each. If something has to be left out, the warning `IncompleteData` says how much; `read_checked` lists it.
+    The formats are COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` tells
+    what is read from each. If something has to be left out, the warning `IncompleteData` says how much; `read_checked`
+    lists it.
 
     Returns:
         The runs, sorted by key.
@@ -86,7 +89,9 @@ def read(path: str | Path) -> list[Run]:
         why = reading.skipped[0] if reading.skipped else f"its {' and '.join(reading.formats)} files list none"
         raise ValueError(f"no run can be read from {path}: {why}")
     if reading.skipped:
-        message = f"{len(reading.skipped)} parts of {path} were skipped, the first because of {reading.skipped[0]}"
+        left_out = sum(not one.kept for one in reading.skipped)
+        first = next((one for one in reading.skipped if not one.kept), reading.skipped[0])
+        message = f"{left_out} parts of {path} were skipped, the first because of {first}" if left_out else str(first)
         warnings.warn(f"{message}; read_checked lists them all", IncompleteData, stacklevel=2)
     return list(reading.runs)
 
@@ -96,6 +101,7 @@ def read_checked(
     *,
     columns: Mapping[str, str] | None = None,
     maximize: bool = False,
+    suite: str = "",
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Reading:
@@ -106,7 +112,8 @@ def read_checked(
         columns: For CSV and Parquet: which of their columns stands for which of polarbear's, such as
             ``{"value": "f(x)"}``.
         maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
-        limits: What an archive may hold.
+        suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
+        limits: How much reading may ask for: bytes, files, seconds, memory.
         progress: Called before each file with its name, how many came before it, and how many there are.
 
     Raises:
@@ -121,4 +128,4 @@ def read_checked(
             return Reading(tuple(study.runs()), damaged, ("study",))
     if not Path(path).exists():
         raise StudyNotFound(f"{path} is no study: there is no such directory, and no file or archive either")
-    return read_data(path, Options(columns or {}, maximize, limits or Limits()), progress)
+    return read_data(path, Options(columns or {}, maximize, limits or Limits(), suite), progress)

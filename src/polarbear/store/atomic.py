@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import secrets
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,7 +18,8 @@ def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a restart after a kill, sees either all of it or none.
 
     The bytes go to a temporary file beside it, are flushed to the disk, and get their name by one atomic rename; then
-    the directory is flushed, so that the name lasts as well. Elsewhere the store replaces the file as a whole.
+    the directory is flushed, so that the name lasts as well. Elsewhere the store replaces the file as a whole. A link
+    of that name is replaced, and what it leads to stays as it is.
 
     Raises:
         OSError: If the disk is full or not writable; it names the file. What was there before is untouched.
@@ -25,7 +28,7 @@ def write_atomically(path: Path, data: bytes) -> None:
     if elsewhere is not None:
         elsewhere.write_bytes(data)
         return
-    temporary = path.with_name(f"{TEMPORARY}{path.name}-{os.getpid()}")
+    temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(8)}")
     try:
         _write_through(temporary, data)
         temporary.replace(path)
@@ -36,6 +39,17 @@ def write_atomically(path: Path, data: bytes) -> None:
             raise OSError(error.errno, error.strerror, str(path)) from error
         raise
     flush_directory(path.parent)
+
+
+def make_directory(path: Path) -> None:
+    """Make a directory to write in, unless it is there.
+
+    Raises:
+        OSError: If it cannot be made, or is a link: whoever put it there would choose where we write.
+    """
+    path.mkdir(parents=True, exist_ok=True)
+    if remote(path) is None and path.is_symlink():
+        raise OSError(errno.ELOOP, "is a link, through which nothing is written; give the directory itself", str(path))
 
 
 def flush_directory(directory: Path) -> None:
@@ -55,7 +69,7 @@ def remove_temporaries(directory: Path) -> None:
 
 
 def _write_through(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # follows no link
     try:
         rest = memoryview(data)
         while rest:

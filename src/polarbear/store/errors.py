@@ -2,6 +2,31 @@
 
 from __future__ import annotations
 
+import errno
+from dataclasses import dataclass
+from pathlib import Path
+
+EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
+"""Errors of a process or machine that has run out of something, which tell nothing about the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Damage:
+    """A file of a study that cannot be used.
+
+    Attributes:
+        path: Which file.
+        why: What is wrong with it.
+        accepted: Whether the file was given up before (`accept_damage`).
+    """
+
+    path: Path
+    why: str
+    accepted: bool = False
+
+    def __str__(self) -> str:
+        return f"{self.path} cannot be used: {self.why}{' (accepted)' * self.accepted}"
+
 
 class StudyError(RuntimeError):
     """A study cannot be opened: there is none, its `study.json` cannot be used, or another process writes to it."""

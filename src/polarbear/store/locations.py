@@ -7,8 +7,11 @@ import os
 import sqlite3
 import threading
 import weakref
-from collections.abc import Generator, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
+from typing import NamedTuple, cast
 
 from polarbear.records import RunKey
 from polarbear.store.errors import NoTemporaryFile
@@ -16,15 +19,34 @@ from polarbear.store.errors import NoTemporaryFile
 _CACHE_KB = 65_536
 """Memory that is used before the database goes to a temporary file, which ends with the process."""
 _PAGE = 10_000
+_FEW = 100
+"""Runs that are looked up one by one."""
 _TABLES = """
     CREATE TABLE lies (
         instance TEXT, algorithm TEXT, seed INTEGER, part INTEGER, line INTEGER,
         PRIMARY KEY (instance, algorithm, seed, part)
     ) WITHOUT ROWID;
     CREATE INDEX of_part ON lies (part);
-    CREATE TEMP TABLE snapshots (number INTEGER, part INTEGER, instance TEXT, algorithm TEXT, seed INTEGER);
-    CREATE INDEX temp.of_snapshot ON snapshots (number, part);
+    CREATE TEMP TABLE snapshots (
+        number INTEGER, part INTEGER, line INTEGER, instance TEXT, algorithm TEXT, seed INTEGER,
+        PRIMARY KEY (number, part, line)
+    ) WITHOUT ROWID;
+    CREATE TEMP TABLE wanted (instance TEXT, algorithm TEXT, seed INTEGER);
 """
+
+
+class PartOfRuns(NamedTuple):
+    """The runs that are read from one part.
+
+    Attributes:
+        name: The part.
+        rows: Their rows in it.
+        keys: Gives their keys; while the iteration is at this part.
+    """
+
+    name: str
+    rows: list[int]
+    keys: Callable[[], list[RunKey]]
 
 
 class Locations:
@@ -78,6 +100,37 @@ class Locations:
                 return None  # no such key can be stored
             return None if found is None else (self._names[found[0]], found[1])
 
+    def find_all(self, keys: Collection[RunKey] | None = None) -> dict[str, list[int]]:
+        """The parts, in the order of their names, and in each the rows of these runs, by default of all.
+
+        Raises:
+            KeyError: If one of them is not there.
+        """
+        if keys is None:
+            lies = self._lie("FROM lies")
+        elif len(keys) < _FEW:
+            lies = [place for key in keys if (place := self.find(key)) is not None]
+        else:
+            with self._using() as database:
+                database.execute("BEGIN")
+                with database:
+                    database.execute("DELETE FROM wanted")
+                    rows = ((key.instance, key.algorithm, key.seed) for key in keys)
+                    database.executemany("INSERT INTO wanted VALUES (?, ?, ?)", rows)
+                    lies = self._lie("FROM wanted JOIN lies USING (instance, algorithm, seed)")
+                    database.execute("DELETE FROM wanted")
+        if keys is not None and len(lies) < len(keys):
+            raise KeyError(next(key for key in keys if key not in self))
+        rows_of: defaultdict[str, list[int]] = defaultdict(list)
+        for name, line in lies:
+            rows_of[name].append(line)
+        return {name: sorted(rows_of[name]) for name in sorted(rows_of)}
+
+    def _lie(self, source: str) -> list[tuple[str, int]]:
+        with self._using() as database:
+            last = f"SELECT MAX(part), line {source} GROUP BY instance, algorithm, seed"
+            return [(self._names[part], line) for part, line in database.execute(last)]
+
     def add(self, name: str, keys: Iterable[RunKey]) -> None:
         """Take in a part, whose rows have these keys."""
         with self._using() as database:
@@ -105,28 +158,30 @@ class Locations:
             self._numbers.get(name, 0),
         )
 
-    def by_part(self) -> Iterator[list[RunKey]]:
-        """The keys of the runs that are read from each part, in the order of the parts' names, as it is now."""
+    def by_part(self) -> Iterator[PartOfRuns]:
+        """The runs that are read from each part, in the order of the parts' names, as it is now."""
         snapshot = self._snapshot()
         next(snapshot)  # a generator that has not begun would not clean up
-        return snapshot
+        return cast("Iterator[PartOfRuns]", snapshot)
 
-    def _snapshot(self) -> Iterator[list[RunKey]]:
+    def _snapshot(self) -> Iterator[PartOfRuns | None]:
         process = os.getpid()
         with self._using() as database:
             self._snapshots += 1
-            number, parts = self._snapshots, [self._numbers[name] for name in sorted(self._numbers)]
+            number, parts = self._snapshots, [(name, self._numbers[name]) for name in sorted(self._numbers)]
             database.execute(
-                "INSERT INTO snapshots SELECT ?, MAX(part), instance, algorithm, seed FROM lies "
-                "GROUP BY instance, algorithm, seed",
+                "INSERT INTO snapshots SELECT ?, MAX(part), line, instance, algorithm, seed FROM lies "
+                "GROUP BY instance, algorithm, seed ORDER BY MAX(part), line",
                 (number,),
             )
         try:
-            yield []
-            for part in parts:
-                yield self._keys(
-                    "SELECT instance, algorithm, seed FROM snapshots WHERE number = ? AND part = ?", number, part
-                )
+            yield None
+            for name, part in parts:
+                of_part = "FROM snapshots WHERE number = ? AND part = ? ORDER BY line"
+                with self._using() as database:
+                    rows = [line for (line,) in database.execute(f"SELECT line {of_part}", (number, part))]
+                keys = partial(self._keys, f"SELECT instance, algorithm, seed {of_part}", number, part)
+                yield PartOfRuns(name, rows, keys)
         finally:
             if os.getpid() == process:  # a forked one must not write to the same file
                 with self._lock, suppress(sqlite3.Error):  # else it goes with the database

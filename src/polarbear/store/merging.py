@@ -18,9 +18,10 @@ from polarbear.store import parts
 from polarbear.store.errors import NoTemporaryFile, StudyError
 from polarbear.store.formats.importing import IMPORTED
 from polarbear.store.holder import HOLDER, ended_here, read_holder
+from polarbear.store.manifest import MANIFEST
 from polarbear.store.places import place, remote
-from polarbear.store.specification import GROWING, MISSING, RUNS, SPEC, differing, require_free
-from polarbear.store.study import StudyStore, create, open_study
+from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SPEC, differing, require_free
+from polarbear.store.study import StudyStore, create, not_accepted, open_study
 
 _COMMIT_SECONDS = 86_400.0
 """No commits by the clock: the study appears as a whole."""
@@ -148,11 +149,11 @@ def merge(
 
 
 def _check_damage(studies: Sequence[StudyStore], *, accept_damage: bool) -> None:
-    damaged = [damage for study in studies for damage in study.damaged]
+    damaged = [found for study in studies if (found := not_accepted(study))]
     if damaged and not accept_damage:
         raise StudyError(
-            f"{'; '.join(map(str, damaged))}. Put the files back from a copy, or leave out their runs "
-            "(accept_damage=True, or --accept-damage)"
+            f"{'; '.join(damaged)}. Put the files back from a copy, or leave out their runs (accept_damage=True, or "
+            "--accept-damage)"
         )
 
 
@@ -190,8 +191,9 @@ def _joined(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path
     for where, one, another in differing(first, other):
         if where[0] == "algorithms":
             continue
-        if where in GROWING and isinstance(one, int) and isinstance(another, int):
-            grown.setdefault(where[0], {})[where[1]] = max(one, another)
+        numbers = [value for value in (one, another) if isinstance(value, int)]
+        if where in GROWING and (len(numbers) == 2 or (where == COUNTED and numbers)):
+            grown.setdefault(where[0], {})[where[1]] = max(numbers)
         elif where == (IMPORTED,) and MISSING not in (one, another):
             first = first | {IMPORTED: first[IMPORTED] + other[IMPORTED]}
         else:
@@ -266,7 +268,7 @@ def _written(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) ->
     with _told(into):
         place.parent.mkdir(parents=True, exist_ok=True)
     _remove_leftovers(place)
-    beside = place.with_name(f"{_beside(place)}{secrets.token_hex(4)}")
+    beside = place.with_name(f"{_beside(place)}{secrets.token_hex(8)}")
     try:
         taken = _copied(studies, beside, spec, into)
         with _told(into):
@@ -316,7 +318,7 @@ def _copied(studies: Sequence[StudyStore], where: Path, spec: dict[str, Any], in
 
 def _remove_elsewhere(study: Path) -> None:
     with suppress(OSError):  # why the study could not be written is told
-        for file in (study / SPEC, *(study / RUNS).glob("*")):
+        for file in (study / SPEC, study / MANIFEST, *(study / RUNS).glob("*")):
             file.unlink(missing_ok=True)
 
 

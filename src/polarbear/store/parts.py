@@ -1,16 +1,12 @@
-"""Runs as Parquet: one row per run, its trajectory in list columns.
-
-A part's name carries the hash of its bytes, so that damage of any kind shows when the part is read.
-"""
+"""Runs as Parquet: one row per run, its trajectory in list columns."""
 
 from __future__ import annotations
 
-import hashlib
 import io
+import itertools
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +17,6 @@ if TYPE_CHECKING:
     import polars as pl
 
 SUFFIX = ".parquet"
-_DIGITS = 16
 _LISTS = ("evaluations", "seconds", "values")
 _LATER = ("optimum", "parameter_evaluations", "parameters")
 """Columns that parts of earlier versions lack."""
@@ -66,32 +61,6 @@ def as_stored(run: Run) -> Run:
     return replace(run, key=replace(run.key, seed=int(operator.index(run.key.seed))))
 
 
-def part_name(number: int, data: bytes) -> str:
-    """The file name of a part: its place in the order of commits, and the hash of its bytes."""
-    return f"{number:06d}-{_digest(data)}{SUFFIX}"
-
-
-def part_number(name: str) -> int:
-    """A part's place in the order of commits; 0 if its name tells none."""
-    digits = name.partition("-")[0]
-    return int(digits) if digits.isdecimal() else 0
-
-
-def read_part(path: Path) -> bytes:
-    """The bytes of a part.
-
-    Raises:
-        FileNotFoundError: If it is gone.
-        OSError: If it cannot be read.
-        ValueError: If its bytes are not those that were written.
-    """
-    data = path.read_bytes()
-    expected = path.name.removesuffix(SUFFIX).partition("-")[2]
-    if _digest(data) != expected:
-        raise ValueError(f"its {len(data)} bytes are not those that were written (their hash differs)")
-    return data
-
-
 def decode_keys(data: bytes) -> list[RunKey]:
     """The keys of a part's runs, in the order of its rows; ValueError if it cannot be read."""
     return _keys(_frame(data, _KEY))
@@ -100,7 +69,7 @@ def decode_keys(data: bytes) -> list[RunKey]:
 def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
     """How each of a part's runs ended; ValueError as for `decode_keys`. Their trajectories are not read."""
     frame = _frame(data, (*_KEY, *_OUTCOME))
-    return [(key, _outcome(row)) for key, row in zip(_keys(frame), frame.iter_rows(named=True), strict=True)]
+    return list(zip(_keys(frame), _outcomes(frame), strict=True))
 
 
 def decode_table(data: bytes) -> pl.DataFrame:
@@ -109,14 +78,25 @@ def decode_table(data: bytes) -> pl.DataFrame:
 
 
 def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
-    """The runs in some rows of a part."""
+    """The runs in some rows of a part; ValueError if one of them is none."""
+    import polars as pl
+
     frame = table[list(rows)]
-    evaluations, seconds, values = ([each.to_numpy() for each in frame[name]] for name in _LISTS)
-    others = frame.drop(*_LISTS, *_KEY).to_dicts()
-    return [
-        Run(key, Trajectory(*arrays, outcome=_outcome(row)), row["target"], row["optimum"], _parameters(row))
-        for key, row, *arrays in zip(_keys(frame), others, evaluations, seconds, values, strict=True)
-    ]
+    lengths = frame.select(pl.col(_LISTS).list.len())
+    sizes = lengths["evaluations"]
+    flat = {name: frame[name].explode(empty_as_null=False) for name in _LISTS}
+    if sizes.null_count() or any(column.null_count() for column in flat.values()):
+        raise ValueError("it holds improvements without their evaluation, seconds or value")
+    if any((lengths[name] != sizes).any() for name in _LISTS):
+        raise ValueError("evaluations, seconds and values of a run differ in number")
+    evaluations, seconds, values = (flat[name].to_numpy() for name in _LISTS)
+    entries = sizes.to_numpy().astype(np.int64)
+    trajectories = Trajectory.many(evaluations, seconds, values, entries, _outcomes(frame))
+    logged: Iterable[Parameters | None] = itertools.repeat(None, len(trajectories))
+    if frame["parameter_evaluations"].null_count() < frame.height:
+        logged = map(_parameters, frame["parameter_evaluations"].to_list(), frame["parameters"].to_list())
+    others = frame["target"].to_list(), frame["optimum"].to_list(), logged
+    return [Run(*fields) for fields in zip(_keys(frame), trajectories, *others, strict=True)]
 
 
 def storable(run: Run) -> tuple[Any, ...]:
@@ -184,10 +164,11 @@ def _named(parameters: Parameters) -> list[dict[str, Any]]:
     return [{"name": _text(name), "values": values.tolist()} for name, values in parameters.values.items()]
 
 
-def _parameters(row: dict[str, Any]) -> Parameters | None:
-    if row["parameter_evaluations"] is None:
+def _parameters(evaluations: list[int] | None, values: list[dict[str, Any]] | None) -> Parameters | None:
+    if evaluations is None or values is None:
         return None
-    return Parameters(row["parameter_evaluations"], {one["name"]: one["values"] for one in row["parameters"]})
+    logged = {one["name"]: np.array(one["values"]) for one in values}
+    return Parameters(np.array(evaluations), logged)
 
 
 def _text(text: str) -> str:
@@ -213,19 +194,10 @@ def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _keys(frame: pl.DataFrame) -> list[RunKey]:
-    return [RunKey(*row) for row in frame.select(_KEY).iter_rows()]
+    return list(map(RunKey, *(frame[name].to_list() for name in _KEY)))
 
 
-def _outcome(row: dict[str, Any]) -> Outcome:
-    return Outcome(
-        Reason(row["reason"]),
-        row["evaluations_spent"],
-        row["seconds_spent"],
-        row["message"],
-        row["traceback"],
-        row["invalid_evaluations"],
-    )
-
-
-def _digest(data: bytes) -> str:
-    return hashlib.sha256(data).hexdigest()[:_DIGITS]
+def _outcomes(frame: pl.DataFrame) -> list[Outcome]:
+    reasons = [Reason(reason) for reason in frame["reason"].to_list()]
+    columns = [frame[name].to_list() for name in _OUTCOME[1:]]
+    return [Outcome(*fields) for fields in zip(reasons, *columns, strict=True)]

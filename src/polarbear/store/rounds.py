@@ -3,58 +3,74 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
+from polarbear.store.errors import EXHAUSTED
+from polarbear.store.manifest import Manifest, file_name, file_number, read_file, sha256, sort_out
 from polarbear.store.places import remote
 
-_NAME = re.compile(r"(\d{6,})\.json")
+_SUFFIX = ".json"
 
 
 class RoundFiles:
     """The rounds in a directory.
 
     Attributes:
-        contents: Each round that can be used, by number.
+        contents: Each round that can be used, by file name.
+        digests: The SHA-256 of their files.
         damaged: The files that cannot be used or are missing, and why, by name.
     """
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
-        self.contents: dict[int, dict[str, Any]] = {}
+        self.contents: dict[str, dict[str, Any]] = {}
+        self.digests: dict[str, str] = {}
         self.damaged: dict[str, str] = {}
 
     @property
     def next_number(self) -> int:
         """The number of the next round: no damaged one is overwritten."""
-        numbers = (int(name.removesuffix(".json")) for name in self.damaged)
-        return max((*self.contents, *numbers), default=0) + 1
+        return max(map(file_number, (*self.contents, *self.damaged)), default=0) + 1
 
-    def path(self, number: int) -> Path:
-        """The file of a round."""
-        return self._directory / f"{number:06d}.json"
+    def next_name(self, data: bytes, head: str) -> str:
+        """What the next round's file is called."""
+        return file_name(self.next_number, data, head, _SUFFIX)
 
-    def refresh(self) -> None:
-        """Read the rounds written since the last time; OSError if they lie elsewhere and cannot be reached."""
-        found = (_NAME.fullmatch(path.name) for path in self._directory.glob("*.json"))
-        present = {int(match.group(1)) for match in found if match is not None}
-        self.damaged = {}
-        for number in sorted(present - self.contents.keys()):
-            self._take(number)
-        for number in set(range(1, max(present, default=0))) - present:
-            self.damaged[self.path(number).name] = "the file is missing, though there are later rounds"
+    def add(self, name: str, data: bytes) -> None:
+        """Take in a round.
 
-    def _take(self, number: int) -> None:
-        path = self.path(number)
+        Raises:
+            ValueError: If its bytes cannot be understood.
+        """
         try:
-            content = json.loads(path.read_bytes())
-        except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and remote(path):
-                raise  # the store cannot be reached, which says nothing about the round
-            self.damaged[path.name] = str(error)
-            return
-        if isinstance(content, dict):
-            self.contents[number] = content
-        else:
-            self.damaged[path.name] = f"it holds {type(content).__name__} instead of a round"
+            content: Any = json.loads(data)
+        except RecursionError as error:
+            raise ValueError("it is nested too deep to be read") from error
+        if not isinstance(content, dict):
+            raise ValueError(f"it holds {type(content).__name__} instead of a round")  # noqa: TRY004 - the file is wrong
+        self.contents[name], self.digests[name] = cast("dict[str, Any]", content), sha256(data)
+
+    def refresh(self, manifest: Manifest | None) -> None:
+        """Read the rounds written since the last time.
+
+        Raises:
+            OSError: If they lie elsewhere and cannot be reached, or files cannot be opened for lack of resources.
+        """
+        found = sort_out(self._directory, _SUFFIX, manifest)
+        for name in self.contents.keys() & (self.contents.keys() - found.belonging.keys() | found.absent):
+            del self.contents[name], self.digests[name]
+        self.damaged = dict(found.unknown)
+        for name in sorted(found.belonging.keys() - self.contents.keys()):
+            try:
+                self.add(name, read_file(self._directory / name, found.belonging[name]))
+            except FileNotFoundError:
+                self.damaged[name] = "the file is missing"
+            except (OSError, ValueError) as error:
+                if isinstance(error, OSError) and (remote(self._directory) or error.errno in EXHAUSTED):
+                    raise  # which says nothing about the round
+                self.damaged[name] = str(error)
+        if manifest is None:
+            present = set(map(file_number, found.belonging))
+            for number in set(range(1, max(present, default=0))) - present:
+                self.damaged[f"{number:06d}{_SUFFIX}"] = "the file is missing, though there are later rounds"

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -11,12 +13,16 @@ from polarbear.store.atomic import TEMPORARY
 from polarbear.store.errors import StudyError, StudyNotFound
 from polarbear.store.holder import HOLDER
 from polarbear.store.lock import LOCK
+from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
 from polarbear.store.places import place, remote
 
 FORMAT = "polarbear study"
-VERSION = 1
+VERSION = 2
+"""Since version 2 a manifest names all files of a study."""
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
-GROWING = frozenset({("plan", "repetitions"), ("plan", "draws")})
+COUNTED = ("plan", "problems")
+"""How many problems a plan has; studies of earlier versions do not tell."""
+GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED})
 """Numbers in a specification that may become larger: there is more to run then."""
 MISSING: Final = object()
 """Stands for what is not there."""
@@ -46,33 +52,82 @@ def encode_spec(path: Path, spec: dict[str, Any]) -> bytes:
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """The specification of the study at `path`.
+    """The specification of the study at `path`; errors as for `read_study_file`."""
+    return read_study_file(path).spec
+
+
+@dataclass(frozen=True, slots=True)
+class StudyFile:
+    """What stands in a study's ``study.json``.
+
+    Attributes:
+        version: The version of the study's format.
+        spec: The specification.
+        digest: The SHA-256 of the file.
+    """
+
+    version: int
+    spec: dict[str, Any]
+    digest: str
+
+
+def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
+    """What stands in the ``study.json`` of the study at `path`.
+
+    Args:
+        path: The study.
+        changed: Whether the file may differ from what was written.
 
     Raises:
         StudyNotFound: If there is no study.
-        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
+        StudyError: If its ``study.json`` cannot be used, is not as it was written, or was written by a newer polarbear.
     """
     if not path.is_dir():
         missing = "nothing is there" if remote(path) else "there is no such directory"
         raise StudyNotFound(f"{path} is no study: {missing}")
     file = path / SPEC
+    while True:
+        manifest = _sound_manifest(path)
+        try:
+            data = file.read_bytes()
+        except FileNotFoundError:
+            raise StudyNotFound(f"{path} is no study: it holds no {SPEC}") from None
+        digest = sha256(data)
+        if changed or manifest is None or manifest.accepts(SPEC, digest):
+            return _understood(path, data, digest)
+        now = _sound_manifest(path)
+        if now is not None and now.head == manifest.head:  # else the writer has replaced both meanwhile
+            raise StudyError(
+                f"{file} is damaged: its {len(data):,} bytes are not those that were written (their hash differs). Put "
+                f"it back from a copy; if you changed it on purpose, accept that: polarbear verify --accept-damage "
+                f"{shlex.quote(str(path))}"
+            )
+
+
+def _sound_manifest(path: Path) -> Manifest | None:
     try:
-        content: Any = json.loads(file.read_bytes())
-    except FileNotFoundError:
-        raise StudyNotFound(f"{path} is no study: it holds no {SPEC}") from None
-    except ValueError as error:
+        return read_manifest(path)
+    except ValueError:  # the study's `damaged` names it
+        return None
+
+
+def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
+    file = path / SPEC
+    try:
+        content: Any = json.loads(data)
+    except (ValueError, RecursionError) as error:
         raise StudyError(f"{file} is damaged: {error}; put it back from a copy") from error
     fields = cast("dict[str, Any]", content) if isinstance(content, dict) else {}
     if fields.get("format") != FORMAT:
         raise StudyError(f"{file} does not say that it is a {FORMAT!r}")
     version, spec = fields.get("version"), fields.get("spec")
-    if not isinstance(version, int) or not isinstance(spec, dict):
+    if type(version) is not int or version < 1 or not isinstance(spec, dict):
         raise StudyError(f"{file} is damaged: it lacks a whole-number 'version' or a 'spec'; put it back from a copy")
     if version > VERSION:
         raise StudyError(
             f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
         )
-    return cast("dict[str, Any]", spec)
+    return StudyFile(version, cast("dict[str, Any]", spec), digest)
 
 
 def differing(
@@ -98,7 +153,7 @@ def require_free(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; choose another path for the study")
     if path.is_dir():
-        ours = {RUNS, ROUNDS, LOCK, HOLDER}  # a creation that was killed leaves these
+        ours = {RUNS, ROUNDS, LOCK, HOLDER, MANIFEST}  # a creation that was killed leaves these
         names = sorted(entry.name for entry in path.iterdir())
         others = [name for name in names if name not in ours and not name.startswith(TEMPORARY)]
         if others:

@@ -2,46 +2,34 @@
 
 from __future__ import annotations
 
-import copy
-import json
 import os
 import threading
 import time
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from polarbear.records import Outcome, Run, RunKey
-from polarbear.store import parts
-from polarbear.store.atomic import flush_directory, remove_temporaries, write_atomically
-from polarbear.store.errors import StudyError, StudyLocked
-from polarbear.store.index import Damage, PartIndex, Size
+from polarbear.records import Outcome, Reason, Run, RunKey
+from polarbear.store import contents, parts
+from polarbear.store.atomic import flush_directory, make_directory, write_atomically
+from polarbear.store.contents import Contents
+from polarbear.store.errors import Damage, StudyError, StudyLocked
+from polarbear.store.locations import PartOfRuns
 from polarbear.store.lock import Lock, lock_for_writing
+from polarbear.store.manifest import Manifest, sha256
 from polarbear.store.places import place, remote
 from polarbear.store.query import Wanted, matching
-from polarbear.store.rounds import RoundFiles
-from polarbear.store.specification import (
-    ROUNDS,
-    RUNS,
-    SPEC,
-    encode_spec,
-    read_spec,
-    require_free,
-    to_json,
-)
+from polarbear.store.specification import ROUNDS, RUNS, SPEC, encode_spec, read_study_file, require_free, to_json
 from polarbear.store.undisturbed import undisturbed
 
 COMMIT_SECONDS = 1.0
 """An appended run is on disk at the latest after so many seconds."""
 COMMIT_RUNS = 1000
 """Runs that are committed at once, however recent the last commit."""
-SMALL = Size(8 << 20, 20_000)
-"""Bytes and runs below which a part counts as small and is worth merging."""
-MANY = 128
-"""How many small parts a commit leaves before it merges them."""
+_SHOWN = 20
+"""How many damaged files a message names."""
 _NOT_CREATED = "cannot be created", "Mend that and try again, or choose another place"
 _NOT_OPENED = (
     "cannot be opened for writing",
@@ -74,32 +62,52 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
         require_free(path)
         with _told(path, *_NOT_CREATED):
             for name in (RUNS, ROUNDS):
-                (path / name).mkdir(exist_ok=True)
+                make_directory(path / name)
+            Manifest(files={SPEC: sha256(data)}).write(path)
             write_atomically(path / SPEC, data)
             if remote(path) is None:
                 flush_directory(path.parent)
-        return StudyStore(path, json.loads(data)["spec"], lock, commit_seconds)
+        return StudyStore(path, lock, commit_seconds)
     except BaseException:
         lock.release()
         raise
 
 
-def open_study(path: str | Path, write: bool = False, *, commit_seconds: float = COMMIT_SECONDS) -> StudyStore:
+def open_study(
+    path: str | Path, write: bool = False, *, commit_seconds: float = COMMIT_SECONDS, accept_damage: bool = False
+) -> StudyStore:
     """Open a study, for reading unless `write` is true.
+
+    Args:
+        path: Its directory, or its URL.
+        write: Whether to write. A study of an earlier format version is brought to the present one.
+        commit_seconds: An appended run is on disk at the latest after so many seconds.
+        accept_damage: With `write`: take the study as it is, for good. Files that are damaged or missing are given up;
+            files that the manifest does not name are taken in if they can be read; so is a ``study.json`` that was
+            changed by hand.
 
     Raises:
         StudyNotFound: If there is no study; the message says what is missing.
-        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear.
+        StudyError: If its ``study.json`` cannot be used, or was written by a newer polarbear; or if `write` and its
+            manifest cannot be used, and that is not accepted.
         StudyLocked: If `write` and another process writes to it, or left its lock there; the message names it.
-        OSError: If `write` and the directory is not writable; as `NoTemporaryFile` if the list of its runs has no room.
+        OSError: If `write` and the directory is not writable, or files cannot be opened for lack of resources; as
+            `NoTemporaryFile` if the list of its runs has no room.
     """
     path = place(path)
-    spec = read_spec(path)
-    lock = None
-    if write:
-        with _told(path, *_NOT_OPENED):
-            lock = lock_for_writing(path)
-    return StudyStore(path, spec, lock, commit_seconds)
+    if not write:
+        return StudyStore(path, None, commit_seconds)
+    read_study_file(path, changed=accept_damage)
+    with _told(path, *_NOT_OPENED):
+        lock = lock_for_writing(path)
+    return StudyStore(path, lock, commit_seconds, accept_damage=accept_damage)
+
+
+def not_accepted(study: StudyStore) -> str:
+    """What is damaged in a study and was not given up, in words; empty if nothing is."""
+    damaged = [damage for damage in study.damaged if not damage.accepted]
+    shown = "; ".join(map(str, damaged[:_SHOWN]))
+    return f"{shown}; and {len(damaged) - _SHOWN:,} more" if len(damaged) > _SHOWN else shown
 
 
 @contextmanager
@@ -120,30 +128,36 @@ class StudyStore:
 
     Attributes:
         path: Its directory; for studies elsewhere what stands in for a `Path` (see `polarbear.store.place`).
-        spec: Its specification.
     """
 
-    def __init__(self, path: Path, spec: dict[str, Any], lock: Lock | None, commit_seconds: float) -> None:
+    def __init__(self, path: Path, lock: Lock | None, commit_seconds: float, *, accept_damage: bool = False) -> None:
         self.path = path
-        self.spec = spec
         self._lock = lock
         self._own_mutex = threading.RLock()
         self._process = os.getpid()
-        self._index = PartIndex(path / RUNS)
-        self._rounds = RoundFiles(path / ROUNDS)
         self._buffer: dict[RunKey, Run] = {}
         self._commit_seconds = commit_seconds
-        self._committed = time.monotonic()
         self._timer: threading.Timer | None = None
         try:
-            if lock is not None and remote(path) is None:
-                for directory in (path, path / RUNS, path / ROUNDS):
-                    directory.mkdir(exist_ok=True)
-                    remove_temporaries(directory)
-            self.refresh()
+            self._contents = Contents(path, read_study_file(path, changed=accept_damage))
+            if lock is None:
+                self._contents.refresh()
+            else:
+                self._contents.begin_writing(accept_damage=accept_damage)
         except BaseException:
             self._release()
             raise
+        self._committed = time.monotonic()
+
+    @property
+    def spec(self) -> dict[str, Any]:
+        """Its specification."""
+        return self._contents.spec
+
+    @property
+    def version(self) -> int:
+        """The version of its format; before 2 only the parts have checksums."""
+        return self._contents.version
 
     def __enter__(self) -> StudyStore:
         return self
@@ -158,18 +172,18 @@ class StudyStore:
 
     def __contains__(self, key: RunKey) -> bool:
         with self._mutex:
-            return key in self._buffer or key in self._index
+            return key in self._buffer or key in self._contents.index
 
     def __iter__(self) -> Iterator[RunKey]:
         """The keys of all runs, in no particular order, so that memory holds few of them."""
         with self._mutex:
             buffered = set(self._buffer)
         yield from buffered
-        yield from (key for key in self._index if key not in buffered)
+        yield from (key for key in self._contents.index if key not in buffered)
 
     def __len__(self) -> int:
         with self._mutex:
-            return len(self._index) + len(self._buffer)
+            return len(self._contents.index) + sum(key not in self._contents.index for key in self._buffer)
 
     def __repr__(self) -> str:
         return f"<StudyStore {self.path} open for {'reading' if self._lock is None else 'writing'}>"
@@ -178,13 +192,7 @@ class StudyStore:
     def damaged(self) -> tuple[Damage, ...]:
         """The files that cannot be used. The runs and rounds of all others are there."""
         with self._mutex:
-            # Elsewhere there are no directories that could be missing.
-            directories = () if remote(self.path) else (RUNS, ROUNDS)
-            missing = {name: "the directory is missing" for name in directories if not (self.path / name).is_dir()}
-            found = [Damage(self.path / name, why) for name, why in missing.items()]
-            found += [Damage(self.path / RUNS / name, why) for name, why in sorted(self._index.damaged.items())]
-            found += [Damage(self.path / ROUNDS / name, why) for name, why in sorted(self._rounds.damaged.items())]
-            return tuple(found)
+            return tuple(self._contents.damaged)
 
     @property
     def _mutex(self) -> AbstractContextManager[Any]:
@@ -205,7 +213,7 @@ class StudyStore:
     def keys(self) -> list[RunKey]:
         """The keys of all runs, sorted."""
         with self._mutex:
-            return sorted({*self._index, *self._buffer}, key=_order)
+            return sorted({*self._contents.index, *self._buffer}, key=_order)
 
     def find(
         self,
@@ -244,12 +252,13 @@ class StudyStore:
             OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
         """
         with self._mutex:
-            wanted = set(self._index) | set(self._buffer) if keys is None else set(keys)
-            for key in wanted:
-                if key not in self:
-                    raise KeyError(f"study {self.path} holds no run of {key}")
-            found = [self._buffer[key] for key in wanted if key in self._buffer]
-            found += self._index.runs(wanted - self._buffer.keys())
+            wanted = None if keys is None else set(keys)
+            found = [run for key, run in self._buffer.items() if wanted is None or key in wanted]
+            try:
+                there = self._contents.runs(None if wanted is None else wanted - self._buffer.keys())
+            except KeyError as error:
+                raise KeyError(f"study {self.path} holds no run of {error.args[0]}") from None
+            found += [run for run in there if run.key not in self._buffer] if self._buffer else there
         return sorted(found, key=lambda run: _order(run.key))
 
     def batches(self) -> Iterator[list[Run]]:
@@ -258,26 +267,38 @@ class StudyStore:
         Raises:
             OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
         """
-        for keys in self._keys_by_part():
-            yield self.runs(keys)
+        buffered, parts_of_runs = self._all_runs()
+        if buffered:
+            yield buffered
+        for part in parts_of_runs:
+            with self._mutex:
+                batch = self._contents.runs_of(part)
+            if batch:
+                yield batch
 
     def outcomes(self) -> Iterator[tuple[RunKey, Outcome]]:
         """How each run ended, in no particular order; the trajectories are not read. Errors as for `batches`."""
-        for keys in self._keys_by_part():
+        buffered, parts_of_runs = self._all_runs()
+        yield from ((run.key, run.outcome) for run in buffered)
+        for part in parts_of_runs:
             with self._mutex:
-                ended = [(key, self._buffer[key].outcome) for key in keys if key in self._buffer]
-                ended += self._index.outcomes(key for key in keys if key not in self._buffer)
+                ended = self._contents.outcomes_of(part)
             yield from ended
 
-    def _keys_by_part(self) -> Iterator[list[RunKey]]:
+    def _all_runs(self) -> tuple[list[Run], Iterator[PartOfRuns]]:
+        """All runs there are now: those in memory, and those of each part."""
         with self._mutex:
-            each = chain([list(self._buffer)], self._index.by_part())
-        return (keys for keys in each if keys)
+            index = self._contents.index
+            return [run for key, run in self._buffer.items() if key not in index], index.by_part()
 
     def rounds(self) -> list[dict[str, Any]]:
         """The rounds in order, without damaged ones."""
+        return list(self.rounds_by_file().values())
+
+    def rounds_by_file(self) -> dict[Path, dict[str, Any]]:
+        """The rounds in order, without damaged ones, each under the path of its file."""
         with self._mutex:
-            return copy.deepcopy([self._rounds.contents[number] for number in sorted(self._rounds.contents)])
+            return self._contents.rounds_by_file()
 
     def refresh(self) -> None:
         """See what was written since the study was opened or last refreshed.
@@ -287,10 +308,9 @@ class StudyStore:
                 room. Runs may be missing then, until it succeeds.
         """
         with self._mutex:
-            self._rounds.refresh()  # first: the runs of a round are on disk before the round is
-            self._index.refresh()
+            self._contents.refresh()
             # A commit may have failed after its file was written.
-            self._buffer = {key: run for key, run in self._buffer.items() if key not in self._index}
+            self._buffer = {key: run for key, run in self._buffer.items() if key not in self._contents.index}
 
     # Writing
 
@@ -325,6 +345,24 @@ class StudyStore:
         for run in runs:
             self.append(run)
 
+    def replace_killed(self, run: Run) -> None:
+        """Put a later try in the place of a run that was killed. It is on disk when this returns.
+
+        It is written to a part of its own: of runs that lie in several parts the last one counts, and merging parts
+        drops the others. A kill leaves the one or the other.
+
+        Raises:
+            ValueError: If no run of this key is there, or it was not killed; else as for `append`.
+            OSError: As for `commit`; the run that was killed is still there.
+        """
+        with self._mutex, undisturbed():
+            self._require_writer()
+            parts.require_storable(run)
+            if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
+                raise ValueError(f"study {self.path} holds no run of {run.key} that was killed; append it")
+            self.commit()
+            self._contents.add_part(parts.encode([parts.as_stored(run)]))
+
     def commit(self) -> None:
         """Bring what was appended to disk. Once it returns, no kill can undo it.
 
@@ -338,10 +376,10 @@ class StudyStore:
             if not self._buffer:
                 return
             self._require_writer()
-            self._write_part(parts.encode(list(self._buffer.values())))
+            self._contents.add_part(parts.encode(list(self._buffer.values())))
             self._buffer.clear()
             self._committed = time.monotonic()
-            if self._count_small() >= MANY:
+            if self._contents.small_parts >= contents.MANY:
                 self.compact()
 
     def append_round(self, content: dict[str, Any]) -> None:
@@ -354,12 +392,10 @@ class StudyStore:
         """
         with self._mutex:
             self._require_writer()
-            number = self._rounds.next_number
-            data = to_json(content, f"round {number} of study {self.path}")
+            data = to_json(content, f"round {self._contents.rounds.next_number} of study {self.path}")
             with undisturbed():
                 self.commit()
-                self._write(self._rounds.path(number), data)
-                self._rounds.contents[number] = json.loads(data)
+                self._contents.add_round(data)
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
         """Replace the specification, atomically.
@@ -371,9 +407,8 @@ class StudyStore:
         """
         with self._mutex:
             self._require_writer()
-            data = encode_spec(self.path, spec)
-            self._write(self.path / SPEC, data)
-            self.spec = json.loads(data)["spec"]
+            with undisturbed():
+                self._contents.replace_spec(spec)
 
     def compact(self) -> None:
         """Merge small parts. A kill in between leaves some runs in two parts, which does no harm.
@@ -384,19 +419,8 @@ class StudyStore:
         """
         with self._mutex:
             self._require_writer()
-            for names in self._groups_to_merge():
-                try:
-                    table = self._index.table(names)
-                except ValueError:
-                    continue  # damaged since the study was opened: `damaged` names it from now on
-                except FileNotFoundError:
-                    self._index.refresh()  # its runs are gone with it, so that they can be run again
-                    continue
-                if len(table):
-                    self._write_part(parts.encode_table(table))
-                self._index.forget(set(names))
-                for name in names:
-                    (self.path / RUNS / name).unlink(missing_ok=True)
+            with undisturbed():
+                self._contents.merge_small()
 
     def close(self) -> None:
         """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
@@ -405,37 +429,6 @@ class StudyStore:
         with self._mutex:
             self.commit()
             self._release()
-
-    def _write_part(self, data: bytes) -> None:
-        name = parts.part_name(self._index.next_number, data)
-        self._write(self.path / RUNS / name, data)
-        self._index.add(name, data)
-
-    def _write(self, path: Path, data: bytes) -> None:
-        try:
-            write_atomically(path, data)
-        except OSError as error:
-            raise OSError(
-                error.errno,
-                f"{path} could not be written: {error.strerror}. Nothing committed before is lost, and the "
-                f"{len(self._buffer)} runs since then are kept in memory: make room or the directory writable and "
-                "commit again, or resume the study later",
-            ) from error
-
-    def _groups_to_merge(self) -> list[list[str]]:
-        groups: list[list[str]] = [[]]
-        filled = Size(0, 0)
-        for name, size in sorted(self._index.sizes.items()):
-            if _is_small(size):
-                groups[-1].append(name)
-                filled = Size(filled.bytes + size.bytes, filled.runs + size.runs)
-                if not _is_small(filled):
-                    groups.append([])
-                    filled = Size(0, 0)
-        return [group for group in groups if len(group) > 1]
-
-    def _count_small(self) -> int:
-        return sum(map(_is_small, self._index.sizes.values()))
 
     def _commit_soon(self) -> None:
         if self._timer is None:
@@ -474,7 +467,3 @@ class StudyStore:
 
 def _order(key: RunKey) -> tuple[str, str, int]:
     return key.instance, key.algorithm, key.seed
-
-
-def _is_small(size: Size) -> bool:
-    return size.bytes < SMALL.bytes and size.runs < SMALL.runs

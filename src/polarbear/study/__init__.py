@@ -1,6 +1,7 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
 from polarbear.experiment.machine import OversubscriptionWarning
+from polarbear.study.building import NotTrusted, modules_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer
@@ -11,8 +12,10 @@ from polarbear.study.racing import EveryRunFailed, StopRules, race, race_from_sp
 from polarbear.study.replay import Replay, recorded_race, replay
 from polarbear.study.running import AlgorithmRuns, Failures, PlanObserver, PlanSummary, Remarks, load_plan, run_plan
 from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
+from polarbear.study.stored import check_spec
 from polarbear.study.suitability import Unsuitable
 from polarbear.study.time_left import TimeLeft
+from polarbear.study.verifying import Verification, verify
 from polarbear.study.view import StudyView, load
 
 __all__ = [
@@ -22,6 +25,7 @@ __all__ = [
     "Estimate",
     "EveryRunFailed",
     "Failures",
+    "NotTrusted",
     "Observer",
     "OtherSettings",
     "OversubscriptionWarning",
@@ -39,10 +43,13 @@ __all__ = [
     "StudyView",
     "TimeLeft",
     "Unsuitable",
+    "Verification",
     "check_same",
+    "check_spec",
     "estimate",
     "load",
     "load_plan",
+    "modules_of",
     "plan_from_spec",
     "race",
     "race_from_spec",
@@ -52,4 +59,5 @@ __all__ = [
     "recorded_race",
     "replay",
     "run_plan",
+    "verify",
 ]

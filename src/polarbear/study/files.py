@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from polarbear.descriptions import Misplaced, Place, did_you_mean
+from polarbear.problems.arguments import shortened
 from polarbear.study.lines import line_of, lines_of
 
 Built = TypeVar("Built")
@@ -146,11 +147,17 @@ def _fault(fault: Any, root: type[Root], lines: Mapping[Place, int]) -> str:
     if fault["type"] == "extra_forbidden":
         hint = did_you_mean(str(where[-1]), _section(root, where[:-1]).model_fields)
         return f"{at}{place} is no field of a {root.kind};{hint}"
+    return f"{at}{place} {wanted(fault)}"
+
+
+def wanted(fault: Any) -> str:
+    """What is wrong with a field in which pydantic found a fault, and what has to stand there."""
     if fault["type"] == "missing":
-        return f"{at}{place} is missing"
-    if wanted := _WANTED.get(fault["type"]):
-        return f"{at}{place} is {fault['input']!r}; it must be {wanted.format(**fault.get('ctx', {}))}"
-    return f"{at}{place} is {fault['input']!r}: {fault['msg'].removeprefix('Value error, ')}"
+        return "is missing"
+    given = shortened(fault["input"])
+    if kind := _WANTED.get(fault["type"]):
+        return f"is {given}; it must be {kind.format(**fault.get('ctx', {}))}"
+    return f"is {given}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 def _at(line: int | None) -> str:

@@ -15,10 +15,10 @@ class Observer:
         """The study is open and the race stands where it was left."""
 
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
-        """A round begins; `requests` are the runs it waits for."""
+        """A round begins, or killed runs of earlier rounds are tried again; `requests` are the runs it waits for."""
 
     def run_finished(self, run: Run) -> None:
-        """A run of the present round is in."""
+        """One of these runs is in."""
 
     def inferring(self) -> None:
         """All runs of the round are committed; the posterior is being computed."""

@@ -11,8 +11,9 @@ from typing import Any
 from polarbear import store
 from polarbear.experiment import WorkerPool
 from polarbear.experiment.cluster import Apart
-from polarbear.records import Axis
-from polarbear.store.specification import GROWING, MISSING, differing
+from polarbear.records import Axis, Run, tried_again
+from polarbear.store.specification import COUNTED, GROWING, MISSING, SPEC, differing
+from polarbear.study.stored import check_spec
 
 
 class OtherSettings(ValueError):  # noqa: N818 - says what is the case
@@ -24,8 +25,15 @@ class RunFailureWarning(UserWarning):
 
 
 @contextmanager
-def opened(path: Path, spec: dict[str, Any]) -> Generator[tuple[store.StudyStore, bool]]:
+def opened(
+    path: Path, spec: dict[str, Any], *, accept_damage: bool = False
+) -> Generator[tuple[store.StudyStore, bool]]:
     """The study at `path` open for writing, made if there is none; and whether it was there before.
+
+    Args:
+        path: Where it is.
+        spec: Its settings.
+        accept_damage: Give up files that are damaged or missing.
 
     Raises:
         OtherSettings: If it was made with other settings, except that it lacked some of the algorithms, or had less
@@ -35,7 +43,8 @@ def opened(path: Path, spec: dict[str, Any]) -> Generator[tuple[store.StudyStore
         with store.create(path, spec) as study:
             yield study, False
         return
-    with store.open(path, write=True) as study:
+    with store.open(path, write=True, accept_damage=accept_damage) as study:
+        check_spec(study.spec, path / SPEC)
         if spec != study.spec:
             check_same(path, study.spec, spec)
             study.replace_spec(spec)
@@ -57,7 +66,7 @@ def _differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> Iterato
     for place, before, now in differing(stored, given):
         name = ".".join(place)
         if before is MISSING:
-            if place[:-1] != ("algorithms",):
+            if place[:-1] != ("algorithms",) and place != COUNTED:
                 yield f"{name} is new"
         elif now is MISSING:
             yield f"{name} is gone"
@@ -81,3 +90,17 @@ def executor_or_pool(executor: Executor | None, workers: int, timeout: float | N
         yield pool
         if seen is not None:
             seen.warn_if_crowded()
+
+
+def keep(run: Run, study: store.StudyStore) -> Run:
+    """Commit a run within a second or so; one that was tried again takes the place of the killed one at once.
+
+    Returns:
+        The run as the study has it: its message tells of the try before.
+    """
+    if run.key not in study:
+        study.append(run)
+        return run
+    run = tried_again(run, [study.run(run.key).outcome.message])
+    study.replace_killed(run)
+    return run

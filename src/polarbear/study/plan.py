@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, cast
@@ -18,6 +18,7 @@ from polarbear.experiment.watch import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.problems.arguments import shortened, whole_number
 from polarbear.records import Axis, Instance, RunKey, check_axis
+from polarbear.study.building import built
 from polarbear.study.suitability import check_optima, check_pairs
 
 _PER_DIMENSION = re.compile(r"\s*(?P<amount>[\d.][\d_.]*(?:[eE][+-]?\d+)?)\s*\*\s*d\s*")
@@ -120,10 +121,10 @@ class Plan:
 
     Raises:
         TypeError: If something is neither an optimizer, a problem nor a number as described.
-        Unsuitable: If an optimizer does not take one of the problems.
+        Unsuitable: If an optimizer does not take one of the problems, or a target precision or a log of targets is
+            asked for on a problem whose optimum is unknown.
         ValueError: If a number is out of range, there is no algorithm or two have the same name, two problems have
-            the same name, `draws` is missing or of no use, there are more than a million problems, or a target
-            precision or a log of targets is asked for on a problem whose optimum is unknown.
+            the same name, `draws` is missing or of no use, or there are more than a million problems.
     """
 
     def __init__(
@@ -218,6 +219,7 @@ class Plan:
                 "axis": self.axis,
                 "draws": self.draws,
                 "seed": self.seed,
+                "problems": len(self.problems),
             },
             "instances": problems.describe(self.instances),
             "algorithms": {name: optimizers.describe(one) for name, one in self.algorithms.items()},
@@ -226,18 +228,24 @@ class Plan:
         }
 
 
-def plan_from_spec(spec: Mapping[str, Any]) -> Plan:
+def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Plan:
     """The plan that a study's spec describes.
 
+    Args:
+        spec: The spec.
+        imports: Modules and packages that it may import from, see `polarbear.study.modules_of`.
+
     Raises:
+        NotTrusted: If it asks for code of other modules.
         ValueError: If it holds no plan, or an optimizer or problem cannot be made from its description.
     """
     if "plan" not in spec:
         raise ValueError("the study holds no plan")
-    log, settings = spec["log"], dict(spec["plan"])
+    log, settings = spec["log"], {name: value for name, value in spec["plan"].items() if name != "problems"}
+    entrants, instances = built(spec, imports)
     return Plan(
-        {name: optimizers.from_description(one) for name, one in spec["algorithms"].items()},
-        problems.from_description(spec["instances"]),
+        entrants,
+        instances,
         **settings,
         **spec["limits"],
         watch=Watch(**log) if log else None,

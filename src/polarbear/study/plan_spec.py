@@ -12,7 +12,8 @@ from polarbear.descriptions import Misplaced, placed
 from polarbear.records import Axis
 from polarbear.study.files import Root, Section, read_file
 from polarbear.study.plan import Budget, Plan
-from polarbear.study.spec import LogSection, RunLimitsSection, built_algorithms, built_watch
+from polarbear.study.sections import LogSection, RunLimitsSection
+from polarbear.study.spec import built_algorithms, built_watch
 
 
 class PlanSection(Section):

@@ -15,11 +15,13 @@ import numpy as np
 
 from polarbear import inference, optimizers, problems, store
 from polarbear.experiment import Limits, Task, Watch, run_tasks
-from polarbear.race import Race, RaceResult, RaceState, Request, Round
-from polarbear.records import Axis, Run
+from polarbear.race import Race, RaceResult, Request, Round
+from polarbear.records import Axis, Reason, Run
+from polarbear.store.specification import MISSING, SPEC, differing
 from polarbear.study.observer import Observer
-from polarbear.study.opening import RunFailureWarning, executor_or_pool, opened
+from polarbear.study.opening import RunFailureWarning, executor_or_pool, keep, opened
 from polarbear.study.plan import described
+from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
 
 _MOST_SHARING = 4
@@ -65,6 +67,8 @@ def race(
     watch: Watch | None = None,
     withdraw: str | Collection[str] = (),
     accept_damage: bool = False,
+    retry_killed: int = 1,
+    retry: bool = False,
     observer: Observer | None = None,
 ) -> RaceResult:
     """Race real optimizers on real problems; create the study at `path`, or resume it.
@@ -88,6 +92,9 @@ def race(
         withdraw: Name or names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is
             resumed.
         accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
+        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
+        retry: First run again what the study holds as killed. What comes of it takes the place of the killed run, and
+            its message tells of that. Rounds that were decided without it stay decided.
         observer: Told of everything that happens.
 
     Returns:
@@ -110,15 +117,23 @@ def race(
     check_pairs(entrants, first)
     check_optima(first, target_precision, watch)
     plan, told = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
-    with opened(store.place(path), {"race": race.describe(), **plan.describe()}) as (study, resumed):
-        if not restore(race, study, study.runs(), accept_damage=accept_damage) and race.rounds:
+    with opened(store.place(path), {"race": race.describe(), **plan.describe()}, accept_damage=accept_damage) as (
+        study,
+        resumed,
+    ):
+        if restore(race, study, study.runs(), accept_damage=accept_damage) is None and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         told.started(race, resumed=resumed)
         leaving = [withdraw] if isinstance(withdraw, str) else withdraw
         if (decided := race.withdraw(*leaving)) is not None:
             _keep(decided, race, study, told)
         with _sharing_inference(race, workers), executor_or_pool(executor, workers, timeout, plan.axis) as pool:
-            reason = _drive(race, plan, stop or StopRules(), study, pool, told)
+            runner = _Runner(plan, study, pool, told, retry_killed, retry)
+            if retry and (requests := race.killed()):
+                told.round_started(race, requests)
+                runner.run(requests)
+                restore(race, study, study.runs(), accept_damage=accept_damage)
+            reason = _drive(race, runner, stop or StopRules())
         told.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
@@ -166,96 +181,130 @@ class _Plan:
         )
 
 
-def _drive(race: Race, plan: _Plan, stop: StopRules, study: store.StudyStore, pool: Executor, watch: Observer) -> str:
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """Makes the runs that a race requests.
+
+    Attributes:
+        plan: Turns requests into tasks.
+        study: Where runs are kept.
+        pool: Where they are made.
+        told: Who is told of them.
+        retry_killed: How often one that is killed is tried again.
+        retry: Whether those that the study holds as killed are made again.
+    """
+
+    plan: _Plan
+    study: store.StudyStore
+    pool: Executor
+    told: Observer
+    retry_killed: int
+    retry: bool
+
+    def run(self, requests: Sequence[Request]) -> list[Run]:
+        """Make what is not in the study yet, and commit it; return all the runs."""
+        runs: list[Run] = []
+        waiting: list[Task] = []
+        for task in map(self.plan.task, requests):
+            if task.key in self.study and not (self.retry and self._killed(task)):
+                runs.append(self.study.run(task.key))
+                self.told.run_finished(runs[-1])
+            else:
+                waiting.append(task)
+        for run in run_tasks(waiting, self.pool, retry_killed=self.retry_killed):
+            runs.append(keep(run, self.study))
+            self.told.run_finished(runs[-1])
+        self.study.commit()
+        return runs
+
+    def _killed(self, task: Task) -> bool:
+        return self.study.run(task.key).outcome.reason is Reason.KILLED
+
+
+def _drive(race: Race, runner: _Runner, stop: StopRules) -> str:
     """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
-    pace, size = _Pace(), plan.instances.size
+    pace, size = _Pace(), runner.plan.instances.size
     while requests := race.ask(size):
         if reason := _reason_to_stop(race, requests, stop, pace):
             return reason
         with pace.timing(requests):
-            runs = _run_round(race, [plan.task(request) for request in requests], requests, study, pool, watch)
+            runs = _run_round(race, requests, runner)
         if not race.finished and (reason := _in_vain(race, requests, runs)):
             return reason
     return "" if race.finished else f"all {size} problem instances are used"
 
 
-def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> bool:
-    """Put `race` where the study stands after its last committed round; say whether there was one.
+def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> int | None:
+    """Put `race` where the study stands after its last committed round.
+
+    Returns:
+        How many runs of completed rounds are missing; None if there is no completed round.
 
     Raises:
-        StudyError: If runs of completed rounds are missing, naming the damaged files.
+        StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
+            rounds cannot be understood, or are those of another race.
     """
-    records = study.rounds()
-    if not records:
-        return False
-    accept_missing = accept_damage and bool(study.damaged)
+    damaged = store.not_accepted(study)
+    if damaged and not accept_damage:
+        raise store.StudyError(f"{damaged}. {_MEND}")
+    records = study.rounds_by_file()
+    rounds, state = read_rounds(records)
+    if state is None:
+        return None
     try:
-        rounds = [Round.from_dict(record["round"]) for record in records]
-        state = RaceState.from_dict(records[-1]["state"])
-    except (KeyError, TypeError) as error:
-        raise store.StudyError(f"the rounds in {study.path} cannot be understood: {error!r}") from error
-    try:
-        race.restore(state, rounds, runs, accept_missing=accept_missing)
+        return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
     except ValueError as error:
-        if not study.damaged:
-            raise
-        files = ", ".join(str(damage.path) for damage in study.damaged)
-        raise store.StudyError(
-            f"{error}; damaged: {files}. Put the files back from a copy, or go on without their runs "
-            "(accept_damage=True, or --accept-damage)"
-        ) from error
-    return True
+        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {_MEND}") from error
 
 
-def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None) -> Race:
+_MEND = (
+    "Put the files back from a copy, or go on without what they held (accept_damage=True, or --accept-damage); "
+    "polarbear verify tells what is there"
+)
+
+
+def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
     """The race that a study's spec describes; its algorithms are their descriptions unless given.
 
+    Args:
+        spec: The specification.
+        algorithms: The algorithms by name.
+        file: Where the specification stands, for messages.
+
     Raises:
-        StudyError: If the study holds no race.
+        StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
     """
-    if "race" not in spec and "plan" in spec:
-        raise store.StudyError("the study holds the runs of a plan, not a race; assess, compare or race on them")
+    if "race" not in spec:
+        instead = "the runs of a plan, not a race; assess, compare or race on them" if "plan" in spec else "no race"
+        raise store.StudyError(f"the study holds {instead} ({file})")
+    check_spec(spec, file)
+    settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
+    times, model = settings.pop("times"), settings.pop("model")
     try:
-        settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
-        times, model = settings.pop("times"), settings.pop("model")
-    except KeyError as error:
-        raise store.StudyError(f"the study holds no race: {error} is missing in its spec") from error
-    return Race(entrants, times=times, model=inference.from_description(model), **settings)
+        found = Race(entrants, times=times, model=inference.from_description(model), **settings)
+    except (ValueError, TypeError) as error:
+        raise store.StudyError(f"{file} cannot be used: {error}") from error
+    if missing := [
+        ".".join(place) for place, before, _ in differing(spec["race"], found.describe()) if before is MISSING
+    ]:
+        raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
+    return found
 
 
-def _run_round(
-    race: Race,
-    tasks: Sequence[Task],
-    requests: Sequence[Request],
-    study: store.StudyStore,
-    pool: Executor,
-    watch: Observer,
-) -> list[Run]:
-    """Execute what is not stored yet, commit it, decide, commit the decision; return the round's runs."""
-    watch.round_started(race, requests)
-    runs: list[Run] = []
-    waiting: list[Task] = []
-    for task in tasks:
-        if task.key in study:
-            runs.append(study.run(task.key))
-            watch.run_finished(runs[-1])
-        else:
-            waiting.append(task)
-    for run in run_tasks(waiting, pool):
-        study.append(run)
-        runs.append(run)
-        watch.run_finished(run)
-    study.commit()
+def _run_round(race: Race, requests: Sequence[Request], runner: _Runner) -> list[Run]:
+    """Make the round's runs, decide, commit the decision; return the runs."""
+    runner.told.round_started(race, requests)
+    runs = runner.run(requests)
     if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
         raise EveryRunFailed(
             f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
             f"{_how(runs[0])}. Mend the cause and begin a new study"
         )
-    watch.inferring()
+    runner.told.inferring()
     decided = race.tell(runs)
     if decided is None:
         raise RuntimeError("the executor gave back fewer runs than it was given; resume the study to run them again")
-    _keep(decided, race, study, watch)
+    _keep(decided, race, runner.study, runner.told)
     return runs
 
 

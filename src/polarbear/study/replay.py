@@ -17,6 +17,8 @@ _TIMEPOINTS = 50
 _FIRST = 10.0
 _SHORTEST = 1e-3
 """The first of the usual timepoints in seconds, as a share of the last; earlier ones show the jitter of clocks."""
+_NAMED = 5
+"""How many algorithms are named of those that have unknown values."""
 _DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 """Runs go a little beyond their budget in seconds, each by its last evaluation."""
 
@@ -32,6 +34,8 @@ class Replay:
         passed_over: Instances on which some algorithm has none; they took no part.
         recorded: Evaluations (or seconds) that all runs of the blocks took, up to the last timepoint.
         spent: What the race would have asked for.
+        unknown: For each algorithm the share of its values at the timepoints that is unknown: they lie beyond the end
+            of a run that was cut short, or of which nothing tells that it had solved its problem.
     """
 
     result: RaceResult
@@ -40,6 +44,7 @@ class Replay:
     passed_over: int
     recorded: float
     spent: float
+    unknown: Mapping[str, float]
 
     @property
     def saved(self) -> float:
@@ -60,6 +65,7 @@ class Replay:
             "recorded": self.recorded,
             "spent": self.spent,
             "saved": self.saved,
+            "unknown": dict(self.unknown),
             "pareto_set": list(self.result.pareto_set),
             "pareto_set_of_all_runs": list(self.everything.pareto_set),
         }
@@ -74,11 +80,23 @@ class Replay:
         return (
             f"{axis} spent: {_effort(self.spent, axis)} of {_effort(self.recorded, axis)} recorded "
             f"({self.saved:.0%} saved), {len(self.result.values)} of {self.blocks} instances{passed}\n"
-            f"anytime Pareto set: {members} ({agreement})"
+            f"anytime Pareto set: {members} ({agreement}){self._unknown_in_words()}"
+        )
+
+    def _unknown_in_words(self) -> str:
+        """What share of the values is unknown, a line of its own; empty if none is."""
+        some = sorted(((share, name) for name, share in self.unknown.items() if share > 0), reverse=True)
+        if not some:
+            return ""
+        named = ", ".join(f"{name} {share:.1%}" for share, name in some[:_NAMED])
+        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+        return (
+            f"\nunknown values at the timepoints: of {named}{more}. They lie beyond the end of their runs; if these "
+            "ended because they had solved their problem, say at which value: --final-target VALUE (final_target=…)"
         )
 
 
-def replay(race: Race, runs: Sequence[Run]) -> Replay:
+def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> Replay:
     """Race on recorded runs: each request is answered by the recorded run, cut where the race would have cut it.
 
     Instances come in an order drawn from the race's seed. A run that was recorded for a shorter time than is asked for
@@ -87,10 +105,16 @@ def replay(race: Race, runs: Sequence[Run]) -> Replay:
     Args:
         race: A fresh race whose algorithms are named as in the runs; see `recorded_race`.
         runs: The recorded runs; those of other algorithms are passed over.
+        final_target: A run whose final value reaches it has solved its problem: from then on it is known, and ties
+            with all others that have. The precision where the run's optimum is known, else the value. Default: the
+            runs' own targets.
 
     Raises:
-        ValueError: If there is no instance on which every algorithm has a run, or there are two runs of one key.
+        ValueError: If the final target is not finite, there is no instance on which every algorithm has a run, or there
+            are two runs of one key.
     """
+    if final_target is not None:
+        runs = [_solved(run, final_target) for run in runs]
     blocks, passed_over = _blocks(runs, race.names)
     if not blocks:
         raise ValueError(
@@ -112,6 +136,7 @@ def replay(race: Race, runs: Sequence[Run]) -> Replay:
         passed_over=passed_over,
         recorded=sum(_length(run, last, axis) for block in blocks for run in block.values()),
         spent=spent,
+        unknown={name: _unknown([block[name] for block in blocks], race.times, axis) for name in race.names},
     )
 
 
@@ -210,6 +235,22 @@ def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
         else Outcome(Reason.BUDGET, int(evaluations[-1]) if kept else 0, until)
     )
     return Trajectory(evaluations, seconds, trajectory.values[:kept], stop)
+
+
+def _solved(run: Run, final_target: float) -> Run:
+    """The run with this target, at which it ended if it reached it."""
+    if not np.isfinite(final_target):
+        raise ValueError(f"final_target is {final_target!r}; it is a finite precision or value")
+    target = final_target + (run.optimum or 0.0)
+    if run.trajectory.best > target or not run.outcome.cut_short:
+        return replace(run, target=target)
+    outcome = replace(run.outcome, reason=Reason.TARGET)
+    return replace(run, target=target, trajectory=replace(run.trajectory, outcome=outcome))
+
+
+def _unknown(runs: Sequence[Run], times: FloatArray, axis: Axis) -> float:
+    """The share of the runs' values at the times that is unknown."""
+    return float(np.mean([np.isnan(run.trajectory.value_at(times, axis)) for run in runs]))
 
 
 def _length(run: Run, until: float, axis: Axis) -> float:

@@ -14,9 +14,11 @@ from typing import Any
 
 from polarbear import store
 from polarbear.experiment import run_tasks
-from polarbear.records import Outcome, Run, RunKey
-from polarbear.study.opening import RunFailureWarning, executor_or_pool, opened
-from polarbear.study.plan import Plan, plan_from_spec
+from polarbear.records import Outcome, Reason, Run, RunKey
+from polarbear.store.specification import SPEC
+from polarbear.study.opening import RunFailureWarning, executor_or_pool, keep, opened
+from polarbear.study.plan import Plan
+from polarbear.study.stored import check_spec
 
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d.,]*(?:e[+-]?\d+)?(?!\w)")
 """A number in a message; digits within a name are none."""
@@ -135,7 +137,7 @@ class PlanSummary:
 
     Attributes:
         path: The study's directory.
-        total: Runs of the plan; None if the plan cannot be made from the study alone.
+        total: Runs of the plan; None if the study holds none, or does not tell.
         ran: Runs executed by this call.
         seconds: Wall-clock seconds this call took.
         algorithms: What was run of each algorithm.
@@ -221,6 +223,8 @@ def run_plan(
     seconds: float | None = None,
     observer: PlanObserver | None = None,
     accept_damage: bool = False,
+    retry_killed: int = 1,
+    retry: bool = False,
 ) -> PlanSummary:
     """Execute a plan; create the study at `path`, or go on with it: runs that are there are not run again.
 
@@ -237,6 +241,9 @@ def run_plan(
             when the plan is gone on with; None: no limit.
         observer: Told of everything that happens.
         accept_damage: Go on although files of the study are damaged: their runs are run again.
+        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
+        retry: Run again what the study holds as killed. What comes of it takes the place of the killed run, and its
+            message tells of that.
 
     Returns:
         What is in the study now. Runs that failed are results too, and are not run again.
@@ -252,27 +259,36 @@ def run_plan(
         raise ValueError(f"the limit on seconds is {seconds!r}; give a positive number, or None for no limit")
     began, watch, tally = time.monotonic(), observer or PlanObserver(), _Tally()
     until = None if seconds is None else began + seconds
-    with opened(store.place(path), plan.describe()) as (study, _):
+    with opened(store.place(path), plan.describe(), accept_damage=accept_damage) as (study, _):
         _check_damage(study, accept_damage=accept_damage)
-        known = sum(key in plan for key in study)
+        again = _killed(study, plan) if retry else frozenset[RunKey]()
+        known = sum(key in plan for key in study) - len(again)
         watch.started(plan, known)
         for key, outcome in study.outcomes():
-            if key in plan:
+            if key in plan and key not in again:
                 tally.add(key, outcome)
                 watch.run_known(key, outcome)
         ran = 0
         with executor_or_pool(executor, workers, plan.limits.timeout, plan.axis) as pool:
-            for run in run_tasks(plan.tasks(study.__contains__), pool, until=until):
-                study.append(run)
+            tasks = plan.tasks(lambda key: key in study and key not in again)
+            for made in run_tasks(tasks, pool, until=until, retry_killed=retry_killed):
+                run = keep(made, study)
                 tally.add(run.key, run.outcome)
                 ran += 1
                 watch.run_finished(run)
         study.commit()
         reason = f"time limit: {seconds:g} s have passed" if seconds and known + ran < plan.size else ""
-        summary = tally.summary(study, plan, ran, time.monotonic() - began, stopped=reason)
+        summary = tally.summary(
+            study, plan.algorithms, plan.size, ran=ran, seconds=time.monotonic() - began, stopped=reason
+        )
     watch.stopped(summary)
     _warn_of_failures(summary)
     return summary
+
+
+def _killed(study: store.StudyStore, plan: Plan) -> frozenset[RunKey]:
+    outcomes = study.outcomes()
+    return frozenset(key for key, outcome in outcomes if key in plan and outcome.reason is Reason.KILLED)
 
 
 def _warn_of_failures(summary: PlanSummary) -> None:
@@ -281,22 +297,27 @@ def _warn_of_failures(summary: PlanSummary) -> None:
         warnings.warn(f"{failed}; the summary's failures tell how", RunFailureWarning, stacklevel=3)
 
 
+_EARLY = "the study was begun by an earlier version; it is counted once the plan is gone on with"
+
+
 def load_plan(path: str | Path) -> PlanSummary:
     """How far the plan of a study is, also while another process runs it; of a study without one, what runs it holds.
+
+    Nothing that the study describes is built or imported.
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`.
     """
     with store.open(path) as study:
+        check_spec(study.spec, study.path / SPEC)
         tally = _Tally()
         for key, outcome in study.outcomes():
             tally.add(key, outcome)
-        plan, why = None, ""
-        try:
-            plan = plan_from_spec(study.spec) if "plan" in study.spec else None
-        except (ValueError, TypeError) as error:  # made from functions that cannot be imported here
-            why = " ".join(str(error).split())
-        return tally.summary(study, plan, 0, 0.0, unknown_total=why)
+        names, total = list(study.spec.get("algorithms", ())), None
+        if "plan" in study.spec and (problems := study.spec["plan"].get("problems")) is not None:
+            total = len(names) * problems * study.spec["plan"]["repetitions"]
+        early = "plan" in study.spec and total is None
+        return tally.summary(study, names, total, unknown_total=_EARLY if early else "")
 
 
 class _Said:
@@ -342,12 +363,19 @@ class _Tally:
             self._alike[alike] += 1
 
     def summary(
-        self, study: store.StudyStore, plan: Plan | None, ran: int, seconds: float, **words: str
+        self,
+        study: store.StudyStore,
+        algorithms: Iterable[str],
+        total: int | None,
+        *,
+        ran: int = 0,
+        seconds: float = 0.0,
+        **words: str,
     ) -> PlanSummary:
-        names = dict.fromkeys([*(plan.algorithms if plan else ()), *sorted(self._algorithms)])
+        names = dict.fromkeys([*algorithms, *sorted(self._algorithms)])
         return PlanSummary(
             path=study.path,
-            total=plan.size if plan else None,
+            total=total,
             ran=ran,
             seconds=seconds,
             algorithms={name: self._algorithms.get(name, AlgorithmRuns()) for name in names},
@@ -366,8 +394,9 @@ class _Tally:
 
 
 def _check_damage(study: store.StudyStore, *, accept_damage: bool) -> None:
-    if study.damaged and not accept_damage:
+    damaged = store.not_accepted(study)
+    if damaged and not accept_damage:
         raise store.StudyError(
-            f"files of {study.path} are damaged: {'; '.join(map(str, study.damaged))}. Put them back from a copy, or "
-            "run what lay in them again (accept_damage=True, or --accept-damage)"
+            f"{damaged}. Put the files back from a copy, or run what lay in them again (accept_damage=True, or "
+            "--accept-damage); polarbear verify tells what is there"
         )

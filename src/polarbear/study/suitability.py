@@ -86,13 +86,14 @@ def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float
     Raises:
         Unsuitable: If there is such a problem; the message begins with the setting.
     """
-    asked = {"target_precision": target_precision, "targets_per_decade": watch and watch.targets_per_decade}
-    for setting, value in asked.items():
-        if value is not None and (unknown := _without_optimum(listed)):
-            raise Unsuitable(
-                f"{setting} is {value!r}, but the optimum of {unknown} is not known; leave {setting} out, or state the "
-                "problem's optimum"
-            )
+    settings = {"target_precision": target_precision, "targets_per_decade": watch and watch.targets_per_decade}
+    asked = [(setting, value) for setting, value in settings.items() if value is not None]
+    if asked and (unknown := _without_optimum(listed)):
+        setting, value = asked[0]
+        raise Unsuitable(
+            f"{setting} is {value!r}, but the optimum of {unknown} is not known; leave {setting} out, or state the "
+            "problem's optimum"
+        )
 
 
 def _without_optimum(listed: Sequence[problems.ProblemSpec]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from polarbear import store
 from polarbear.race import RaceResult
 from polarbear.records import Run
+from polarbear.store.specification import RUNS, SPEC
 from polarbear.study.racing import race_from_spec, restore
 from polarbear.study.running import Remarks, remarks_of
 
@@ -40,17 +41,19 @@ def load(path: str | Path) -> StudyView:
     """Open a study for reading, also while another process writes to it.
 
     Raises:
-        polarbear.store.StudyError: If there is no study at `path`, or its spec cannot be read.
+        polarbear.store.StudyError: If there is no study at `path`, or its spec or rounds cannot be used.
     """
     with store.open(path) as study:
-        race, runs = race_from_spec(study.spec), study.runs()
-        restore(race, study, runs, accept_damage=True)
+        race, runs = race_from_spec(study.spec, file=study.path / SPEC), study.runs()
+        missing, damaged = restore(race, study, runs, accept_damage=True), study.damaged
+        if missing and not damaged:
+            damaged = (store.Damage(study.path / RUNS, f"{missing:,} runs of completed rounds are missing"),)
         return StudyView(
             path=study.path,
             spec=study.spec,
             result=race.result(),
             failures=tuple(run for run in runs if not run.outcome.ok),
             invalid=tuple(run for run in runs if run.outcome.invalid_evaluations),
-            damaged=study.damaged,
+            damaged=damaged,
             remarks=remarks_of((run.key, run.outcome) for run in runs),
         )

@@ -35,6 +35,7 @@ def test_published_critical_values(value, p):
     assert limit_survival(value) == pytest.approx(p, rel=0.01)
 
 
+@pytest.mark.statistical
 def test_limit_is_the_weighted_sum_of_chi_squares():
     """Against 400,000 draws of the sum's first 400 terms and the mean of the others; bounds are 4.5 standard errors."""
     j = np.arange(1, 401)

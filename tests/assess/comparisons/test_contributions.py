@@ -131,6 +131,7 @@ def test_sampled_agrees_with_exact_within_its_error(portfolio):
     np.testing.assert_allclose(sampled.marginal, exact.marginal)
 
 
+@pytest.mark.statistical
 def test_standard_error_is_that_of_repetitions():
     """Over 200 repetitions, standardized errors have variance 1 within 4.5 of its standard errors √(2/200)."""
     data = curves(np.random.default_rng(5), 5)

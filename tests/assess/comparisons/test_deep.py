@@ -110,6 +110,7 @@ def test_equal_algorithms_are_not_compared_further():
     assert found.post_hoc is None
 
 
+@pytest.mark.statistical
 def test_false_differences_are_as_rare_as_promised():
     """300 functions with 4 equal algorithms at alpha = 0.1; the bound is the 0.9999 quantile of Binomial(300, 0.1)."""
     rng = np.random.default_rng(5)

@@ -191,6 +191,7 @@ def test_result_is_json(test):
     assert told["failures"][3] == 15
 
 
+@pytest.mark.statistical
 @pytest.mark.parametrize("test", TESTS)
 def test_false_rejections_are_as_rare_as_promised(test):
     """300 comparisons of 4 equal algorithms: any false rejection at alpha = 0.1 has probability at most 0.1.

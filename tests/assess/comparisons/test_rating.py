@@ -96,6 +96,7 @@ def test_ties_are_half_points_and_equal_algorithms_stay_equal():
     assert (ratings.deviation < 350).all()
 
 
+@pytest.mark.statistical
 def test_points_are_won_as_often_as_runs_are_lower():
     """With 2,000 games the share of points is within 4.5 standard errors of P(x < y) + P(x = y) / 2 = 5/12."""
     groups = {"f": {"x": [1.0, 3.0, 3.0], "y": [0.0, 2.0, 2.0, 3.0]}}

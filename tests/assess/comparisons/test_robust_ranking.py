@@ -45,6 +45,7 @@ def test_ranks_are_shared_out_completely(statistic):
     assert (found.worse + found.worse.transpose(0, 2, 1) >= 1 - 1e-12).all()
 
 
+@pytest.mark.statistical
 def test_all_bootstrap_samples_of_two_instances():
     """A - B is 1 and -2 on two instances; of the 4 samples only (1, 1) makes A worse. Bound: 4.5 standard errors."""
     values = np.array([[1.0, 0.0], [0.0, 2.0]])[:, :, None]
@@ -79,6 +80,7 @@ def test_permuting_algorithms_permutes_the_result(statistic):
     np.testing.assert_array_equal(second.groups, first.groups[:, order])
 
 
+@pytest.mark.statistical
 def test_failures():
     values = np.zeros((3, 10, 1))
     values[1, :2], values[2] = np.inf, np.inf

@@ -13,7 +13,10 @@ from polarbear.records import Instance, Outcome, Parameters, Reason, Run, RunKey
 from polarbear.store.formats.exporting import export_checked
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
-NAMES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1, max_size=12)
+HIDDEN = ["Cc", "Cf", "Cs", "Zl", "Zp"]
+"""Characters that names on import must not hold."""
+NAMES = st.text(st.characters(exclude_categories=HIDDEN), min_size=1, max_size=12).filter(str.strip)
+MESSAGES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1, max_size=12)
 SETTINGS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
 
 
@@ -34,12 +37,15 @@ def any_run(draw, instance, algorithm, seed):
 
     def outcome(spent):
         return Outcome(
-            draw(st.sampled_from(Reason)), spent, draw(st.floats(0, 1e9)), draw(NAMES), "", draw(st.integers(0, 9))
+            draw(st.sampled_from(Reason)), spent, draw(st.floats(0, 1e9)), draw(MESSAGES), "", draw(st.integers(0, 9))
         )
 
-    optional = st.one_of(st.none(), FINITE)
+    target = st.one_of(st.none(), FINITE)
+    optimum = st.one_of(
+        st.none(), st.floats(max_value=values[-1] if values else None, allow_nan=False, allow_infinity=False)
+    )
     key = RunKey(instance, algorithm, seed)
-    return Run(key, trajectory_of(draw, values, outcome, seconds=True), draw(optional), draw(optional))
+    return Run(key, trajectory_of(draw, values, outcome, seconds=True), draw(target), draw(optimum))
 
 
 @st.composite
@@ -92,7 +98,9 @@ def test_iohprofiler_holds_every_run_and_its_parameters(tmp_path_factory, runs):
 def coco_run(draw, suite, problem, algorithm):
     """A run as COCO holds it: precisions from the first evaluation on, and no seconds."""
     single = "biobj" not in suite
-    values = sorted(draw(st.sets(FINITE, min_size=1, max_size=6)), reverse=True)
+    lowest = 0.0 if single else None
+    precisions = st.floats(lowest, allow_nan=False, allow_infinity=False)
+    values = sorted(draw(st.sets(precisions, min_size=1, max_size=6)), reverse=True)
     target = 1e-8 if single else None
     reason = Reason.TARGET if single and values[-1] <= 1e-8 else Reason.BUDGET
     drawn = trajectory_of(draw, values, lambda spent: Outcome(reason, spent, 0.0))

@@ -62,7 +62,7 @@ def test_a_best_value_that_the_rows_contradict_is_left_out(ioh):
 def test_maximization_flips_signs(ioh):
     text = "evaluations raw_y raw_y_best\n1 8.0 8.0\n2 14.0 14.0\n60 7.0 14.0\n"
     (run,) = store.read(ioh([listed(60, 2, 14)], text, maximization=True, suite="PBO", function_id="one-max"))
-    assert run.key.instance == "PBO-fone-max-i1-d5"
+    assert run.key.instance == "pbo-fone-max-i1-d5"
     assert run.trajectory.values.tolist() == [-8.0, -14.0]
     assert run.outcome.evaluations == 60
 
@@ -123,8 +123,8 @@ def test_the_first_layout(tmp_path):
     up, down = runs["unknown_suite-fup-i1-d100", 1], runs["unknown_suite-fdown-i1-d100", 0]
     assert (up.trajectory.values.tolist(), up.outcome.evaluations) == ([-3.0, -7.0], 60)
     assert (down.trajectory.values.tolist(), down.outcome.evaluations) == ([3.0, -7.0], 50)
-    assert runs["PBO-fflat-i1-d100", 0].trajectory.values.tolist() == [-3.0]
-    assert runs["PBO-ftold-i1-d100", 0].trajectory.values.tolist() == [3.0]
+    assert runs["pbo-fflat-i1-d100", 0].trajectory.values.tolist() == [-3.0]
+    assert runs["pbo-ftold-i1-d100", 0].trajectory.values.tolist() == [3.0]
     assert up.parameters.evaluations.tolist() == [1, 2, 5]
     assert up.parameters.values["mutation rate"].tolist() == [0.01, 0.02, 0.03]
 

@@ -4,7 +4,7 @@ from polarbear.analyzer.assessment.comparison import Comparison, compare
 from polarbear.analyzer.assessment.page import write_assessment
 from polarbear.analyzer.assessment.statistics import Assessment
 from polarbear.analyzer.assessment.subject import Cell, Subject, subject_of
-from polarbear.analyzer.assessment.tables import runtime_tables, table_rows
+from polarbear.analyzer.assessment.tables import left_out, runtime_tables, table_rows
 
 __all__ = [
     "Assessment",
@@ -12,6 +12,7 @@ __all__ = [
     "Comparison",
     "Subject",
     "compare",
+    "left_out",
     "runtime_tables",
     "subject_of",
     "table_rows",

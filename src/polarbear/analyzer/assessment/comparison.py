@@ -172,10 +172,13 @@ def _samples(
     if target is not None:
         if not np.isfinite(target):
             raise ValueError(f"target is {target!r}; it is a finite precision")
-        if not subject.knows_optima:
-            raise ValueError(f"target {target:g} is a precision, and not all optima are known; compare at a budget")
-        found = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target])[:, 0])
-        return f"evaluations to precision {target:g}", found
+        if not (subject.knows_optima or subject.absolute):
+            raise ValueError(
+                f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "
+                "value as an absolute target"
+            )
+        found = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target], absolute=cell.absolute)[:, 0])
+        return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}", found
     if budget is not None:
         if not 1 <= budget < np.inf:
             raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")

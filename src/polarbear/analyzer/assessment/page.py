@@ -13,6 +13,7 @@ from polarbear.analyzer.assessment.statistics import TIE, Assessment, Standing
 from polarbear.analyzer.html import Picture, fill_in, write_text
 from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount, listed, plural
+from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
 _LONGEST_NAME = 180
@@ -40,9 +41,11 @@ def write_assessment(
         The page's path.
 
     Raises:
-        OSError: If a file cannot be written.
+        OSError: If a file cannot be written, or one of the folders is a link.
     """
     folder = Path(folder)
+    for directory in (folder, folder / TABLES, *([folder / FIGURES] if every_figure else [])):
+        make_directory(directory)
     for data in assessment.data:
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
     drawn: list[tuple[str, Picture]] = []
@@ -118,7 +121,9 @@ def headline(assessment: Assessment) -> str:
 def cautions(assessment: Assessment) -> list[str]:
     """What to mind when reading the numbers, in sentences."""
     subject, said = assessment.subject, failures_in_words(assessment.failures)
-    if not subject.knows_optima:
+    if subject.absolute:
+        said.append("Targets are objective values, the same on every instance and function; optima are passed over.")
+    elif not subject.knows_optima:
         said.append(
             "Not all optima are known. Targets lie between the first and the best value that any algorithm found on "
             "each instance, so that they change when an algorithm is added."
@@ -161,9 +166,15 @@ def standings_table(assessment: Assessment) -> Table:
             f"{one.first}",
         )
 
+    subject = assessment.subject
+    restarts = (
+        "as measured, for two objectives"
+        if any(cell.biobjective for cell in subject.cells)
+        else "with simulated restarts"
+    )
     return Table(
-        "How the algorithms fare in each dimension, over all functions. Solved: share of function-target pairs, with "
-        "simulated restarts. Runtime: geometric mean over the solved pairs, in evaluations divided by the dimension; "
+        "How the algorithms fare in each dimension, over all functions. Solved: share of function-target pairs, "
+        f"{restarts}. Runtime: geometric mean over the solved pairs, in evaluations divided by the dimension; "
         "compare it between algorithms that solve about as much. AOCC: mean area over the convergence curve, on a log "
         "scale of evaluations up to the longest run on the function; larger is better. First: functions on which no "
         "algorithm has a larger AOCC.",

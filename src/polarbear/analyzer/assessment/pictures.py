@@ -201,7 +201,7 @@ def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Pi
             order=assessment.subject.algorithms,
         ),
         f"Expected runtime over targets, {cell.name}",
-        f"Expected runtimes of {listed(found)} against the target precision.",
+        f"Expected runtimes of {listed(found)} against the target {'value' if cell.absolute else 'precision'}.",
         captions.ert_over_targets(len(found), runs=runs),
         (Data.of(f"ert-{_slug(cell.name)}", ("algorithm", "target", "ert", "successes"), rows),),
     )
@@ -330,7 +330,7 @@ def _thinned(found: RuntimeDistribution) -> FloatArray:
 def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
     """Budgets and values of a surface."""
     budgets = cell.budgets(_GRID)
-    if cell.targets is not None:
+    if cell.knows_optima:
         return budgets, cell.precisions.spaced(_GRID)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
     reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
@@ -351,7 +351,7 @@ def _surface(name: str, budgets: FloatArray, values: FloatArray, heights: FloatA
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
     """Which target heat maps and scaling show: that next to 1e-7, or the hardest that was reached if that is easier."""
     targets = cells[0].targets
-    if targets is None:
+    if targets is None or cells[0].absolute:
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
     erts = [assessment.runtimes[cell, name].ert for cell in cells for name in cell.trials]
@@ -359,11 +359,13 @@ def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
 
 
 def _target_name(cell: Cell, index: int) -> str:
-    return "the hardest target" if cell.targets is None else f"precision {cell.targets[index]:.3g}"
+    if cell.targets is None:
+        return "the hardest target"
+    return f"{'value' if cell.absolute else 'precision'} {cell.targets[index]:.3g}"
 
 
 def _value_label(cell: Cell) -> str:
-    return "best value so far" if cell.targets is None else "best precision so far"
+    return "best precision so far" if cell.knows_optima else "best value so far"
 
 
 def _place(cells: tuple[Cell, ...], dimension: int) -> str:

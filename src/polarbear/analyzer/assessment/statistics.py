@@ -62,7 +62,8 @@ class Assessment:
 
     Args:
         subject: The runs.
-        restarts: How many restarts to simulate for each target that some runs missed; 0 for none.
+        restarts: How many restarts to simulate for each target that some runs missed; 0 for none. For two objectives
+            none are simulated, as COCO does: the indicator of a run that begins anew does not begin anew.
     """
 
     def __init__(self, subject: Subject, restarts: int = _RESTARTS) -> None:
@@ -87,7 +88,10 @@ class Assessment:
         """Runtime distributions over all targets, by cell and algorithm; without chance."""
         return {
             (cell, name): runtime_distribution(
-                self.hits[cell, name], trials.evaluations, restarts=self._restarts, weights=trials.weights
+                self.hits[cell, name],
+                trials.evaluations,
+                restarts=0 if cell.biobjective else self._restarts,
+                weights=trials.weights,
             )
             for cell, name, trials in self._each()
         }
@@ -118,7 +122,7 @@ class Assessment:
             if all(name in cell.trials for cell in cells)
         }
 
-    @property
+    @cached_property
     def stopped_early(self) -> int:
         """How many runs were cut short, short of the hardest target, before half of the longest run of their cell."""
         return sum(
@@ -167,25 +171,25 @@ class Assessment:
             for name, trials in cell.trials.items():
                 yield cell, name, trials
 
-    @property
+    @cached_property
     def data(self) -> tuple[Data, ...]:
         """All that can be downloaded; failures if there are any."""
         tables = self.standing_data, self.runtime_data, self.value_data, self.area_data
         return (*tables, self.failure_data) if self.failures else tables
 
-    @property
+    @cached_property
     def failure_data(self) -> Data:
         """What failed of each algorithm."""
         fields = tuple(FailedRuns.__dataclass_fields__)
         return Data.of("failures", fields, ([getattr(row, name) for name in fields] for row in self.failures))
 
-    @property
+    @cached_property
     def standing_data(self) -> Data:
         """The standings."""
         fields = tuple(Standing.__dataclass_fields__)
         return Data.of("standings", fields, ([getattr(row, name) for name in fields] for row in self.standings))
 
-    @property
+    @cached_property
     def runtime_data(self) -> Data:
         """Per cell, algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10."""
         columns = (
@@ -201,7 +205,7 @@ class Assessment:
             for target, *numbers in zip(targets, *columns, strict=True):
                 yield [cell.suite, cell.function, cell.dimension, name, target, found.runs, *numbers]
 
-    @property
+    @cached_property
     def value_data(self) -> Data:
         """Per cell, algorithm and budget: mean, median and quantiles of values; a run keeps the one it ended with."""
         columns = ("suite", "function", "dimension", "algorithm", "budget", "runs", "mean", "median", "q25", "q75")
@@ -215,7 +219,7 @@ class Assessment:
                 numbers = found.count[t], found.mean[t], found.median[t], *found.quantiles[:, t]
                 yield [cell.suite, cell.function, cell.dimension, name, budget, *numbers]
 
-    @property
+    @cached_property
     def area_data(self) -> Data:
         """Per run: the area over its convergence curve."""
         columns = ("suite", "function", "dimension", "algorithm", "instance", "seed", "aocc")

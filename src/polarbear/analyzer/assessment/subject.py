@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -29,7 +30,7 @@ _NOTHING_FOUND = 0.0, 0.0
 """Best and first value where no run has a finite one: whatever they are, no run attains them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cell:
     """All runs on one function in one dimension.
 
@@ -38,8 +39,9 @@ class Cell:
         function: The function's number or name.
         dimension: Number of variables, 0 if not known.
         trials: The runs of each algorithm.
-        targets: (targets,) precisions, easiest first; or, where optima are not known, None: then targets lie between
-            the first and the best value on each instance.
+        targets: (targets,) precisions, or values if `absolute`, easiest first; or, where optima are not known, None:
+            then targets lie between the first and the best value on each instance.
+        absolute: Whether targets are objective values. Optima are passed over then.
     """
 
     suite: str
@@ -47,6 +49,17 @@ class Cell:
     dimension: int
     trials: dict[str, Trials]
     targets: FloatArray | None
+    absolute: bool = False
+
+    @property
+    def knows_optima(self) -> bool:
+        """Whether values are measured as precisions."""
+        return self.targets is not None and not self.absolute
+
+    @property
+    def biobjective(self) -> bool:
+        """Whether the values are COCO's indicator of two objectives."""
+        return "biobj" in self.suite
 
     @property
     def label(self) -> str:
@@ -62,7 +75,7 @@ class Cell:
     @property
     def precisions(self) -> Bounds:
         """Between which precisions attainment is measured."""
-        return _INDICATOR_PRECISIONS if "biobj" in self.suite else _PRECISIONS
+        return _INDICATOR_PRECISIONS if self.biobjective else _PRECISIONS
 
     @property
     def unit(self) -> int:
@@ -73,22 +86,22 @@ class Cell:
         """(runs, targets) runtimes of an algorithm, inf where a target was missed."""
         trials = self.trials[algorithm]
         if self.targets is not None:
-            return trials.runtimes(self.targets)
+            return trials.runtimes(self.targets, absolute=self.absolute)
         best, first = np.array(self._best_and_first(algorithm)).T
         return trials.runtimes(data_profile_targets(first, best, _EXPONENTS.tolist()), absolute=True)
 
     def curves(self, algorithm: str) -> tuple[StepFunction, ...]:
         """The algorithm's best-so-far curves, of precisions where optima are known; a run keeps its best for ever."""
         runs = self.trials[algorithm].runs
-        return step_functions(runs, precision=self.targets is not None, carry=True)
+        return step_functions(runs, precision=self.knows_optima, carry=True)
 
     def value_bounds(self, algorithm: str) -> Bounds | list[Bounds]:
         """Between which values attainment is measured: one for all runs of the algorithm, or one for each."""
-        if self.targets is not None:
+        if self.knows_optima:
             return self.precisions
         return [Bounds(best, max(first, np.nextafter(best, np.inf))) for best, first in self._best_and_first(algorithm)]
 
-    @property
+    @cached_property
     def longest(self) -> float:
         """Evaluations of the longest run of all, at least 2."""
         return max(2.0, *(float(trials.evaluations.max()) for trials in self.trials.values()))
@@ -99,13 +112,19 @@ class Cell:
 
     def _best_and_first(self, algorithm: str) -> list[tuple[float, float]]:
         """For each run the best and the worst first finite value of all algorithms on its instance."""
+        found = self._extremes
+        return [found.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
+
+    @cached_property
+    def _extremes(self) -> dict[str, tuple[float, float]]:
+        """For each instance the best and the worst first finite value of all algorithms."""
         found: dict[str, tuple[float, float]] = {}
         for run in (run for trials in self.trials.values() for run in trials.runs):
             finite = run.trajectory.values[np.isfinite(run.trajectory.values)]
             if finite.size:
                 best, first = found.get(run.key.instance, (np.inf, -np.inf))
                 found[run.key.instance] = min(best, float(finite[-1])), max(first, float(finite[0]))
-        return [found.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,8 +159,13 @@ class Subject:
 
     @property
     def knows_optima(self) -> bool:
-        """Whether the optimum of every run is known."""
-        return all(cell.targets is not None for cell in self.cells)
+        """Whether the optimum of every run is known, and targets are precisions."""
+        return all(cell.knows_optima for cell in self.cells)
+
+    @property
+    def absolute(self) -> bool:
+        """Whether targets are objective values."""
+        return any(cell.absolute for cell in self.cells)
 
     def within(self, dimension: int) -> tuple[Cell, ...]:
         """The cells of one dimension."""
@@ -155,6 +179,7 @@ def subject_of(
     functions: Collection[str] = (),
     dimensions: Collection[int] = (),
     targets: Sequence[float] = (),
+    absolute: Sequence[float] = (),
 ) -> Subject:
     """Choose runs, and group them by function, dimension and algorithm.
 
@@ -165,10 +190,12 @@ def subject_of(
         dimensions: As `algorithms`.
         targets: Target precisions; default 51 from 100 to 1e-8, for two objectives the 68 of COCO. They need known
             optima.
+        absolute: In place of `targets`: objective values, whether or not optima are known. Values are minimized; those
+            of a maximized problem count with their signs flipped.
 
     Raises:
-        ValueError: If nothing is left, a wanted algorithm, function or dimension does not occur or all its runs were
-            lost, or targets are given for runs whose optimum is not known.
+        ValueError: If nothing is left, both kinds of targets are given, a wanted algorithm, function or dimension does
+            not occur or all its runs were lost, or target precisions are given for runs whose optimum is not known.
     """
     runs = list(runs)
     groups = group_trials(runs)
@@ -189,10 +216,13 @@ def subject_of(
     if any(biobjective) and not all(biobjective):
         raise ValueError("runs with one objective and with two cannot be assessed together; choose some of them")
     usual = biobjective_targets() if all(biobjective) else log_targets()
-    levels = _targets([run for trials in cells.values() for one in trials.values() for run in one.runs], targets, usual)
+    if targets and absolute:
+        raise ValueError("targets are given both as precisions and as absolute values; give one kind of them")
+    chosen = [run for trials in cells.values() for one in trials.values() for run in one.runs]
+    levels = np.unique(_finite(absolute))[::-1] if absolute else _targets(chosen, targets, usual)
     return Subject(
         tuple(sorted({name for trials in cells.values() for name in trials})),
-        tuple(Cell(*place, trials, levels) for place, trials in cells.items()),
+        tuple(Cell(*place, trials, levels, absolute=bool(absolute)) for place, trials in cells.items()),
         lost,
     )
 
@@ -231,11 +261,19 @@ def _gone(count: int) -> str:
 
 def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) -> FloatArray | None:
     """The same for all runs, so that functions can be joined; None if some optimum is not known."""
-    if not np.isfinite(wanted).all():
-        raise ValueError(f"targets are {', '.join(f'{one:g}' for one in wanted)}; each is a finite precision")
+    _finite(wanted)
     unknown = next((run.key for run in runs if run.optimum is None), None)
     if unknown is None:
         return np.unique(wanted)[::-1] if wanted else usual
     if wanted:
-        raise ValueError(f"target precisions need optima, and that of {unknown} is not known; leave the targets out")
+        raise ValueError(
+            f"target precisions need optima, and that of {unknown} is not known; leave the targets out, or give values "
+            "as absolute targets"
+        )
     return None
+
+
+def _finite(wanted: Sequence[float]) -> Sequence[float]:
+    if not np.isfinite(wanted).all():
+        raise ValueError(f"targets are {', '.join(f'{one:g}' for one in wanted)}; each is a finite number")
+    return wanted

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from polarbear.analyzer.assessment.subject import Subject
-from polarbear.assess import RuntimeTable, runtime_table
-from polarbear.records import Reference
+from polarbear.analyzer.assessment.subject import Cell, Subject
+from polarbear.assess import RuntimeTable, Trials, runtime_table
+from polarbear.records import FloatArray, Reference
 
 _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
+_FINAL = 1e-8
+_INDICATOR_TARGETS = (1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+_INDICATOR_FINAL = 1e-5
+_INDICATOR_INSTANCES = tuple(map(str, range(1, 11)))
+"""Instances of bbob-biobj that count in COCO's tables: those of best-2016."""
 
 
 def runtime_tables(
@@ -21,32 +28,72 @@ def runtime_tables(
 ) -> list[RuntimeTable]:
     """The tables of Hansen et al. (2022, table I).
 
+    For two objectives they are as COCO's: with other targets, and of bbob-biobj the instances 1 to 10 alone, which the
+    reference best-2016 was made from; see `left_out`.
+
     Args:
-        subject: The runs; their optima have to be known.
-        targets: Target precisions; default 10, 1, 0.1, 0.01, 1e-3, 1e-5, 1e-7.
+        subject: The runs; their optima have to be known, or its targets absolute.
+        targets: Target precisions; default 10, 1, 0.1, 0.01, 1e-3, 1e-5, 1e-7, for two objectives 1, 0.1, 0.01, 1e-3,
+            1e-4, 1e-5, and absolute ones those of the subject.
         references: By function and dimension, the reference whose expected runtimes the others are divided by.
 
     Raises:
-        ValueError: If optima are not known, or a target is not finite.
+        ValueError: If optima are not known and targets not absolute, or a target is not finite.
     """
-    if not subject.knows_optima:
-        raise ValueError("tables of expected runtimes need precisions, and not all optima are known")
+    if not (subject.knows_optima or subject.absolute):
+        raise ValueError(
+            "tables of expected runtimes need precisions, and not all optima are known; give values as absolute targets"
+        )
     if not np.isfinite(targets or _TARGETS).all():
         raise ValueError(f"targets are {', '.join(f'{one:g}' for one in targets or ())}; each is a finite precision")
-    places = dict.fromkeys((cell.suite, cell.dimension) for cell in subject.cells)
-    return [
-        runtime_table(
-            [
-                trials
-                for cell in subject.cells
-                if (cell.suite, cell.dimension) == (suite, dimension)
-                for trials in cell.trials.values()
-            ],
-            targets or _TARGETS,
-            references={function: one for (function, where), one in (references or {}).items() if where == dimension},
+    places: defaultdict[tuple[str, int], list[Cell]] = defaultdict(list)
+    for cell in subject.cells:
+        places[cell.suite, cell.dimension].append(cell)
+    found: list[RuntimeTable] = []
+    for (_, dimension), cells in places.items():
+        usual, final = _usual(cells[0])
+        trials = [one for cell in cells for each in cell.trials.values() if (one := _counted(each))]
+        if not trials:
+            raise ValueError(f"no run counts in the table of {dimension}-D: {left_out(subject)}")
+        known = {function: one for (function, where), one in (references or {}).items() if where == dimension}
+        found.append(
+            runtime_table(
+                trials,
+                targets or usual,
+                references=known,
+                final_target=final,
+                absolute=cells[0].absolute,
+            )
         )
-        for suite, dimension in places
-    ]
+    return found
+
+
+def left_out(subject: Subject) -> str:
+    """What tables leave out that COCO's leave out, in words; empty if nothing."""
+    trials = [one for cell in subject.cells for one in cell.trials.values()]
+    counted = [one for each in trials if (one := _counted(each))]
+    runs, kept = (sum(len(one.runs) for one in some) for some in (trials, counted))
+    if runs == kept:
+        return ""
+    return (
+        f"{runs - kept:,} of {runs:,} runs are on other instances of bbob-biobj than 1 to 10 and are left out, as COCO "
+        "does: the reference best-2016 was made from these"
+    )
+
+
+def _usual(cell: Cell) -> tuple[FloatArray | Sequence[float], float]:
+    """The targets of a table, and the one whose successes are counted."""
+    if cell.absolute and cell.targets is not None:
+        return cell.targets, float(cell.targets[-1])
+    return (_INDICATOR_TARGETS, _INDICATOR_FINAL) if cell.biobjective else (_TARGETS, _FINAL)
+
+
+def _counted(trials: Trials) -> Trials | None:
+    """The trials without the runs that do not count; None if none is left."""
+    if trials.suite != "bbob-biobj":
+        return trials
+    kept = [run for run, name in zip(trials.runs, trials.instances, strict=True) if name in _INDICATOR_INSTANCES]
+    return replace(trials, runs=tuple(kept)) if kept else None
 
 
 def table_rows(tables: Iterable[RuntimeTable]) -> list[dict[str, Any]]:

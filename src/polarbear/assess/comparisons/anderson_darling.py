@@ -6,6 +6,7 @@ SciPy's `anderson_ksamp` reports no p-value below 0.001 or above 0.25, which is 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from scipy.special import binom
@@ -41,6 +42,7 @@ def anderson_darling_two_sample(first: FloatArray, second: FloatArray) -> tuple[
     return standardized, limit_survival(1 + standardized * math.sqrt(_LIMIT_VARIANCE))
 
 
+@lru_cache(maxsize=1 << 10)
 def _variance(first: int, second: int) -> float:
     """Variance of the statistic for two samples without ties (Scholz and Stephens 1987, with k = 2)."""
     total = first + second
@@ -55,6 +57,7 @@ def _variance(first: int, second: int) -> float:
     return (a * total**3 + b * total**2 + c * total + d) / ((total - 1) * (total - 2) * (total - 3))
 
 
+@lru_cache(maxsize=1 << 16)
 def limit_survival(statistic: float) -> float:
     """Probability that the sum of independent χ²₁ variables, the jth divided by j(j+1), exceeds `statistic`.
 

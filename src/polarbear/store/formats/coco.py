@@ -19,7 +19,7 @@ from polarbear.records import FloatArray, IntArray, Parameters
 from polarbear.store.formats.blocks import Block, Layout, Rows, blocks, layout, rows
 from polarbear.store.formats.found import Found, instance_name, trajectory
 from polarbear.store.formats.info import DataFile, Entry, Listed, entries, first_format
-from polarbear.store.formats.matching import agreeing
+from polarbear.store.formats.matching import agreeing, contradicted
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.trees import Tree, beside
 
@@ -110,10 +110,30 @@ class Coco:
                 )
                 continue
             log = {ending: self._rows(logs[ending], block, entry) for ending, block in own.items()}
+            if {"dat", "tdat"} <= log.keys() and "indicator" not in entry.fields:
+                log["tdat"] = self._agreeing(log, own["tdat"], logs["tdat"].label, logs["dat"].label)
             yield self._found(label, entry, listed, log, self._restarts(restarts.get(position), entry, logs))
 
     def _rows(self, log: _Log, block: Block, entry: Entry) -> Rows:
         return rows(block, _layout(block, entry), log.label, self._report)
+
+    def _agreeing(self, log: Mapping[str, Rows], block: Block, label: str, hits: str) -> Rows:
+        """The ``.tdat`` rows without values that the ``.dat`` rows contradict: when targets were hit these tell."""
+        times = log["tdat"]
+        wrong = contradicted(log["dat"], times, ABOVE)
+        if not wrong:
+            return times
+        at, value = times.evaluations[wrong[0]], times.values[wrong[0]]
+        more = f", and {len(wrong) - 1:,} more rows of this run are so" if len(wrong) > 1 else ""
+        self._report.skip(
+            label,
+            f"at evaluation {at} the best value is {value:g}, but {hits} has a worse one then or later{more}; what the "
+            "latter tells counts, as it does for cocopp",
+            block.first + wrong[0],
+        )
+        left_out = set(wrong)
+        values = [np.inf if row in left_out else value for row, value in enumerate(times.values)]
+        return Rows(times.evaluations, values, times.whole)
 
     def _matched(self, runs: Sequence[Listed], log: _Log, entry: Entry) -> dict[int, Block]:
         """Which block holds which run."""
@@ -158,6 +178,7 @@ class Coco:
             target=target,
             optimum=0.0,
             parameters=restarts,
+            surpassable="indicator" in entry.fields,
         )
 
     def _check_hits(self, label: str, entry: Entry, listed: Listed, hits: Rows, best: float) -> None:

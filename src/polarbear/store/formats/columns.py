@@ -58,12 +58,14 @@ class Logged:
         values: (n,) the function value or the best so far.
         others: Further columns by name, (n,) each; NaN where nothing was logged.
         half_units: (n,) half a unit of each value's last printed digit: how far rounding may have moved it.
+        raw: Whether the values are those before the instance's transformation.
     """
 
     evaluations: IntArray
     values: FloatArray
     others: dict[str, FloatArray]
     half_units: FloatArray
+    raw: bool
 
     def parameters(self, *, without: str = "") -> Parameters | None:
         """The further columns, but one, where anything was logged in them; None if nothing was."""
@@ -106,15 +108,17 @@ def logged(section: Section, label: str, report: Report) -> Logged:
     wanted = {name: i for i, name in enumerate(section.names) if name not in RESERVED and not _POSITION.fullmatch(name)}
     if any(_FURTHER.fullmatch(name) for name in wanted):
         wanted.setdefault("F1", value)  # two objectives: the first one of each row, beside the second
+    needed = 1 + max(i for i, name in enumerate(section.names) if not _POSITION.fullmatch(name))
     table: list[list[float]] = []
     evaluations: list[int] = []
     for number, line in enumerate(section.rows, start=section.first):
         cells = line.split()
         try:
             when, y = float(cells[at]), float(cells[value])
-            last = number - section.first == len(section.rows) - 1
-            if last and not section.ended and len(cells) < max(len(section.names), value + 2):
-                raise ValueError(f"{len(cells)} columns of {len(section.names)}, and no end: the line is cut off")
+            if not section.ended and number - section.first == len(section.rows) - 1:
+                raise ValueError("the last line has no end: it may be cut off")
+            if len(cells) < needed:
+                raise ValueError(f"{len(cells)} columns of {len(section.names)}")
             if not (1 <= when <= MOST and when.is_integer()):
                 raise ValueError(f"{cells[at].decode(errors='replace')!r} is no number of evaluations")
             row = [y, _half_unit(cells[value]), *(_number(cells, i) for i in wanted.values())]
@@ -126,7 +130,8 @@ def logged(section: Section, label: str, report: Report) -> Logged:
         table.append(row)
     array = np.array(table, dtype=np.float64).reshape(len(table), len(wanted) + 2)
     others = {name: array[:, i + 2] for i, name in enumerate(wanted)}
-    return Logged(np.array(evaluations, dtype=np.int64), array[:, 0], others, array[:, 1])
+    raw = not section.names[value].startswith("transformed")
+    return Logged(np.array(evaluations, dtype=np.int64), array[:, 0], others, array[:, 1], raw)
 
 
 def joined(parts: Sequence[Logged]) -> Logged:
@@ -142,12 +147,13 @@ def joined(parts: Sequence[Logged]) -> Logged:
             for name in names
         },
         np.concatenate([part.half_units for part in parts]),
+        all(part.raw for part in parts),
     )
 
 
 def _names(header: bytes) -> list[str]:
     names: list[bytes] = _QUOTED.findall(header) if header.startswith(b'"') else header.split()
-    return [name.decode("utf-8", "replace").strip() for name in names]
+    return [name.decode("utf-8", "backslashreplace").strip() for name in names]
 
 
 def _column(names: Sequence[str], known: Sequence[str], what: str) -> int:

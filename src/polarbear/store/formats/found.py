@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import re
+import sys
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +26,29 @@ from polarbear.records import (
     Trajectory,
 )
 
-MOST = 2**62
-"""Evaluations beyond this are damage."""
+MOST = 2**53
+"""Evaluations beyond this are damage: no computer makes as many, and timepoints could not tell them apart."""
+LARGEST_DIMENSION = 10**9
+UNKNOWN_SUITE = "unknown_suite"
+"""The suite of data that name none, as IOHexperimenter calls it."""
+_SUITES = {"BBOB": "bbob", "PBO": "pbo"}
+"""Suites that IOHexperimenter and IOHanalyzer spell in another way than polarbear."""
+_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+"""Unicode's control and format characters, halves of surrogate pairs, line and paragraph separators."""
+_BELOW = 1e-6
+"""How far a value may lie below the optimum, relatively to it where it is above 1: rounding, and old data's digits."""
+
+
+_POSSIBLE: dict[str, tuple[type, float, float]] = {
+    "evaluations": (int, 0, MOST),
+    "invalid_evaluations": (int, 0, MOST),
+    "seconds": (float, 0.0, sys.float_info.max),
+    "message": (str, 0, 0),
+    "traceback": (str, 0, 0),
+}
+"""The fields of an `Outcome`, and between what numbers are possible."""
+_SPENT = {"evaluations": "evaluations_spent", "seconds": "seconds_spent"}
+"""What tables call them, where they have columns of that name for single improvements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +63,8 @@ class Found:
         target: As in `Run`.
         optimum: As in `Run`.
         parameters: As in `Run`.
+        surpassable: Whether values below the optimum are possible: for two objectives it is that of a reference set.
+        raw: Whether values are IOHprofiler's raw ones, before what makes the instance out of the function.
     """
 
     instance: str
@@ -47,11 +74,72 @@ class Found:
     target: float | None = None
     optimum: float | None = None
     parameters: Parameters | None = None
+    surpassable: bool = False
+    raw: bool = False
+
+    def named(self, suite: str) -> Found:
+        """The run in this suite, if its own is unknown."""
+        instance = Instance.parse(self.instance)
+        if instance.suite != UNKNOWN_SUITE:
+            return self
+        return replace(self, instance=instance_name(suite, instance.function, instance.dimension, instance.instance))
 
     def run(self, seed: int) -> Run:
         """The run with this seed."""
         key = RunKey(self.instance, self.algorithm, seed)
         return Run(key, self.trajectory, self.target, self.optimum, self.parameters)
+
+
+def checked(found: Found) -> Found:
+    """A run of which everything is possible.
+
+    Raises:
+        ValueError: If something is not; the message names it.
+    """
+    _require_plain(found.instance, "the instance")
+    _require_plain(found.algorithm, "the algorithm")
+    if found.seed is not None and not -(2**63) <= found.seed < 2**63:
+        raise ValueError(f"the seed is {found.seed}; it has to fit into 64 bits")
+    for name, value in (("target", found.target), ("optimum", found.optimum)):
+        if value is not None and not math.isfinite(value):
+            raise ValueError(f"the {name} is {value}")
+    require_possible(found.trajectory.outcome)
+    if not found.surpassable:
+        require_above(found.trajectory, found.optimum)
+    return found
+
+
+def require_possible(outcome: Outcome) -> None:
+    """Check what a file tells of how a run ended.
+
+    Raises:
+        ValueError: If it is not possible, or missing.
+    """
+    for name, (kind, least, most) in _POSSIBLE.items():
+        value = getattr(outcome, name)
+        if not isinstance(value, kind):
+            raise ValueError(f"its {_SPENT.get(name, name)} is {value!r}")  # noqa: TRY004 - what is wrong is the file
+        if isinstance(value, int | float) and not least <= value <= most:
+            raise ValueError(f"its {_SPENT.get(name, name)} is {value}")
+
+
+def require_above(trajectory: Trajectory, optimum: float | None) -> None:
+    """Check values against the lowest one there is, if that is known.
+
+    Raises:
+        ValueError: If one lies below it by more than rounding.
+    """
+    if optimum is not None and trajectory.best < optimum - _BELOW * max(1.0, abs(optimum)):
+        raise ValueError(f"its best value is {trajectory.best:g}, which is below the optimum, {optimum:g}")
+
+
+@lru_cache(maxsize=4096)
+def _require_plain(name: str, what: str) -> None:
+    if not name.strip():
+        raise ValueError(f"the name of {what} is empty")
+    hidden = [letter for letter in name if unicodedata.category(letter) in _HIDDEN]
+    if hidden:
+        raise ValueError(f"the name of {what}, {name!r}, holds {hidden[0]!a}, which nobody can see")
 
 
 def number(found: Iterable[Found]) -> list[Run]:
@@ -86,8 +174,14 @@ def instance_name(suite: str, function: str, dimension: int, instance: str) -> s
     """The standard name of an instance, such as ``"bbob-f3-i1-d5"``, that `Instance.parse` takes apart again.
 
     Hyphens within the parts become underscores where they would be taken for the ones between them.
+
+    Raises:
+        ValueError: If the dimension is impossible.
     """
-    suite, instance = suite or "unknown_suite", (instance or "1").replace("-", "_")
+    if not 0 <= dimension <= LARGEST_DIMENSION:
+        raise ValueError(f"the dimension is {dimension}")
+    suite, instance = _SUITES.get(suite, suite) or UNKNOWN_SUITE, (instance or "1").replace("-", "_")
+    _require_plain(suite, "the suite")
     named = Instance(suite, function, dimension, instance)
     if Instance.parse(named.name) != named:
         named = Instance(suite.replace("-", "_"), function.replace("-", "_"), dimension, instance)
@@ -113,11 +207,13 @@ def trajectory(
         seconds: (n,) when, if known.
 
     Raises:
-        ValueError: If `spent` is beyond what can be counted.
+        ValueError: If `spent` or an evaluation is no count, or larger than can be counted.
     """
-    if spent > MOST:
-        raise ValueError(f"{spent} evaluations are more than can be counted")
+    if not 0 <= spent <= MOST:
+        raise ValueError(f"it spent {spent} evaluations, which is no count or more than can be counted")
     at = np.asarray(evaluations, dtype=np.int64)
+    if at.size and not 1 <= at.min() <= at.max() <= MOST:
+        raise ValueError(f"evaluations from {at.min()} to {at.max()} are no counts from 1, or more than can be counted")
     value = np.asarray(values, dtype=np.float64)
     order = np.lexsort((value, at))
     at, value = at[order], np.where(np.isnan(value[order]), np.inf, value[order])
@@ -151,7 +247,8 @@ def with_outcome(found: Trajectory, told: Mapping[str, Any]) -> Trajectory:
 _TOLD = {"evaluations": int, "seconds": float, "message": str, "traceback": str, "invalid_evaluations": int}
 
 
+@lru_cache(maxsize=4096)
 def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts text as people do: numbers within it by their size."""
-    parts: list[str] = re.findall(r"\d+|\D+", text)
-    return tuple((int(part), "") if part.isascii() and part.isdigit() else (-1, part) for part in parts)
+    """A key that sorts text as people do: numbers within it by their size, however many digits they have."""
+    parts: list[tuple[str, str]] = re.findall(r"0*([0-9]+)|([^0-9]+)", text)
+    return tuple((len(digits), digits) if digits else (-1, other) for digits, other in parts)

@@ -1,48 +1,178 @@
-"""CSV files as data frames of text, with line numbers for messages."""
+"""CSV files as data frames of text, with line numbers for messages. What is no whole row is named, never guessed."""
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
+
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.texts import UTF16, decoded
 
 if TYPE_CHECKING:
     import polars as pl
 
 LINE = "line in the file"
 """The column that holds each row's line number."""
+CHUNK = 8 << 20
+"""Bytes that are read at a time; a quoted cell is shorter."""
 _SEPARATORS = ",;\t"
+_NAMED = 100
+"""How many lines of a file are named, each by itself, of those that cannot be used."""
+_HEAD = 1 << 16
+
+
+class Lines:
+    """Names lines that cannot be used; where they are too many, the rest is counted."""
+
+    def __init__(self, label: str, report: Report) -> None:
+        self._label = label
+        self._report = report
+        self._count = 0
+
+    def skip(self, line: int, why: str) -> None:
+        """Report a line."""
+        self._count += 1
+        if self._count <= _NAMED:
+            self._report.skip(self._label, why, line)
+
+    def end(self) -> None:
+        """Say how many were not named."""
+        if self._count > _NAMED:
+            self._report.skip(self._label, f"{self._count - _NAMED:,} more lines like these cannot be used")
 
 
 def columns_of(data: bytes) -> list[str]:
-    """The columns that the first line of a CSV file names."""
-    line = _first_line(data)
-    return [column.strip().strip('"') for column in line.split(_separator(line))]
+    """The columns that the first line of a CSV file names; none if it cannot be read."""
+    head = data[:_HEAD]
+    head = head.decode("utf-16", "ignore").encode() if head.startswith(UTF16) else head.removeprefix(codecs.BOM_UTF8)
+    line = head.split(b"\n", 1)[0]
+    try:
+        return _names(line, _separator(line))
+    except ValueError:
+        return []
 
 
-def frame_of(data: bytes) -> pl.DataFrame:
-    """A CSV file with commas, semicolons or tabs between its columns, all of them text.
+def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]:
+    """The rows of a CSV file with commas, semicolons or tabs between its columns, all of them text, piece by piece.
+
+    Lines with more or fewer fields than the header, or with quotes that are not closed, are left out and reported. A
+    last line without its end is read, and reported as well: it may be cut off.
+
+    Args:
+        data: UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
+        label: The file's name in reports.
+        report: Where lines are named.
 
     Raises:
-        ValueError: If it cannot be read.
+        ValueError: If its encoding is none of these, its header cannot be read, or two columns have one name.
     """
-    import polars as pl
+    data = decoded(data, label, report).encode()
+    header = data.split(b"\n", 1)[0]
+    separator = _separator(header)
+    names = _names(header, separator)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"two columns are named {twice!r}; rename one")
+    rows = _Rows(names, separator, Lines(label, report))
+    start, line = len(header) + 1, 2
+    while start < len(data):
+        end = len(data) if len(data) - start <= CHUNK else data.find(b"\n", start + CHUNK) + 1 or len(data)
+        lines = data[start:end].removesuffix(b"\n").split(b"\n")
+        used = rows.take(lines, line, last=end == len(data))
+        yield rows.frame()
+        start += sum(map(len, lines[:used])) + used
+        line += used
+    rows.damage.end()
+    if not data.endswith(b"\n") and rows.latest == line - 1:
+        report.remark(label, "the last line does not end as the others do; it is read, but may be cut off", line - 1)
 
+
+class _Rows:
+    """Tells whole rows from others: those without quotes by counting separators, those with quotes by `csv`."""
+
+    def __init__(self, names: Sequence[str], separator: str, damage: Lines) -> None:
+        self.damage = damage
+        self.latest = 0
+        """The line where the latest whole row ends."""
+        self._names = names
+        self._separator = separator
+        self._plain: list[bytes] = []
+        self._plain_lines: list[int] = []
+        self._quoted: list[list[str | None]] = []
+        self._quoted_lines: list[int] = []
+
+    def take(self, lines: Sequence[bytes], first: int, *, last: bool) -> int:
+        """Take in lines, the first of this number; returns how many: a cell may go on beyond the last of them."""
+        separator, width = self._separator.encode(), len(self._names)
+        place = 0
+        while place < len(lines):
+            line, number, taken = lines[place], first + place, 1
+            if b'"' in line:
+                taken = self._take_quoted(lines, place, number)
+                if taken is None and place and not last:
+                    break
+                if not taken:
+                    self.damage.skip(number, f"quotes that are not closed, or not {width} fields; the line is damaged")
+            elif line.count(separator) + 1 == width:
+                self._plain.append(line.removesuffix(b"\r"))
+                self._plain_lines.append(number)
+                self.latest = number
+            elif line.strip():
+                fields = line.count(separator) + 1
+                self.damage.skip(number, f"{fields} of {width} fields; the line is damaged")
+            place += taken or 1
+        return place
+
+    def frame(self) -> pl.DataFrame:
+        """The rows taken in since the last call, in their order."""
+        import polars as pl
+
+        schema = {name: pl.String() for name in self._names}
+        plain = pl.DataFrame(schema=schema)
+        if self._plain:
+            text = io.BytesIO(b"\n".join(self._plain))
+            plain = pl.read_csv(text, has_header=False, schema=schema, separator=self._separator, quote_char=None)
+        lines = pl.Series(LINE, self._plain_lines + self._quoted_lines, pl.Int64)
+        frame = plain.vstack(pl.DataFrame(self._quoted, schema, orient="row")).with_columns(lines)
+        for kept in (self._plain, self._plain_lines, self._quoted, self._quoted_lines):
+            kept.clear()
+        return frame.sort(LINE)
+
+    def _take_quoted(self, lines: Sequence[bytes], place: int, number: int) -> int | None:
+        """How many lines the row takes that begins here: 0 if there is none, None if that depends on later lines."""
+        odd = lines[place].count(b'"') % 2
+        rest = range(place + 1, len(lines)) if odd else ()
+        end = next((after for after in rest if lines[after].count(b'"') % 2), None)
+        for taken in (1,) if end is None else (end - place + 1, 1):
+            row = self._row(b"\n".join(lines[place : place + taken]))
+            if row is not None:
+                self._quoted.append(row)
+                self._quoted_lines.append(number)
+                self.latest = number + taken - 1
+                return taken
+        return None if odd and end is None else 0
+
+    def _row(self, text: bytes) -> list[str | None] | None:
+        """The cells, if this is one whole row."""
+        try:
+            rows = list(csv.reader([text.decode()], delimiter=self._separator, strict=True))
+        except csv.Error:
+            return None
+        whole = len(rows) == 1 and len(rows[0]) == len(self._names)
+        return [cell or None for cell in rows[0]] if whole else None
+
+
+def _names(header: bytes, separator: str) -> list[str]:
+    """The names of the columns, those without a name numbered; ValueError if the quotes of the first line are wrong."""
     try:
-        frame = pl.read_csv(
-            io.BytesIO(data),
-            separator=_separator(_first_line(data)),
-            infer_schema=False,
-            encoding="utf8-lossy",
-            truncate_ragged_lines=True,
-        )
-    except (pl.exceptions.PolarsError, OSError) as error:
-        raise ValueError(f"it cannot be read as CSV: {error}") from error
-    return frame.rename(lambda column: column.strip()).with_row_index(LINE, offset=2)
+        rows = list(csv.reader([header.decode("utf-8", "replace")], delimiter=separator, strict=True))
+    except csv.Error as error:
+        raise ValueError(f"line 1, which names the columns, cannot be read: {error}") from error
+    return [name.strip() or f"column {place}" for place, name in enumerate(rows[0] if rows else [], start=1)]
 
 
-def _first_line(data: bytes) -> str:
-    return data[:65536].split(b"\n", 1)[0].decode("utf-8-sig", "replace").strip()
-
-
-def _separator(line: str) -> str:
-    return max(_SEPARATORS, key=line.count)
+def _separator(header: bytes) -> str:
+    return max(_SEPARATORS, key=lambda separator: header.count(separator.encode()))

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
-from polarbear.records import Run
+from polarbear.records import Instance, Run
 from polarbear.store import parts
 from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.reading import Options, read_data
+from polarbear.store.formats.reading import Options
 from polarbear.store.formats.reports import Progress, Reading, Skipped
+from polarbear.store.formats.supervision import read as read_data
 from polarbear.store.places import place
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, open_study
@@ -50,6 +52,8 @@ def import_runs(
     rename: Mapping[str, str] | None = None,
     columns: Mapping[str, str] | None = None,
     maximize: bool = False,
+    suite: str = "",
+    optimum: Callable[[Instance], float | None] | None = None,
     limits: Limits | None = None,
     progress: Progress | None = None,
 ) -> Imported:
@@ -67,14 +71,19 @@ def import_runs(
         rename: For names of algorithms in the data the names they get in the study.
         columns: For CSV and Parquet: which of their columns stands for which of polarbear's.
         maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
-        limits: What archives may hold.
+        suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
+        optimum: Tells the lowest raw value on an instance, where it is known: of IOHprofiler's data, which do not tell
+            it; `polarbear.problems.raw_optimum` does so.
+        limits: How much reading may ask for: bytes, files, seconds, memory.
         progress: Called before each file with its name, how many came before it, and how many there are.
+
+    A path that cannot be read, or asks for more than the limits allow, is skipped and named; the others are imported.
 
     Raises:
         FileNotFoundError: If there is nothing at a path; nothing is imported then.
-        ArchiveRefused: If an archive asks for too much.
-        ValueError: If a path holds nothing that can be read, its runs contradict those that are there, or the study was
-            not made by importing. What came from the paths before is kept.
+        ArchiveRefused: If no run is imported, and the first path asks for too much.
+        ValueError: If no run is imported, the runs of a path contradict those that are there, or the study was not made
+            by importing. What came from the paths before is kept.
         StudyLocked: If another process writes to the study.
         OSError: If the study cannot be written.
     """
@@ -82,17 +91,30 @@ def import_runs(
     for path in todo:
         if not path.exists():
             raise FileNotFoundError(f"there is no file, folder or archive at {path}; nothing was imported")
-    options = Options(columns or {}, maximize, limits or Limits())
+    options = Options(columns or {}, maximize, limits or Limits(), suite, optimum)
     readings: list[Reading] = []
     counts = [0, 0]
-    with _study(place(into)) as study:
+    failed: list[ValueError] = []
+    with ExitStack() as opened:
+        study: StudyStore | None = None
         for path in todo:
-            reading = _renamed(read_data(path, options, progress), rename or {})
+            try:
+                reading = read_data(path, options, progress)
+            except ValueError as error:
+                failed.append(error)
+                reading = Reading((), (Skipped(str(path), None, str(error)),), ())
+            readings.append(reading)
+            if not reading.runs:
+                continue
+            reading = _renamed(reading, rename or {})
+            study = study or opened.enter_context(_study(place(into)))
             added = _add(study, path, reading.runs)
             _note(study, path, reading)
-            readings.append(reading)
+            readings[-1] = reading
             counts[0] += added
             counts[1] += len(reading.runs) - added
+    if study is None:
+        raise _nothing(todo, readings, failed)
     runs = [run for reading in readings for run in reading.runs]
     return Imported(
         study=place(into),
@@ -102,6 +124,15 @@ def import_runs(
         instances=len({run.key.instance for run in runs}),
         skipped=tuple(skipped for reading in readings for skipped in reading.skipped),
     )
+
+
+def _nothing(paths: Sequence[Path], readings: Sequence[Reading], failed: Sequence[ValueError]) -> ValueError:
+    """Why no run was imported."""
+    if failed:
+        return failed[0]
+    skipped = [skipped for reading in readings for skipped in reading.skipped]
+    named = ", ".join(map(str, paths)) or "an empty list of paths"
+    return ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
 
 
 def _study(path: Path) -> StudyStore:
@@ -115,6 +146,8 @@ def _study(path: Path) -> StudyStore:
 
 
 def _renamed(reading: Reading, rename: Mapping[str, str]) -> Reading:
+    if not rename:
+        return reading
     runs = tuple(
         replace(run, key=replace(run.key, algorithm=rename.get(run.key.algorithm, run.key.algorithm)))
         for run in reading.runs
@@ -126,7 +159,7 @@ def _renamed(reading: Reading, rename: Mapping[str, str]) -> Reading:
 
 def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
     """Add runs, all or none of them; the number of new ones."""
-    known = {run.key: run for run in study.runs([run.key for run in runs if run.key in study])}
+    known = {run.key: run for run in study.runs([run.key for run in runs if run.key in study])} if len(study) else {}
     for run in runs:
         parts.require_storable(run)
         if run.key in known and parts.storable(known[run.key]) != parts.storable(run):

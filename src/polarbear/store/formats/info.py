@@ -7,17 +7,22 @@ runs, each with its own function and dimension.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from polarbear.store.formats.found import MOST
 from polarbear.store.formats.reports import Report
+from polarbear.store.formats.texts import decoded
 from polarbear.store.formats.trees import Tree, beside
 
-_PAIR = re.compile(r"""\s*([^,='"]+?)\s*=\s*('[^']*'|"[^"]*"|[^,]*)\s*(?:,|$)""")
+_QUOTES = {quote: re.compile(quote + r"\s*(?:,|$)") for quote in "'\""}
+"""The end of a value that begins with this quote."""
 _DATA = re.compile(r"\.[a-z]*dat\s*(?:,|$)")
-_RUN = re.compile(r"(\d+)(?::(\d+)\|(\S+))?")
+_RUN = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18})\|(\S+))?")
+_NUMBER = re.compile(r"[0-9]{1,9}")
+_NAMED_DIMENSION = re.compile(r"_DIM([0-9]{1,9})(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,40 +81,66 @@ class Entry:
         if "indicator" in self.fields:
             return "bbob-biobj"
         function = self.get("funcId", "function")
-        return "bbob-noisy" if function.isdecimal() and int(function) > 100 else "bbob"
+        return "bbob-noisy" if _NUMBER.fullmatch(function) and int(function) > 100 else "bbob"
 
     def unusable(self) -> str:
         """What the entry lacks; empty if it has all."""
         if not self.get("funcId", "function"):
             return "the header names no function (funcId)"
-        if not self.get("DIM", "dim").isdecimal():
-            return "the header names no dimension (DIM)"
+        dimension = self.get("DIM", "dim")
+        if not _NUMBER.fullmatch(dimension):
+            return f"the header's dimension (DIM) is {dimension!r}"
+        for file in self.files:
+            named = _NAMED_DIMENSION.search(file.path)
+            if named and int(named[1]) != int(dimension):
+                return f"the header's dimension (DIM) is {dimension}, but the data file is {file.path}"
+        precision = self.get("Precision")
         try:
-            float(self.get("Precision") or 0)
+            if not 0 <= float(precision or 0) < math.inf:
+                return f"the header's Precision is {precision!r}"
         except ValueError:
-            return f"the header's Precision is {self.get('Precision')!r}"
+            return f"the header's Precision is {precision!r}"
         return ""
 
 
 def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
     """The entries of an ``.info`` file; lines that cannot be used are reported."""
     header: dict[str, str] | None = None
-    for number, line in enumerate(data.decode("utf-8", "replace").splitlines(), start=1):
+    lists, above = 1, 0
+    for number, line in _lines(decoded(data, label, report)):
         if not line.strip() or line.lstrip().startswith("%"):
             continue
-        if not _DATA.search(line):
-            header = _pairs(line)
-            if not header:
-                report.skip(label, f"neither a header nor a list of runs: {line.strip()[:60]!r}", number)
-            continue
-        if header is None:
-            report.skip(label, "a list of runs without a header before it", number)
-            continue
-        entry = _entry(header, line, number, label, report)
-        if why := entry.unusable():
-            report.skip(label, why, number)
+        try:
+            if not _DATA.search(line):
+                if not lists:
+                    report.skip(label, "a header without a list of runs", above)
+                header, lists, above = _header(line), 0, number
+                continue
+            if header is None:
+                raise ValueError("a list of runs without a header before it")
+            entry = _entry(header, line, number, label, report)
+            lists += 1
+            if lists > 1 and entry.fields == header:
+                raise ValueError("a second list of runs under one header, which tells nothing of it")
+            if why := entry.unusable():
+                raise ValueError(why)
+        except ValueError as error:
+            report.skip(label, str(error), number)
+            if not _DATA.search(line):
+                header = None
         else:
             yield entry
+    if not lists:
+        report.skip(label, "a header without a list of runs", above)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """The lines that are not empty, with their numbers and the line feeds that end them."""
+    number, end = 1, 0
+    for line in re.finditer(r"[^\n]+\n?", text.replace("\r\n", "\n").replace("\r", "\n")):
+        number += line.string.count("\n", end, line.start())
+        yield number, line[0]
+        number, end = number + 1, line.end()
 
 
 def first_format(tree: Tree, name: str, data: bytes) -> bool:
@@ -123,34 +154,70 @@ def first_format(tree: Tree, name: str, data: bytes) -> bool:
     return False
 
 
+def _header(line: str) -> dict[str, str]:
+    header = _pairs(line)
+    if not header:
+        raise ValueError(f"neither a header nor a list of runs: {line.strip()[:60]!r}")
+    return header
+
+
 def _entry(header: Mapping[str, str], line: str, number: int, label: str, report: Report) -> Entry:
     own = dict[str, str]()
     files: list[tuple[str, list[Listed]]] = []
-    for part in (piece.strip() for piece in line.split(",")):
+    pieces = [piece.strip() for piece in line.split(",")]
+    for place, part in enumerate(pieces, start=1):
         if _DATA.search(part):
             files.append((part.replace("\\", "/"), []))
         elif "=" in part and not files:
             own |= _pairs(part)
         elif part and files:
-            if run := _RUN.fullmatch(part):
-                files[-1][1].append(_listed(*run.groups()))
-            else:
-                report.skip(label, f"no run is listed as {part[:60]!r}", number)
+            try:
+                files[-1][1].append(_listed(part, cut=place == len(pieces) and not line.endswith("\n")))
+            except ValueError as error:
+                report.skip(label, f"{error}: {part[:60]!r}", number)
     return Entry({**header, **own}, tuple(DataFile(path, tuple(runs)) for path, runs in files), number)
 
 
-def _listed(instance: str, evaluations: str | None, final: str | None) -> Listed:
-    if evaluations is None or final is None or int(evaluations) > MOST:
-        return Listed(int(instance))
-    try:
-        return Listed(int(instance), int(evaluations), float(final.partition(";")[0]))
-    except ValueError:
-        return Listed(int(instance), int(evaluations))
+def _listed(part: str, *, cut: bool) -> Listed:
+    """A listed run; `cut` says whether it is the last of a file that may be cut off there."""
+    told = _RUN.fullmatch(part)
+    if told is None:
+        raise ValueError("no run is listed like this")
+    instance, evaluations, final = int(told[1]), told[2], told[3]
+    if evaluations is None:
+        if cut:
+            raise ValueError("the last run of the file was never finished, or the file is cut off there")
+        return Listed(instance)
+    if int(evaluations) > MOST:
+        raise ValueError("no run has that many evaluations")
+    return Listed(instance, int(evaluations), float(final.partition(";")[0]))
 
 
 def _pairs(line: str) -> dict[str, str]:
-    return {name.strip(): _unquoted(value.strip()) for name, value in _PAIR.findall(line)}
+    """The ``name = value`` pairs of a line.
 
-
-def _unquoted(value: str) -> str:
-    return value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "'\"" else value
+    Raises:
+        ValueError: If a quote is not closed, or not opened.
+    """
+    pairs: dict[str, str] = {}
+    start = 0
+    while (equals := line.find("=", start)) >= 0:
+        name = re.split("[,'\"]", line[start:equals])[-1].strip()
+        begin = equals + 1
+        while line[begin : begin + 1].isspace():
+            begin += 1
+        quote = line[begin : begin + 1]
+        if quote in _QUOTES:
+            closed = _QUOTES[quote].search(line, begin + 1)
+            if closed is None:
+                raise ValueError(f"a quote is not closed: {line[begin : begin + 60].strip()!r}")
+            value, start = line[begin + 1 : closed.start()], closed.end()
+        else:
+            comma = line.find(",", begin)
+            start = comma + 1 if comma >= 0 else len(line)
+            value = line[begin : comma if comma >= 0 else None].strip()
+            if value.endswith(("'", '"')) and value.count(value[-1]) % 2:
+                raise ValueError(f"a quote is not opened: {value[:60]!r}")
+        if name:
+            pairs[name] = value
+    return pairs

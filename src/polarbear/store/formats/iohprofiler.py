@@ -24,6 +24,7 @@ from polarbear.store.formats.found import Found, instance_name, trajectory, with
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
 from polarbear.store.formats.ioh_listed import UNUSABLE, ListedRun, as_object, listed_run
 from polarbear.store.formats.reports import Report
+from polarbear.store.formats.texts import decoded
 from polarbear.store.formats.trees import Tree, beside
 
 SECONDS = "seconds"
@@ -61,7 +62,7 @@ class IohProfiler:
     def _json(self, name: str, data: bytes) -> Iterator[Found]:
         label = self._tree.label(name)
         try:
-            content = as_object(json.loads(data))
+            content = as_object(json.loads(decoded(data, label, self._report)))
         except ValueError as error:
             line = error.lineno if isinstance(error, json.JSONDecodeError) else None
             self._report.skip(label, f"damaged, and with it the runs it lists: {error}", line)
@@ -149,6 +150,7 @@ class IohProfiler:
                 entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
                 trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent),
                 parameters=rows.parameters(),
+                raw=rows.raw,
             )
 
     def _sections(self, name: str) -> list[Section]:
@@ -188,6 +190,7 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, ro
         own.get("target"),
         own.get("optimum"),
         _with_attributes(rows.parameters(without=SECONDS if own else ""), listed.attributes, found.outcome.evaluations),
+        raw=rows.raw and not own,
     )
 
 
@@ -242,7 +245,7 @@ def _maximized(entry: Entry, runs: Sequence[Logged]) -> bool:
     told = entry.get("maximization").lower()
     if told in _TRUE | _FALSE:
         return told in _TRUE
-    if entry.get("suite") == "PBO":
+    if entry.get("suite").lower() == "pbo":
         return True
     none = np.empty(0)
     steps = np.concatenate([none, *(np.diff(run.values[np.argsort(run.evaluations, kind="stable")]) for run in runs)])

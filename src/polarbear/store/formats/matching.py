@@ -1,8 +1,10 @@
-"""Which of the runs that an ``.info`` file lists a damaged data file still holds."""
+"""What of COCO's files fits together: runs that are listed and that a file holds, rows of two files of one run."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+
+import numpy as np
 
 from polarbear.store.formats.blocks import Rows
 from polarbear.store.formats.info import Listed
@@ -35,6 +37,26 @@ def agreeing(runs: Sequence[Listed], logged: Sequence[Rows], precision: float, *
             matched[position] = place
             start = position + 1
     return matched
+
+
+def contradicted(hits: Rows, times: Rows, tolerance: float) -> list[int]:
+    """Which ``.tdat`` rows tell of a better value than the ``.dat`` file still has at that evaluation or later.
+
+    Both files hold the best value so far, so that one of them is wrong. Where the ``.dat`` rows end before, nothing is
+    contradicted: they may be cut off.
+
+    Args:
+        hits: The ``.dat`` rows of a run.
+        times: Its ``.tdat`` rows.
+        tolerance: How far, relatively, the digits that are written may put a value below another.
+    """
+    order = np.argsort(hits.evaluations, kind="stable")
+    at, best = np.array(hits.evaluations, dtype=np.int64)[order], np.array(hits.values, dtype=np.float64)[order]
+    following = np.searchsorted(at, np.array(times.evaluations, dtype=np.int64))
+    later = np.append(best, -np.inf)[following]
+    with np.errstate(over="ignore"):
+        rounded = later * (1 - tolerance * np.sign(later))
+    return np.flatnonzero(np.array(times.values) < rounded).tolist()
 
 
 def _agrees(listed: Listed, rows: Rows, precision: float, ended: bool) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polarbear.store.formats.found import Found, instance_name, trajectory
-from polarbear.store.formats.frames import LINE, columns_of, frame_of
+from polarbear.store.formats.frames import LINE, columns_of, frames_of
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.trees import Tree
 
@@ -36,18 +36,19 @@ class Nevergrad:
         return name.endswith((".csv", ".txt")) and set(columns_of(data)) >= _REQUIRED
 
     def read(self, name: str, data: bytes) -> Iterator[Found]:
-        """The runs of a file."""
+        """The runs of a file. A last row without the line feed that nevergrad writes may be cut, and is left out."""
         label = self._tree.label(name)
-        try:
-            frame = frame_of(data)
-        except ValueError as error:
-            self._report.skip(label, str(error))
-            return
-        for row in frame.iter_rows(named=True):
-            try:
-                yield _experiment({column: text or "" for column, text in row.items() if column != LINE})
-            except ValueError as error:
-                self._report.skip(label, f"no experiment: {error}", int(row[LINE]))
+        whole, _, last = data.rpartition(b"\n")
+        if not whole:
+            raise ValueError("it has no rows, or is cut off in its first line")
+        if last.strip():
+            self._report.skip(label, "the last line has no end: it may be cut off", whole.count(b"\n") + 2)
+        for frame in frames_of(whole + b"\n", label, self._report):
+            for row in frame.iter_rows(named=True):
+                try:
+                    yield _experiment({column: text or "" for column, text in row.items() if column != LINE})
+                except ValueError as error:
+                    self._report.skip(label, f"no experiment: {error}", int(row[LINE]))
 
 
 def _experiment(row: Mapping[str, str]) -> Found:
@@ -66,9 +67,17 @@ def _experiment(row: Mapping[str, str]) -> Found:
 
 def _dimension(row: Mapping[str, str]) -> int:
     if row.get("dimension"):
-        return int(float(row["dimension"]))
-    useful = row.get("useful_dimensions") or row.get("block_dimension") or "0"
-    return int(float(useful)) * int(float(row.get("num_blocks") or 1)) + int(float(row.get("useless_variables") or 0))
+        return _whole(row, "dimension")
+    useful = "useful_dimensions" if row.get("useful_dimensions") else "block_dimension"
+    blocks = _whole(row, "num_blocks") if row.get("num_blocks") else 1
+    return _whole(row, useful) * blocks + _whole(row, "useless_variables")
+
+
+def _whole(row: Mapping[str, str], name: str) -> int:
+    number = float(row.get(name) or 0)
+    if not (number >= 0 and number.is_integer()):
+        raise ValueError(f"{name} is {row[name]!r}")
+    return int(number)
 
 
 def _setting(row: Mapping[str, str]) -> str:

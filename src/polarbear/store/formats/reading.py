@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 import posixpath
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from polarbear.records import Run, RunKey
+from polarbear.extras import ExtraMissing
+from polarbear.records import Instance, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.formats.coco import Coco
-from polarbear.store.formats.found import Found, natural, number
+from polarbear.store.formats.found import Found, checked, natural, number
 from polarbear.store.formats.iohprofiler import IohProfiler
-from polarbear.store.formats.limits import Limits
+from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.nevergrad import Nevergrad
 from polarbear.store.formats.opening import open_tree
-from polarbear.store.formats.reports import Progress, Reading, Report
+from polarbear.store.formats.rdata import RData
+from polarbear.store.formats.reports import Reading, Report
 from polarbear.store.formats.sos import Sos
 from polarbear.store.formats.table import Tables
 from polarbear.store.formats.trees import Folder, Tree
 
 SUPPORTED = (
-    "COCO (.info with .dat and .tdat), IOHprofiler (.json or .info with .dat), nevergrad (.csv), SOS (.txt), CSV or "
-    "Parquet with the columns 'evaluations' and 'value', and folders, zip and tar archives of these"
+    "COCO (.info with .dat and .tdat), IOHprofiler (.json or .info with .dat), IOHanalyzer (.rds, .rda), nevergrad "
+    "(.csv), SOS (.txt), CSV or Parquet with the columns 'evaluations' and 'value', and folders, zip and tar archives "
+    "of these"
 )
-_INDICES = (".info", ".json", ".csv", ".tsv", ".txt", ".parquet")
+UNFORESEEN = "reading it ended in an unforeseen fault, please report it"
+_INDICES = (".info", ".json", ".csv", ".tsv", ".txt", ".parquet", ".rds", ".rda", ".rdata")
+_TABLES = (".csv", ".tsv")
+_DATA_LINE = re.compile(rb"\A#|^\s*(?:[-+]?\d[\d.eE+-]*\s+){3}[-+]?\d", re.MULTILINE)
+"""A header or a line of data, in a file of which nothing tells what they are."""
+_BEGINNING = 4096
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _DATA = (".dat", ".tdat", ".cdat")
 _NAMED = 5
@@ -58,23 +68,42 @@ class Options:
     Attributes:
         columns: For CSV and Parquet: which of their columns stands for which of polarbear's.
         maximize: For CSV and Parquet: whether values are to be maximized.
-        limits: What archives may hold.
+        limits: How much reading may ask for.
+        suite: The suite of data that name none; empty for `found.UNKNOWN_SUITE`.
+        optimum: Tells the lowest raw value on an instance, where it is known.
+        avoid: Files and archives not to read, by their labels, and why.
     """
 
     columns: Mapping[str, str] = field(default_factory=dict[str, str])
     maximize: bool = False
     limits: Limits = field(default_factory=Limits)
+    suite: str = ""
+    optimum: Callable[[Instance], float | None] | None = None
+    avoid: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
-def read_data(path: str | Path, options: Options, progress: Progress | None = None) -> Reading:
-    """Read a file, a folder or an archive; `polarbear.store.read_checked` for other than studies."""
-    report = Report(progress)
+def read_data(path: str | Path, options: Options, report: Report | None = None) -> Reading:
+    """Read a file, a folder or an archive within this process.
+
+    Args:
+        path: What to read.
+        options: How to read. Limits on time and memory are those of the process; `supervision.read` sets them.
+        report: Gets what is skipped, and is told how far reading has come.
+
+    Raises:
+        FileNotFoundError: If there is nothing.
+        ArchiveRefused: If it asks for too much.
+        ValueError: If nothing is of a known format, or two archives hold different runs of one key.
+    """
+    report = report or Report()
     joined = _Joined(report)
-    _read(Path(path), options, joined)
+    _read(_open(Path(path), options, report), Path(path), options, joined)
     if not joined.formats and not report.skipped:
         raise ValueError(
             f"{path} holds no data that polarbear reads: {_found_there(joined.seen)}. It reads {SUPPORTED}"
         )
+    for name in joined.unread:
+        report.skip(name, "it is empty, or of no format that polarbear reads")
     runs = sorted(joined.runs.values(), key=by_key)
     return Reading(tuple(runs), tuple(report.skipped), tuple(sorted(joined.formats)))
 
@@ -92,6 +121,7 @@ class _Joined:
         self.runs: dict[RunKey, Run] = {}
         self.formats: set[str] = set()
         self.seen: Counter[str] = Counter()
+        self.unread: list[str] = []
         self._source: dict[RunKey, str] = {}
 
     def add(self, source: str, runs: Iterable[Run]) -> None:
@@ -107,22 +137,30 @@ class _Joined:
                 )
 
 
-def _read(path: Path, options: Options, joined: _Joined) -> None:
-    tree = _Used(open_tree(path, options.limits, joined.report))
-    try:
+def _open(path: Path, options: Options, report: Report) -> _Used:
+    if str(path) in options.avoid:
+        raise ArchiveRefused(f"{path}: {options.avoid[str(path)]}")
+    return _Used(open_tree(path, options.limits, report))
+
+
+def _read(tree: _Used, path: Path, options: Options, joined: _Joined) -> None:
+    with closing(tree):
         joined.seen.update(posixpath.splitext(name)[1] for name in tree.names)
         joined.add(tree.path, number(_found(tree, options, joined)))
         _unclaimed(tree, joined.report)
         archives = (
             [name for name in tree.names if name.endswith(_ARCHIVES)] if len(tree.names) > 1 or path.is_dir() else []
         )
-    finally:
-        tree.close()
     for name in archives:
-        if isinstance(tree.tree, Folder):
-            _read(path / name, options, joined)
-        else:
+        if not isinstance(tree.tree, Folder):
             joined.report.skip(tree.label(name), "an archive within an archive is not opened; unpack the outer one")
+            continue
+        try:
+            inner = _open(path / name, options, joined.report)
+        except (OSError, ValueError) as error:
+            joined.report.skip(tree.label(name), str(error))
+        else:
+            _read(inner, path / name, options, joined)
 
 
 def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[Found]:
@@ -132,21 +170,51 @@ def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[Found]:
         IohProfiler(tree, report),
         Nevergrad(tree, report),
         Sos(tree, report),
+        RData(tree, report, options.limits),
         Tables(tree, report, options.columns, maximize=options.maximize),
     ]
-    indices = [name for name in tree.names if name.endswith(_INDICES) or len(tree.names) == 1]
+    indices = [name for name in tree.names if name.lower().endswith(_INDICES) or len(tree.names) == 1]
     for position, name in enumerate(indices):
-        report.begin(tree.label(name), position, len(indices))
-        try:
-            data = tree.read(name)
-        except (OSError, ValueError) as error:
-            report.skip(tree.label(name), str(error))
+        label = tree.label(name)
+        report.begin(label, position, len(indices))
+        if label in options.avoid:
+            report.skip(label, options.avoid[label])
             continue
-        for reader in formats:
-            if reader.claims(name, data):
-                joined.formats.add(reader.name)
-                yield from reader.read(name, data)
-                break
+        try:
+            for found in _of_file(tree, name, formats, joined):
+                try:
+                    yield _completed(found, options)
+                except ValueError as error:
+                    report.skip(label, f"a run is refused: {error}")
+        except MemoryError:
+            report.skip(label, options.limits.too_large())
+        except RecursionError:
+            report.skip(label, "it is nested too deeply to be read")
+        except (OSError, ValueError, ExtraMissing) as error:
+            report.skip(label, str(error))
+        except BaseException as error:  # a panic of polars is no Exception
+            if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+                raise
+            report.skip(label, f"{UNFORESEEN}: {type(error).__name__}: {error}")
+
+
+def _completed(found: Found, options: Options) -> Found:
+    """A run with the suite and the optimum that its data do not tell; ValueError if it is not possible."""
+    if options.suite:
+        found = found.named(options.suite)
+    if options.optimum is not None and found.raw and found.optimum is None:
+        found = replace(found, optimum=options.optimum(Instance.parse(found.instance)))
+    return checked(found)
+
+
+def _of_file(tree: Tree, name: str, formats: Sequence[Format], joined: _Joined) -> Iterator[Found]:
+    data = tree.read(name)
+    reader = next((reader for reader in formats if reader.claims(name, data)), None)
+    if reader is not None:
+        joined.formats.add(reader.name)
+        yield from reader.read(name, data)
+    elif name.lower().endswith(_TABLES) or not data.strip() or _DATA_LINE.search(data[:_BEGINNING]):
+        joined.unread.append(tree.label(name))
 
 
 def _unclaimed(tree: _Used, report: Report) -> None:

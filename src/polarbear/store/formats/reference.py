@@ -7,6 +7,7 @@ in how many of its runs it hit the target.
 
 from __future__ import annotations
 
+import math
 import posixpath
 from pathlib import Path
 
@@ -24,23 +25,10 @@ _WITH_ALGORITHM = 6
 """Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""
 
 
-def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tuple[str, int], Reference]:
-    """Read an archive or folder of a reference algorithm.
-
-    Args:
-        path: Where it lies.
-        limits: What an archive may hold.
-
-    Returns:
-        For each function, as in `Instance.function`, and dimension its expected runtimes.
-
-    Raises:
-        FileNotFoundError: If there is nothing.
-        ArchiveRefused: If the archive asks for too much.
-        ValueError: If it holds no reference algorithm, or is damaged; the message names the file and line.
-    """
+def read_reference(path: str | Path, limits: Limits) -> dict[tuple[str, int], Reference]:
+    """Read an archive or folder of a reference algorithm within this process, as `supervision.read_reference` does."""
     report = Report()
-    tree = open_tree(Path(path), limits or Limits(), report)
+    tree = open_tree(Path(path), limits, report)
     found: dict[tuple[str, int], Reference] = {}
     try:
         for name in tree.names:
@@ -65,6 +53,8 @@ def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
     data = tree.read(path)
     if ARTIFICIAL not in data[:200]:
         return None
+    if not data.endswith(b"\n"):
+        raise ValueError(f"{tree.label(path)}: its last line has no end: it may be cut off")
     rows: dict[float, tuple[float, str, int, int]] = {}
     for number, line in enumerate(data.split(b"\n"), start=1):
         cells = line.split()
@@ -73,7 +63,9 @@ def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
         try:
             ert, target = float(cells[0]), float(cells[2])
             told = cells[-3:] if len(cells) == _WITH_ALGORITHM else (b"", b"0", b"0")
-            row = ert, told[0].decode("utf-8", "replace"), int(told[1]), int(told[2])
+            row = ert, told[0].decode("utf-8", "backslashreplace"), int(told[1]), int(told[2])
+            if not (ert >= 0 and math.isfinite(target)):
+                raise ValueError
         except (ValueError, IndexError) as error:
             raise ValueError(f"{tree.label(path)}, line {number}: no runtime and target: {line[:60]!r}") from error
         rows.setdefault(target, row)

@@ -20,11 +20,13 @@ class Skipped:
         path: The file; within an archive the archive's path, a colon, and the file's path in it.
         line: The line, from 1, or None where the whole file or archive is meant.
         why: What is wrong, and what was kept of it.
+        kept: Whether it was read nevertheless, and this is only to be borne in mind.
     """
 
     path: str
     line: int | None
     why: str
+    kept: bool = False
 
     def __str__(self) -> str:
         place = self.path if self.line is None else f"{self.path}, line {self.line}"
@@ -37,7 +39,7 @@ class Reading:
 
     Attributes:
         runs: All that is sound, sorted by instance, algorithm and seed.
-        skipped: What is not.
+        skipped: What is not, and what to bear in mind of what is.
         formats: The formats the runs were found in.
     """
 
@@ -68,17 +70,42 @@ class IncompleteData(UserWarning):
 
 
 class Report:
-    """Collects what is skipped, and tells the caller how far reading has come."""
+    """Collects what is skipped, and tells the caller how far reading has come.
 
-    def __init__(self, progress: Progress | None = None) -> None:
+    Args:
+        progress: Called before each file that lists runs.
+        entering: Called with what is read next, at every step that takes long by itself.
+    """
+
+    def __init__(self, progress: Progress | None = None, entering: Callable[[str], None] | None = None) -> None:
         self.skipped: list[Skipped] = []
         self._progress = progress
+        self._entering = entering
 
     def skip(self, path: str, why: str, line: int | None = None) -> None:
-        """Note that something was left out, wholly or in part."""
-        self.skipped.append(Skipped(path, line, why))
+        """Note that something was left out, wholly or in part, or is doubtful."""
+        self.skipped.append(Skipped(printable(path), line, printable(why)))
+
+    def remark(self, path: str, why: str, line: int | None = None) -> None:
+        """Note what to bear in mind of something that was read."""
+        self.skipped.append(Skipped(path, line, why, kept=True))
 
     def begin(self, path: str, number: int, total: int) -> None:
         """Tell that a file is about to be read."""
+        self.enter(path)
         if self._progress is not None:
-            self._progress(path, number, total)
+            self._progress(printable(path), number, total)
+
+    def enter(self, path: str) -> None:
+        """Tell what is about to be read, or that reading it goes on."""
+        if self._entering is not None:
+            self._entering(path)
+
+
+def printable(text: str) -> str:
+    """Text that a terminal can show: of what would change or hide other text, the escape sequence in Python."""
+    if text.isprintable():
+        return text
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
+    )

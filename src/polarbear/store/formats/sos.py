@@ -11,8 +11,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from polarbear.store.formats.found import MOST, Found, instance_name, trajectory
+from polarbear.store.formats.found import LARGEST_DIMENSION, MOST, Found, instance_name, trajectory
 from polarbear.store.formats.reports import Report
+from polarbear.store.formats.texts import decoded
 from polarbear.store.formats.trees import Tree
 
 SUITE = "SOS"
@@ -45,15 +46,19 @@ class Sos:
 
 def _run(name: str, data: bytes, label: str, report: Report) -> Found | None:
     lines = data.split(b"\n")
-    words = [word.decode("utf-8", "replace") for word in lines[0].split()[1:]]
+    words = decoded(lines[0], label, report).split()[1:]
     header = dict(zip(words[::2], words[1::2], strict=False))
     try:
         dimension = int(header.get("dim", _DIMENSION))
+        if not 0 < dimension <= LARGEST_DIMENSION:
+            raise ValueError
     except ValueError:
         report.skip(label, f"the dimension is {header['dim']!r}", 1)
         return None
     evaluations: list[int] = []
     values: list[float] = []
+    if last := lines.pop().strip():
+        report.skip(label, f"the last line has no end: it may be cut off: {last[:60].decode(errors='replace')!r}")
     for number, line in enumerate(lines[1:], start=2):
         cells = line.split()
         if not cells:

@@ -9,13 +9,25 @@ import stat
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Protocol
 
 from polarbear.store.formats.found import natural
 from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.reports import Report
+
+HEADER_DAMAGE = (tarfile.TarError, EOFError, ValueError, OverflowError, OSError, RecursionError)
+"""What tarfile raises at headers that are damaged."""
+_EXTENSIONS = (
+    tarfile.XHDTYPE,
+    tarfile.XGLTYPE,
+    tarfile.SOLARIS_XHDTYPE,
+    tarfile.GNUTYPE_LONGNAME,
+    tarfile.GNUTYPE_LONGLINK,
+)
+_LARGEST_EXTENSION = 32 << 10
+"""Bytes of a header that extends another one, such as by a long name: a few times the longest path of any system."""
 
 
 class Tree(Protocol):
@@ -45,7 +57,7 @@ class Tree(Protocol):
 
 
 class Folder:
-    """The files below a folder, or some of them. Its links to folders are not followed."""
+    """The files below a folder, or some of them. Links to files are followed, links to folders are not."""
 
     def __init__(self, path: Path, only: str | None = None) -> None:
         self.path = str(path)
@@ -56,8 +68,9 @@ class Folder:
         return (self._path / name).is_file()
 
     def read(self, name: str) -> bytes:
-        """The bytes of a file; OSError if they cannot be read."""
-        return (self._path / name).read_bytes()
+        """The bytes of a file; ArchiveRefused if it is no plain one, OSError if they cannot be read."""
+        with open_plain(self._path / name) as file:
+            return file.read()
 
     def label(self, name: str) -> str:
         """Its path."""
@@ -106,9 +119,9 @@ class Tar:
         self._where: dict[str, tuple[int, int]] = {}
         self._report = report
         total = 0
-        with tarfile.open(fileobj=content, mode="r:") as archive:
-            for count, member in enumerate(_members(archive, self.path, report)):
-                limits.check_count(self.path, count + 1)
+        with tarfile.open(fileobj=content, mode="r:", tarinfo=_Member) as archive:
+            for count, member in enumerate(_members(archive, self.path, report), start=1):
+                limits.check_count(self.path, count)
                 total += member.size
                 limits.check_size(self.path, total, compressed)
                 if member.isdir():
@@ -236,18 +249,46 @@ def _walk(path: Path) -> list[str]:
     return [(Path(folder) / file).relative_to(path).as_posix() for folder, _, files in os.walk(path) for file in files]
 
 
-def _members(archive: tarfile.TarFile, path: str, report: Report) -> list[tarfile.TarInfo]:
-    members: list[tarfile.TarInfo] = []
+def open_plain(path: Path) -> IO[bytes]:
+    """Open a plain file, or a link to one, to read its bytes.
+
+    Raises:
+        ArchiveRefused: If it is a device, a pipe or a socket; it is not waited for.
+        OSError: If it cannot be opened.
+    """
+    file = os.fdopen(os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb")
+    if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        return file
+    file.close()
+    raise ArchiveRefused(f"{path} is a device, a pipe or a socket; only plain files are read")
+
+
+class _Member(tarfile.TarInfo):
+    """An entry of a tar archive, whose header is checked before what it announces is read."""
+
+    def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
+        """What tarfile calls for each header; a subclass may take its place."""
+        if self.size < 0 or (self.type in _EXTENSIONS and self.size > _LARGEST_EXTENSION):
+            raise ArchiveRefused(f"the tar archive holds a header for {self.size:,} bytes, which no program writes")
+        return super()._proc_member(archive)  # pyright: ignore
+
+
+def _members(archive: tarfile.TarFile, path: str, report: Report) -> Iterator[tarfile.TarInfo]:
+    count = 0
     try:
         while (member := archive.next()) is not None:
-            members.append(member)
+            if member.size < 0:  # an extended header can say so; tarfile would go back to it for ever
+                raise ArchiveRefused(f"{path} holds {member.name!r} of {member.size} bytes")
+            count += 1
+            yield member
         archive.fileobj.seek(archive.offset)
         damage = "unreadable header" if archive.fileobj.read(tarfile.BLOCKSIZE).strip(b"\0") else ""
-    except (tarfile.TarError, EOFError) as error:
+    except ArchiveRefused:
+        raise
+    except HEADER_DAMAGE as error:
         damage = str(error)
     if damage:
-        report.skip(path, f"the archive is damaged after {len(members)} entries, which are kept: {damage}")
-    return members
+        report.skip(path, f"the archive is damaged after {count} entries, which are kept: {damage}")
 
 
 def _kind(member: tarfile.TarInfo) -> str:

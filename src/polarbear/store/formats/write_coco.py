@@ -2,7 +2,9 @@
 
 COCO's data are precisions: a run's values minus its optimum; for two objectives its indicator, whose optimum is 0. Of
 a run they hold the trajectory and the evaluations spent. The ``.dat`` files hold every improvement, not only those that
-hit one of COCO's targets, and the ``.tdat`` files the end of each run as well.
+hit one of COCO's targets, and the ``.tdat`` files the end of each run as well. With constraints, evaluations are those
+of the function and of the constraints; all before the first value are written as of constraints, the others as of the
+function, since only their sum is known.
 """
 
 from __future__ import annotations
@@ -86,8 +88,8 @@ def _checked(run: Run) -> Instance:
             f"{run.key} cannot be exported to COCO, whose data hold the distance to the optimum: its optimum is not "
             "known"
         )
-    first = run.trajectory.evaluations[:1].tolist()
-    if first != [1] or not np.isfinite(run.trajectory.values[0]):
+    at_once = "constrained" in instance.suite or run.trajectory.evaluations[:1].tolist() == [1]
+    if not at_once or not np.isfinite(run.trajectory.values[0]):
         raise ValueError(
             f"{run.key} cannot be exported to COCO: the value of its first evaluation is not known or not finite"
         )
@@ -96,6 +98,7 @@ def _checked(run: Run) -> Instance:
 
 def _one_objective(folder: Path, algorithm: str, suite: str, members: Sequence[Member]) -> None:
     info: defaultdict[str, list[str]] = defaultdict(list)
+    logger = suite if "constrained" in suite else "bbob"
     for (function, dimension), group in _problems(members).items():
         targets = [run.target - (run.optimum or 0.0) for _, run in group if run.target is not None]
         file = f"data_f{function}/bbobexp_f{function}_DIM{dimension}"
@@ -103,7 +106,7 @@ def _one_objective(folder: Path, algorithm: str, suite: str, members: Sequence[M
         info[function] += [
             f"suite = '{suite}', funcId = {function}, DIM = {dimension}, "
             f"Precision = {max(targets, default=PRECISION)!r}, algId = '{algorithm}', "
-            "coco_version = '2.3.6', logger = 'bbob', data_format = 'bbob-new2'",
+            f"coco_version = '2.3.6', logger = '{logger}', data_format = 'bbob-new2'",
             "% exported by polarbear",
             f"{file}.dat, {_listed(group)}",
         ]
@@ -138,8 +141,8 @@ def _listed(group: Sequence[Member]) -> str:
 def _data(path: Path, group: Sequence[Member]) -> None:
     path.parent.mkdir(exist_ok=True)
     with (
-        Path(f"{path}.dat").open("w", newline="\n") as hits,
-        Path(f"{path}.tdat").open("w", newline="\n") as times,
+        Path(f"{path}.dat").open("x", newline="\n") as hits,
+        Path(f"{path}.tdat").open("x", newline="\n") as times,
     ):
         for instance, run in group:
             if "biobj" in instance.suite:
@@ -154,11 +157,12 @@ def _data(path: Path, group: Sequence[Member]) -> None:
 
 
 def _rows(instance: Instance, evaluations: Sequence[int], precisions: Sequence[float]) -> Iterator[str]:
+    before = evaluations[0] - 1  # of constraints: with them the first evaluation need not be one of the function
     for at, precision in zip(evaluations, precisions, strict=True):
         if "biobj" in instance.suite:
             yield f"{at}\t{precision!r}\t{precision!r}\n"
         else:
-            yield f"{at} 0 {precision!r} {precision!r} {precision!r}\n"
+            yield f"{at - before} {before} {precision!r} {precision!r} {precision!r}\n"
 
 
 def _precisions(run: Run) -> list[float]:

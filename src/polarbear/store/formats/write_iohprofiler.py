@@ -75,7 +75,7 @@ def _function(
     scenarios: list[dict[str, Any]] = []
     for dimension, group in sorted(by_dimension.items()):
         file = f"IOHprofiler_f{number}_DIM{dimension}.dat"
-        with (data / file).open("w", encoding="utf-8", newline="\n") as out:
+        with (data / file).open("x", encoding="utf-8", newline="\n") as out:
             for _, run in group:
                 out.write(" ".join(columns) + "\n")
                 out.writelines(" ".join(row) + "\n" for row in _rows(run, names, timed))

@@ -10,13 +10,17 @@ from pathlib import Path
 from polarbear.records import Run
 from polarbear.store import parts
 from polarbear.store.atomic import write_atomically
+from polarbear.store.formats.spreadsheets import disarmed
 from polarbear.store.formats.table import KEY, ROW, RUN
 
 COLUMNS = (*KEY, *ROW, *RUN)
 
 
 def write_csv(runs: Sequence[Run], path: Path) -> None:
-    """Write a CSV file; a run that found nothing has one row, without evaluation and value."""
+    """Write a CSV file; a run that found nothing has one row, without evaluation and value.
+
+    Text that spreadsheets would execute is `disarmed`, which reading it undoes.
+    """
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -34,14 +38,14 @@ def write_parquet(runs: Sequence[Run], path: Path) -> None:
 
 def _rows(run: Run) -> Iterator[tuple[object, ...]]:
     outcome, trajectory = run.outcome, run.trajectory
-    key = (run.key.algorithm, run.key.instance, run.key.seed)
+    key = (disarmed(run.key.algorithm), disarmed(run.key.instance), run.key.seed)
     about = (
         run.target,
         run.optimum,
         outcome.reason.value,
         outcome.evaluations,
         outcome.seconds,
-        outcome.message,
+        disarmed(outcome.message),
         outcome.invalid_evaluations,
     )
     columns = (trajectory.evaluations.tolist(), trajectory.values.tolist(), trajectory.seconds.tolist())

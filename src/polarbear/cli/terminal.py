@@ -1,0 +1,17 @@
+"""All that the commands print goes through here, or through `polarbear.cli.console`, and cannot steer a terminal."""
+
+from __future__ import annotations
+
+import typer
+
+from polarbear.descriptions import printable
+
+
+def echo(text: object, *, err: bool = False) -> None:
+    """Print a text and a line feed on standard output, or on standard error."""
+    typer.echo(printable(str(text)), err=err)  # noqa: TID251 - the one place
+
+
+def tell_warning(message: Warning | str, *_: object) -> None:
+    """Print a warning as a single line on standard error."""
+    echo(f"polarbear: warning: {message}", err=True)

@@ -1,0 +1,258 @@
+"""R's ``.rds`` and ``.rda`` files with data sets of IOHanalyzer, as IOHdata stores them.
+
+A data set holds the runs of an algorithm on a function in a dimension, as two matrices with a column per run: ``FV``,
+the values at chosen evaluations, and ``RT``, the evaluations at which targets were hit. Where both were made from the
+same log, each tells every improvement; where they were not, as with COCO's ``.tdat`` and ``.dat``, they make one
+trajectory. Targets are the rows' names, which R prints with 15 digits: one that agrees so far with a value of ``FV`` is
+taken to be it, and of others the last digits are lost. So are parameters and, of maximizers, the sign: values are
+minimized. Nothing in the file is executed.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.extras import optional
+from polarbear.records import FloatArray, IntArray, Trajectory
+from polarbear.store.formats.coco import PRECISION
+from polarbear.store.formats.found import MOST, Found, instance_name, trajectory
+from polarbear.store.formats.limits import Limits
+from polarbear.store.formats.opening import COMPRESSED, decompress
+from polarbear.store.formats.reports import Report
+from polarbear.store.formats.trees import Tree
+
+_ENDINGS = (".rds", ".rda", ".rdata")
+_MAGIC = (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n")
+_MAXIMIZED = {"IOHPROFILER", "TWO_COL"}
+"""Formats that IOHanalyzer took for maximized where a data set does not tell."""
+_SAME = 1e-14
+"""Relative difference of a number and what R prints of it."""
+
+
+class RData:
+    """Reads R's files that hold data sets of IOHanalyzer."""
+
+    name = "iohanalyzer"
+
+    def __init__(self, tree: Tree, report: Report, limits: Limits) -> None:
+        self._tree = tree
+        self._report = report
+        self._limits = limits
+
+    def claims(self, name: str, data: bytes) -> bool:
+        """Whether a file is R's."""
+        return name.lower().endswith(_ENDINGS) or data.startswith(_MAGIC)
+
+    def read(self, name: str, data: bytes) -> Iterator[Found]:
+        """The runs of a file; ValueError if it cannot be read."""
+        label = self._tree.label(name)
+        content = _parsed(self._plain(label, data))
+        none = True
+        for dataset, suite in _datasets(content, ""):
+            none = False
+            try:
+                yield from _runs(dataset, suite)
+            except (ValueError, TypeError, IndexError) as error:
+                self._report.skip(label, f"the data set {_title(dataset)} cannot be used: {error}")
+        if none:
+            raise ValueError("it holds no data set of IOHanalyzer")
+
+    def _plain(self, label: str, data: bytes) -> bytes:
+        for magic, opener in COMPRESSED.items():
+            if data.startswith(magic):
+                with opener(io.BytesIO(data), "rb") as stream:
+                    content = decompress(stream, label, len(data), self._limits, self._report)
+                with content:
+                    return content.read()
+        return data
+
+
+def _parsed(data: bytes) -> Any:
+    parser = optional("rdata.parser", "rds", "reading R's data")
+    try:
+        return parser.parse_data(data).object
+    except (MemoryError, RecursionError):
+        raise
+    except Exception as error:  # whatever the package stumbles over
+        raise ValueError(f"it cannot be read as R's data: {type(error).__name__}: {error}") from error
+
+
+def _datasets(node: Any, suite: str) -> Iterator[tuple[Any, str]]:
+    """The data sets in an object, or in all of a file, and the suite told for several."""
+    told = _attributes(node)
+    suite = _text(told.get("suite")) or suite
+    if "DataSet" in _texts(told.get("class")):
+        yield node, suite
+    elif _kind(node) in {"VEC", "LIST"}:
+        for _, each in _items(node):
+            yield from _datasets(each, suite)
+
+
+def _runs(dataset: Any, suite: str) -> Iterator[Found]:
+    told, items = _attributes(dataset), dict(_items(dataset))
+    layout = (_text(told.get("format")) or _text(told.get("src"))).upper()
+    names, values = _matrix(items.get("FV"))
+    targets, hits = _matrix(items.get("RT"))
+    if bool(_numbers(told["maximization"])[0]) if "maximization" in told else layout in _MAXIMIZED:
+        values, targets = -values, -targets
+    function, dimension = _text(told.get("funcId")), int(_numbers(told.get("DIM"))[0])
+    algorithm = _text(told.get("algId"))
+    if layout == "NEVERGRAD":  # each value is that of an experiment of its own
+        instance = instance_name("nevergrad", function, dimension, "1")
+        for budget, losses in zip(names, values.T, strict=True):
+            for loss in losses[~np.isnan(losses)]:
+                yield Found(instance, algorithm, trajectory(_counts([budget]), [loss], spent=int(budget)))
+        return
+    coco, several = "COCO" in layout, layout.startswith("BI")
+    target = next(iter(_numbers(told.get("Precision"))), PRECISION) if coco and not several else None
+    count = max(len(values), len(hits))
+    instances = _texts(told.get("instance"))
+    instances = instances if len(instances) == count else ["1"] * count
+    for number, found in enumerate(_trajectories(names, values, targets, hits, _numbers(told.get("maxRT")), target)):
+        yield Found(
+            instance_name(_suite(suite, layout, function), function, dimension, instances[number]),
+            algorithm,
+            found,
+            target=target,
+            optimum=0.0 if coco else None,
+            surpassable=several,
+            raw=layout == "IOHPROFILER",
+        )
+
+
+def _trajectories(
+    names: FloatArray,
+    values: FloatArray,
+    targets: FloatArray,
+    hits: FloatArray,
+    spent: FloatArray,
+    target: float | None,
+) -> Iterator[Trajectory]:
+    """The runs of both matrices; `spent` are the evaluations of each or of all, as far as they are known."""
+    count = max(len(values), len(hits))
+    if len(values) and len(hits) and len(values) != len(hits):
+        raise ValueError(f"FV holds {len(values)} runs, and RT {len(hits)}")
+    exact = _snapped(targets, np.unique(values[np.isfinite(values)]))
+    known = spent.size in {1, count}
+    ends = _counts(np.resize(spent, count) if known else np.ones(count))
+    for run in range(count):
+        at, value = _improvements(names, values[run]) if len(values) else (np.empty(0), np.empty(0))
+        at = np.minimum(at, ends[run]) if known else at  # behind a run's end its last value is repeated
+        reached = ~np.isnan(hits[run]) if len(hits) else np.zeros(0, dtype=bool)
+        yield trajectory(
+            _counts(np.concatenate([at, hits[run][reached] if len(hits) else at[:0]])),
+            np.concatenate([value, exact[reached] if len(hits) else at[:0]]),
+            spent=int(ends[run]),
+            target=target,
+        )
+
+
+def _improvements(names: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The improvements among values at chosen evaluations."""
+    there = ~np.isnan(values)
+    at, value = names[there], values[there]
+    better = value < np.concatenate(([np.inf], np.minimum.accumulate(value)))[:-1]
+    return at[better], value[better]
+
+
+def _snapped(targets: FloatArray, exact: FloatArray) -> FloatArray:
+    """Targets, of which R has printed 15 digits, as the exact values they were printed from where these are known."""
+    if not exact.size:
+        return targets
+    above = np.clip(np.searchsorted(exact, targets), 1, exact.size) - 1
+    near = np.stack([exact[above], exact[np.minimum(above + 1, exact.size - 1)]])
+    nearest = np.take_along_axis(near, np.abs(near - targets).argmin(axis=0)[None], axis=0)[0]
+    return np.where(np.abs(nearest - targets) <= _SAME * np.abs(targets), nearest, targets)
+
+
+def _suite(told: str, layout: str, function: str) -> str:
+    if layout.startswith("BI"):
+        return "bbob-biobj"
+    if "COCO" in layout and told.upper() in {"", "BBOB", "COCO"}:
+        return "bbob-noisy" if function.isdecimal() and len(function) == len("101") else "bbob"
+    return told
+
+
+def _title(dataset: Any) -> str:
+    told = _attributes(dataset)
+    return f"{_text(told.get('algId'))!r} on {_text(told.get('funcId'))!r} in {_text(told.get('DIM'))!r} dimensions"
+
+
+def _matrix(node: Any) -> tuple[FloatArray, FloatArray]:
+    """A matrix's rows, which are named by numbers, and its columns, (columns, rows); both empty if there is none."""
+    if node is None or _kind(node) not in {"INT", "REAL"}:
+        return np.empty(0), np.empty((0, 0))
+    told = _attributes(node)
+    rows, columns = (int(size) for size in _numbers(told.get("dim")))
+    named = [each for _, each in _items(told["dimnames"])] if "dimnames" in told else []
+    names = np.array([float(name) for name in _texts(named[0])]) if named else np.empty(0)
+    if names.size != rows or not np.isfinite(names).all():
+        raise ValueError("the rows of a matrix have no numbers as names")
+    return names, _numbers(node).reshape(columns, rows)
+
+
+def _counts(numbers: ArrayLike) -> IntArray:
+    counts = np.asarray(numbers, dtype=np.float64)
+    if counts.size and not ((counts >= 1) & (counts <= MOST) & (counts == np.rint(counts))).all():
+        raise ValueError(f"evaluations from {counts.min():g} to {counts.max():g} are no counts from 1")
+    return counts.astype(np.int64)
+
+
+def _kind(node: Any) -> str:
+    return node.info.type.name
+
+
+def _items(node: Any) -> Iterator[tuple[str, Any]]:
+    """The elements of a list with their names, and of a linked list with their tags."""
+    if _kind(node) == "VEC":
+        names = _texts(_attributes(node).get("names"))
+        yield from zip(names or [""] * len(node.value), node.value, strict=True)
+        return
+    while node is not None and _kind(node) == "LIST":
+        first, rest = node.value
+        yield _symbol(node.tag), first
+        node = rest
+
+
+def _symbol(tag: Any) -> str:
+    if tag is not None and _kind(tag) == "REF":
+        tag = tag.referenced_object
+    return _decoded(tag.value) if tag is not None and _kind(tag) == "SYM" else ""
+
+
+def _attributes(node: Any) -> Mapping[str, Any]:
+    return {} if node.attributes is None else dict(_items(node.attributes))
+
+
+def _texts(node: Any) -> Sequence[str]:
+    """Texts, or numbers as R would print them."""
+    if node is None:
+        return []
+    if _kind(node) == "STR":
+        return [_decoded(each) for each in node.value]
+    return [f"{number:.15g}" for number in _numbers(node)]
+
+
+def _text(node: Any) -> str:
+    return next(iter(_texts(node)), "")
+
+
+def _decoded(char: Any) -> str:
+    if char.value is None:
+        return ""
+    try:
+        return char.value.decode("utf-8")
+    except UnicodeDecodeError:
+        return char.value.decode("latin-1")
+
+
+def _numbers(node: Any) -> FloatArray:
+    """Numbers, NaN where R has none."""
+    if node is None or _kind(node) not in {"INT", "REAL", "LGL"}:
+        return np.empty(0)
+    return np.ma.filled(np.ma.asarray(node.value).astype(np.float64), np.nan)

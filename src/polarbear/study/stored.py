@@ -1,0 +1,199 @@
+"""What a study keeps as JSON, its specification and its rounds, is checked as a whole before any of it is used.
+
+Whoever wrote the study wrote every field, so that nothing that is missing is taken for its default.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, ValidationError
+
+from polarbear import store
+from polarbear.experiment import Watch
+from polarbear.race import RaceState, Round
+from polarbear.race.settings import Elimination, Resolution
+from polarbear.records import Axis
+from polarbear.store.specification import SPEC
+from polarbear.study.files import Section, wanted
+from polarbear.study.sections import LogSection
+
+_Description = Annotated[dict[str, Any], Field(min_length=1)]
+_Algorithms = Annotated[dict[str, _Description], Field(min_length=1)]
+
+
+class _Limits(Section):
+    target_precision: NonNegativeFloat | None
+    timeout: Annotated[float, Field(gt=0)] | None
+
+
+class _Race(Section):
+    times: Annotated[list[float], Field(min_length=1)]
+    model: _Description
+    alpha: float
+    epsilon: float
+    elimination: Elimination
+    resolution: Resolution
+    axis: Axis
+    batch: int
+    smallest_batch: int
+    largest_batch: int
+    draws: int
+    precision: float | None
+    seed: int
+
+
+class _RaceSpec(Section):
+    race: _Race
+    instances: _Description
+    algorithms: _Algorithms
+    limits: _Limits
+    log: LogSection | None = None
+
+
+class _Plan(Section):
+    repetitions: PositiveInt
+    budget: float | str
+    axis: Axis
+    draws: PositiveInt | None
+    seed: NonNegativeInt
+    problems: PositiveInt | None = None
+
+
+class _PlanSpec(Section):
+    plan: _Plan
+    instances: _Description
+    algorithms: _Algorithms
+    limits: _Limits
+    log: LogSection | None
+
+
+class _Rival(Section):
+    name: str
+    probability: NonNegativeFloat
+
+
+class _Round(Section):
+    number: PositiveInt
+    batch: NonNegativeInt
+    instances: NonNegativeInt
+    runs: NonNegativeInt
+    failures: NonNegativeInt
+    evaluations: NonNegativeInt
+    seconds: NonNegativeFloat
+    horizon: dict[str, NonNegativeFloat]
+    dominance: dict[str, _Rival]
+    eliminated: dict[str, str]
+    withdrawn: list[str]
+    candidates: Annotated[list[str], Field(min_length=1)]
+    settled: list[str]
+    resolved_pairs: NonNegativeInt
+    resolved_share: Annotated[float, Field(ge=0, le=1)]
+    next_batch: PositiveInt
+    smallest_ess: NonNegativeFloat
+    largest_k_hat: float | None
+    inference_seconds: NonNegativeFloat
+
+
+class _State(Section):
+    algorithms: Annotated[list[str], Field(min_length=2)]
+    round: PositiveInt
+    batch: PositiveInt
+    eliminated: dict[str, str]
+    withdrawn: list[str]
+    catching_up: dict[str, NonNegativeInt]
+    timepoints: PositiveInt
+    resolved: str
+    asked: str
+
+
+class _Record(Section):
+    round: _Round
+    state: _State
+
+
+def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
+    """Check the specification of a study, if it is that of a race or a plan.
+
+    Args:
+        spec: The specification.
+        file: Where it stands, for messages.
+
+    Raises:
+        polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
+    """
+    for name, schema in (("race", _RaceSpec), ("plan", _PlanSpec)):
+        if name in spec:
+            _check(file, schema, spec)
+            if spec.get("log") is not None:
+                try:
+                    Watch(**spec["log"])
+                except (ValueError, TypeError) as error:
+                    raise store.StudyError(f"{file} cannot be used: log: {error}") from error
+    if not {"race", "plan"} & spec.keys() and {"instances", "limits"} & spec.keys():
+        raise store.StudyError(f"{file} cannot be used: race or plan is missing")
+
+
+def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], RaceState | None]:
+    """The rounds of a study's race, and its state after the last one; none before the first.
+
+    Args:
+        records: What stands in each file, in order.
+
+    Raises:
+        polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
+    """
+    rounds: list[Round] = []
+    state: RaceState | None = None
+    for where, record in records.items():
+        _check(where, _Record, record)
+        rounds.append(Round.from_dict(record["round"]))
+        _check_state(where, record["state"])
+        state = RaceState.from_dict(record["state"])
+    return rounds, state
+
+
+def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> None:
+    try:
+        schema.model_validate_json(json.dumps(content))
+    except ValidationError as error:
+        faults = [f"{'.'.join(map(str, fault['loc'])) or 'all of it'} {wanted(fault)}" for fault in error.errors()]
+        raise store.StudyError(f"{where} cannot be used: {'; '.join(dict.fromkeys(faults))}") from error
+    except RecursionError as error:
+        raise store.StudyError(f"{where} cannot be used: it is nested too deep to be read") from error
+
+
+def _check_state(where: Path, state: dict[str, Any]) -> None:
+    """Whether the arrays have the sizes that they need, and only algorithms of the race are named."""
+    names = set(state["algorithms"])
+    entries = state["timepoints"] * len(names) ** 2
+    strangers = {
+        *state["eliminated"],
+        *state["eliminated"].values(),
+        *state["withdrawn"],
+        *state["catching_up"],
+    } - names
+    faults = [f"{name!r} is none of state.algorithms" for name in sorted(strangers)]
+    if len(names) < len(state["algorithms"]):
+        faults.append("state.algorithms names one of them twice")
+    sizes: dict[str, int] = {}
+    for field in ("resolved", "asked"):
+        try:
+            sizes[field] = len(base64.b64decode(state[field], validate=True))
+        except ValueError as error:
+            faults.append(f"state.{field} is no base64: {error}")
+    if sizes.get("resolved", bits := -(-entries // 8)) != bits:
+        faults.append(f"state.resolved holds {sizes['resolved']} bytes; it needs {bits}")
+    if sizes.get("asked", 0) % (2 * len(names)):
+        faults.append(f"state.asked holds {sizes['asked']} bytes; it needs {2 * len(names)} for each instance")
+    elif "asked" in sizes:
+        asked = np.frombuffer(base64.b64decode(state["asked"]), "<i2")
+        if asked.size and not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
+            faults.append(f"state.asked names a timepoint beyond {state['timepoints']}")
+    if faults:
+        raise store.StudyError(f"{where} cannot be used: {'; '.join(faults)}")

@@ -1,0 +1,155 @@
+"""Whether a study is as it was written, and what can be saved if it is not."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from polarbear import store
+from polarbear.store.contents import Contents
+from polarbear.store.specification import SPEC, StudyFile
+from polarbear.study.racing import race_from_spec
+from polarbear.study.stored import check_spec, read_rounds
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found in a study.
+
+    Attributes:
+        study: Its directory.
+        version: The version of its format; 0 if its ``study.json`` does not tell.
+        runs: Runs that can be read.
+        parts: Files that hold them.
+        rounds: Rounds of a race that can be read.
+        damaged: Files that are damaged, missing or foreign; those that were given up before are `accepted`.
+        faults: What is wrong though all files are as they were written.
+    """
+
+    study: Path
+    version: int
+    runs: int
+    parts: int
+    rounds: int
+    damaged: tuple[store.Damage, ...]
+    faults: tuple[str, ...] = ()
+
+    @property
+    def sound(self) -> bool:
+        """Whether nothing is wrong that was not accepted before."""
+        return not self.faults and all(damage.accepted for damage in self.damaged)
+
+    @property
+    def advice(self) -> str:
+        """What to do; empty if there is nothing to do."""
+        quoted = shlex.quote(str(self.study))
+        if not all(damage.accepted for damage in self.damaged):
+            return (
+                "Put the damaged and missing files back from a copy, and remove those that do not belong there. Or "
+                f"accept what is lost: polarbear verify --accept-damage {quoted} gives these files up for good, and "
+                f"polarbear resume --accept-damage {quoted} also goes on and runs again what a plan lacks"
+            )
+        if self.faults:
+            return "Put the file that is named back from a copy, or merge or export the runs, which can be read"
+        if self.version == 1:
+            return (
+                "The study has format version 1, in which rounds and study.json carry no checksums: changes of them go "
+                "unnoticed. It is brought to version 2 when it is next written to, by polarbear resume or polarbear "
+                f"verify --accept-damage {quoted}"
+            )
+        return ""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON."""
+        return {
+            "study": str(self.study),
+            "sound": self.sound,
+            "version": self.version,
+            "runs": self.runs,
+            "parts": self.parts,
+            "rounds": self.rounds,
+            "damaged": [
+                {"path": str(damage.path), "why": damage.why, "accepted": damage.accepted} for damage in self.damaged
+            ],
+            "faults": list(self.faults),
+            "advice": self.advice,
+        }
+
+    def __str__(self) -> str:
+        holds = f"{self.runs:,} runs in {self.parts:,} files and {self.rounds:,} rounds can be read"
+        lines = [f"{self.study}: {'sound; ' if self.sound else ''}{holds}"]
+        lines += [
+            f"{'given up' if damage.accepted else 'damaged'}: {damage.path}: {damage.why}" for damage in self.damaged
+        ]
+        lines += [f"wrong: {fault}" for fault in self.faults]
+        return "\n".join([*lines, self.advice] if self.advice else lines)
+
+
+def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
+    """Read and check every file of a study, also while another process writes to it.
+
+    Args:
+        path: Its directory, or its URL.
+        accept_damage: Before that, take the study as it is, for good: see `polarbear.store.open`.
+
+    Raises:
+        polarbear.store.StudyNotFound: If there is no study.
+        polarbear.store.StudyLocked: If `accept_damage` and another process writes to it.
+        polarbear.store.StudyError: If `accept_damage` and its ``study.json`` cannot be understood.
+        OSError: If it cannot be reached, or written to if `accept_damage`.
+    """
+    path = store.place(path)
+    if accept_damage:
+        store.open(path, write=True, accept_damage=True).close()
+    damaged: list[store.Damage] = []
+    try:
+        contents = Contents(path)
+    except store.StudyNotFound:
+        raise
+    except store.StudyError as error:
+        damaged.append(store.Damage(path / SPEC, str(error)))
+        contents = Contents(path, StudyFile(0, {}, ""))
+    contents.refresh()
+    runs = _count_runs(contents)
+    found = Verification(
+        study=path,
+        version=contents.version,
+        runs=runs,
+        parts=len(contents.index.sizes),
+        rounds=len(contents.rounds.contents),
+        damaged=(*damaged, *contents.damaged),
+    )
+    return found if damaged else replace(found, faults=tuple(_faults(path, contents)))
+
+
+def _count_runs(contents: Contents) -> int:
+    """Read every run; what cannot be read is among the damaged files afterwards."""
+    while True:
+        try:
+            return sum(len(contents.runs_of(part)) for part in contents.index.by_part())
+        except ValueError:
+            continue
+
+
+def _faults(path: Path, contents: Contents) -> Iterator[str]:
+    """What does not fit together although every file is as it was written."""
+    try:
+        check_spec(contents.spec, path / SPEC)
+        if "race" not in contents.spec:
+            return
+        race = race_from_spec(contents.spec, file=path / SPEC)
+        rounds, state = read_rounds(contents.rounds_by_file())
+        if state is None:
+            return
+        runs = contents.runs()
+        missing = race.restore(state, rounds, runs, accept_missing=True)
+    except ValueError as error:
+        yield f"the rounds are not those of the race: {error}"
+    except store.StudyError as error:
+        yield str(error)
+    else:
+        if missing and not contents.damaged:
+            yield f"{missing:,} runs of completed rounds are missing"
