@@ -1,22 +1,21 @@
 """Every Python example in the documentation is run by the tests."""
 
-import os
-from pathlib import Path
-
 import pytest
 from sybil import Sybil
 from sybil.parsers.markdown import PythonCodeBlockParser
+
+from polarbear.problems import descriptions
 
 pytest_plugins = ["tests.statistical"]
 
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
-    """Examples run in an empty folder."""
-    before = Path.cwd()
-    os.chdir(tmp_path_factory.mktemp("docs"))
-    yield
-    os.chdir(before)
+    """Examples run in an empty folder, and what they register is forgotten."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("docs"))
+        patch.setattr(descriptions, "_OWN", {})
+        yield
 
 
 pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"]).pytest()

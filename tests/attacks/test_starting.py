@@ -9,8 +9,10 @@ import sys
 import time
 from pathlib import Path
 
+import polars as pl
 import pytest
 
+from polarbear.cli.starting import after_fragile_calls
 from polarbear.experiment import WorkerPool
 from tests.study.test_racing import decisions, race
 
@@ -42,6 +44,20 @@ def test_a_signal_during_import_ends_a_command_with_a_sentence(tmp_path, library
     if process.returncode not in {-signal.SIGTERM, 2}:  # before the command has begun, as ever, or when it has ended
         assert process.returncode == 128 + number
         assert said in {"polarbear: interrupted\n", "polarbear: ended by SIGTERM\n"}
+
+
+def test_ctrl_c_while_polars_calls_python_is_no_panic():
+    def interrupt(value):
+        signal.raise_signal(signal.SIGINT)
+        return value
+
+    before = signal.signal(signal.SIGINT, after_fragile_calls(signal.default_int_handler))
+    try:
+        assert pl.Series([1]).map_elements(interrupt, pl.Int64).to_list() == [1]
+        with pytest.raises(KeyboardInterrupt):
+            time.sleep(60)
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_worker_that_gets_sigint_while_it_starts_comes_up_all_the_same():

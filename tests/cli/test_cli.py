@@ -132,7 +132,7 @@ def test_ctrl_c_leaves_a_study_that_resumes_to_the_same_answer(study, tmp_path):
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130
+    assert process.returncode == 130, err
     assert "Go on with: polarbear resume" in err
     resumed = json.loads(polarbear("resume", path, *OWN, "--json")[0])
     whole = json.loads(polarbear("show", study[0], "--json")[0])

@@ -167,7 +167,6 @@ def usual():
     signal.signal(signal.SIGTERM, before)
 
 
-@pytest.mark.filterwarnings("ignore:.*fork")  # of JAX, if it was loaded before
 def test_worker_processes_and_forked_ones_are_ended_by_sigterm_as_ever(usual):
     with terminable():
         assert signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL

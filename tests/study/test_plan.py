@@ -8,6 +8,7 @@ import sys
 import time
 from collections import Counter
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_a_run_finds_what_its_own_generator_makes_it_find(whole):
 
 
 def test_any_executor_will_do(whole, tmp_path):
-    with ProcessPoolExecutor(2) as executor:
+    with ProcessPoolExecutor(2, get_context("forkserver")) as executor:
         run_plan(new_plan(), tmp_path / "a.study", executor=executor)
     assert found(tmp_path / "a.study") == found(whole[0])
 

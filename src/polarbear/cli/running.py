@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polarbear.cli.options import INTERRUPTED, TERMINATED
-from polarbear.cli.starting import after_imports
+from polarbear.cli.starting import after_fragile_calls
 from polarbear.cli.terminal import echo, tell_warning
 
 if TYPE_CHECKING:
@@ -177,7 +177,7 @@ def terminable() -> Generator[None]:
 
     before = signal.getsignal(signal.SIGTERM)
     if before is not signal.SIG_IGN:
-        signal.signal(signal.SIGTERM, after_imports(unwind))
+        signal.signal(signal.SIGTERM, after_fragile_calls(unwind))
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
@@ -185,9 +185,8 @@ def terminable() -> Generator[None]:
             sys.exit(TERMINATED)
         raise
     finally:
-        over = True
-        if not come:
-            signal.signal(signal.SIGTERM, before)
+        over = True  # Python leaves SIG_IGN as it is when it ends, and replaces handlers by SIG_DFL
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if come else before)
 
 
 def _unwinding() -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import threading
@@ -17,15 +18,19 @@ LEAST_ADDRESS_SPACE = 5 << 28
 ADDRESS_SPACE_PER_CORE = 1 << 24
 """… and those for the threads that they start on each core."""
 _AGAIN = 0.05
-"""Seconds until a signal that came during an import is tried again."""
+"""Seconds until a signal that came at a bad moment is tried again."""
+_FRAGILE = re.compile(r"^<frozen importlib|[/\\]polars[/\\]")
 
 
-def after_imports(handle: Callable[[int, FrameType | None], object]) -> Callable[[int, FrameType | None], object]:
-    """A signal handler that waits for the end of an import: packages turn exceptions there into errors of their own."""
+def after_fragile_calls(handle: Callable[[int, FrameType | None], object]) -> Callable[[int, FrameType | None], object]:
+    """A signal handler that waits for the end of imports and of polars' calls.
+
+    Packages turn exceptions during their import into errors of their own; Rust that calls Python panics at one.
+    """
 
     def wait(number: int, frame: FrameType | None) -> None:
         inside = frame
-        while inside is not None and not inside.f_code.co_filename.startswith("<frozen importlib"):
+        while inside is not None and not _FRAGILE.search(inside.f_code.co_filename):
             inside = inside.f_back
         if inside is None:
             handle(number, frame)
@@ -38,13 +43,13 @@ def after_imports(handle: Callable[[int, FrameType | None], object]) -> Callable
 
 
 def prepare() -> None:
-    """Have Ctrl-C wait for the end of imports; refuse to begin where limited memory would end it midway.
+    """Have Ctrl-C wait as `after_fragile_calls` says; refuse to begin where limited memory would end it midway.
 
     Raises:
         MemoryError: If the address space is too small; the message says how large it has to be.
     """
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, after_imports(signal.default_int_handler))
+        signal.signal(signal.SIGINT, after_fragile_calls(signal.default_int_handler))
     if os.name != "posix":
         return
     import resource

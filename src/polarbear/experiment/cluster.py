@@ -321,7 +321,7 @@ def _apart(terms: Terms, fn: Callable[..., T], args: tuple[Any, ...], kwargs: di
         pool = _here.pool = WorkerPool(1, terms.timeout, pinned=terms.pinned)
         _here.terms = terms
     try:
-        value = pool.submit(fn, *args, **kwargs).result()
+        value = pool.put(fn, args, kwargs).result()
     except WorkerDied as error:
         if error.terminated:
             time.sleep(MOMENT)  # a SIGTERM that is meant for all processes here ends this one now, and the call is lost

@@ -93,9 +93,13 @@ class WorkerPool(Executor):
         Raises:
             RuntimeError: After `shutdown`.
         """
+        self.warn_if_crowded()
+        return self.put(fn, args, kwargs)
+
+    def put(self, fn: Callable[..., T], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Future[T]:
+        """Queue a call as `submit` does, without a warning."""
         import cloudpickle
 
-        self.warn_if_crowded()
         future: Future[T] = Future()
         try:
             payload = cloudpickle.dumps((fn, args, kwargs))
