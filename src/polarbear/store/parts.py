@@ -140,7 +140,7 @@ def _schema() -> dict[str, Any]:
     }
 
 
-def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
+def _columns(runs: Sequence[Run]) -> dict[str, list[Any] | pl.Series]:
     outcomes, logged = [run.outcome for run in runs], [run.parameters for run in runs]
     return {
         "instance": [run.key.instance for run in runs],
@@ -153,11 +153,23 @@ def _columns(runs: Sequence[Run]) -> dict[str, list[Any]]:
         "message": [_text(outcome.message) for outcome in outcomes],
         "traceback": [_text(outcome.traceback) for outcome in outcomes],
         "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
-        **{name: [getattr(run.trajectory, name) for run in runs] for name in _LISTS},
+        **_trajectories([run.trajectory for run in runs]),
         "optimum": [run.optimum for run in runs],
         "parameter_evaluations": [None if one is None else one.evaluations.tolist() for one in logged],
         "parameters": [None if one is None else _named(one) for one in logged],
     }
+
+
+def _trajectories(trajectories: Sequence[Trajectory]) -> dict[str, pl.Series]:
+    """The list columns: slices of one long list, which take a tenth of the time that an array for each run takes."""
+    import polars as pl
+
+    sizes = np.array([one.values.size for one in trajectories])
+    flat = {name: np.concatenate([getattr(one, name) for one in trajectories]) for name in _LISTS}
+    lists = pl.DataFrame({"begin": np.cumsum(sizes) - sizes, "size": sizes}).select(
+        pl.lit(pl.Series(column).implode()).list.slice("begin", "size").alias(name) for name, column in flat.items()
+    )
+    return lists.to_dict()
 
 
 def _named(parameters: Parameters) -> list[dict[str, Any]]:

@@ -26,7 +26,7 @@ from polarbear.store.undisturbed import undisturbed
 
 COMMIT_SECONDS = 1.0
 """An appended run is on disk at the latest after so many seconds."""
-COMMIT_RUNS = 1000
+COMMIT_RUNS = 5_000
 """Runs that are committed at once, however recent the last commit."""
 _SHOWN = 20
 """How many damaged files a message names."""

@@ -80,10 +80,15 @@ def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]
     start, line = len(header) + 1, 2
     while start < len(data):
         end = len(data) if len(data) - start <= CHUNK else data.find(b"\n", start + CHUNK) + 1 or len(data)
-        lines = data[start:end].removesuffix(b"\n").split(b"\n")
-        used = rows.take(lines, line, last=end == len(data))
+        text = data[start:end].removesuffix(b"\n")
+        used = rows.take_all(text, line)
+        if used:
+            start = end
+        else:
+            lines = text.split(b"\n")
+            used = rows.take(lines, line, last=end == len(data))
+            start += sum(map(len, lines[:used])) + used
         yield rows.frame()
-        start += sum(map(len, lines[:used])) + used
         line += used
     rows.damage.end()
     if not data.endswith(b"\n") and rows.latest == line - 1:
@@ -103,6 +108,19 @@ class _Rows:
         self._plain_lines: list[int] = []
         self._quoted: list[list[str | None]] = []
         self._quoted_lines: list[int] = []
+        self._no_marks = bytes(set(range(256)) - set(f"{separator}\n".encode()))
+        self._marks_of_row = separator.encode() * (len(names) - 1) + b"\n"
+
+    def take_all(self, text: bytes, first: int) -> int:
+        """Take in lines at once if all are whole and none has quotes; returns how many, 0 if they are not taken in."""
+        marks = text.translate(None, self._no_marks) + b"\n"
+        count = len(marks) // len(self._marks_of_row)
+        if b'"' in text or marks != self._marks_of_row * count:
+            return 0
+        self._plain.append(text.replace(b"\r\n", b"\n").removesuffix(b"\r"))
+        self._plain_lines += range(first, first + count)
+        self.latest = first + count - 1
+        return count
 
     def take(self, lines: Sequence[bytes], first: int, *, last: bool) -> int:
         """Take in lines, the first of this number; returns how many: a cell may go on beyond the last of them."""

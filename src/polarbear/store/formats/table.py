@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import math
 import posixpath
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polarbear.records import FloatArray, IntArray, Outcome, Reason, Trajectory
+from polarbear.records import Outcome, Reason, Trajectory
 from polarbear.store import parts
 from polarbear.store.formats.found import MOST, Found, checked, instance_name
 from polarbear.store.formats.frames import LINE, Lines, columns_of, frames_of
@@ -36,6 +36,10 @@ _OPTIONAL = ("target", "optimum", "seconds_spent")
 """Numbers of a run that are not known where they are NaN."""
 _ALWAYS = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
 _MAGIC = b"PAR1"
+_Arrays = tuple[NDArray[Any], ...]
+"""Evaluations, seconds and values."""
+_BLOCK = 1_000
+"""Runs whose trajectories are built at once."""
 
 
 class Tables:
@@ -90,7 +94,9 @@ class Tables:
             tables = [_typed(frame, stem, damage) for frame in frames]
             damage.end()
             if tables:
-                yield from _runs(pl.concat(tables), label, stem, self._report, self._maximize)
+                about, improvements = _best_so_far(pl.concat(tables), maximize=self._maximize)
+                del tables  # which takes much memory
+                yield from _runs(about, improvements, label, stem, self._report)
         except (pl.exceptions.PolarsError, OSError) as error:
             kind = "Parquet" if data.startswith(_MAGIC) or name.endswith(".parquet") else "CSV"
             self._report.skip(label, f"it cannot be read as {kind}: {error}")
@@ -179,26 +185,25 @@ def _whole(column: pl.Expr) -> pl.Expr:
     )
 
 
-def _runs(table: pl.DataFrame, label: str, stem: str, report: Report, maximize: bool) -> Iterator[Found]:
-    """The runs of a table, in the order in which they begin."""
-    import polars as pl
-
-    keys = [name for name in (*KEY, *PROBLEM) if name in table.columns]
-    begins = table.select(pl.col(LINE).first().over(keys)).to_series()
-    about = table.filter(pl.col(LINE) == begins).drop(*(name for name in ROW if name in table.columns))
-    about = about.with_columns(pl.col(name).fill_nan(None) for name in _OPTIONAL if name in about.columns)
-    best = _BestSoFar.of(table, begins.to_numpy(), maximize=maximize)
+def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, report: Report) -> Iterator[Found]:
+    """The runs of a table, in the order in which they begin, from what `_best_so_far` returns."""
     damage, short = Lines(label, report), _Remark(label, report)
-    for number, row in enumerate(about.iter_rows(named=True)):
+    for block in about.iter_slices(_BLOCK):
+        rows = block.to_dicts()
         try:
-            run = checked(_run(row, best, number, stem))
-        except (ValueError, OverflowError) as error:
-            damage.skip(row[LINE], f"a run cannot be used: {error}")
-            continue
-        spent, rows_end = row.get("evaluations_spent"), run.trajectory.outcome.evaluations
-        if spent is not None and spent < rows_end:
-            short.add(row[LINE], f"it ended after {spent} evaluations, but it has rows until {rows_end}")
-        yield run
+            trajectories = _trajectories(rows, improvements)
+        except ValueError:  # one of them is impossible, and is named below
+            trajectories = [None] * len(rows)
+        for row, trajectory in zip(rows, trajectories, strict=True):
+            try:
+                run = checked(_run(row, trajectory, improvements, stem))
+            except (ValueError, OverflowError) as error:
+                damage.skip(row[LINE], f"a run cannot be used: {error}")
+                continue
+            spent, rows_end = row.get("evaluations_spent"), run.trajectory.outcome.evaluations
+            if spent is not None and spent < rows_end:
+                short.add(row[LINE], f"it ended after {spent} evaluations, but it has rows until {rows_end}")
+            yield run
     damage.end()
     short.end("the rows count")
 
@@ -227,72 +232,72 @@ class _Remark:
             self._report.remark(self._label, f"of a run is told that {what}{more}; {kept}", line)
 
 
-@dataclass(frozen=True, slots=True)
-class _BestSoFar:
-    """The improvements of all runs, one run after the other."""
+def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, _Arrays]:
+    """The first row of each run and what its rows tell together; and the improvements of one run after the other.
 
-    evaluations: IntArray
-    seconds: FloatArray
-    values: FloatArray
-    begins: IntArray
-    """(runs + 1,) where each run begins."""
-    ends: IntArray
-    """(runs,) the last evaluation that was logged; 0 if none was."""
-    ended: FloatArray
-    """(runs,) when that was."""
+    Rows may come in any order. NaN and +inf count as nothing found.
+    """
+    import polars as pl
 
-    @classmethod
-    def of(cls, table: pl.DataFrame, runs: IntArray, *, maximize: bool) -> _BestSoFar:
-        """From rows in any order, and the run of each; runs are sorted. NaN and +inf count as nothing found."""
-        import polars as pl
-
-        logged = table["evaluations"].is_not_null()
-        rows, run, every = table.filter(logged), runs[logged.to_numpy()], np.unique(runs)
-        at, value = rows["evaluations"].to_numpy(), rows["value"].to_numpy()
-        when = rows["seconds"].fill_null(0.0).to_numpy() if "seconds" in rows.columns else np.zeros(at.size)
-        value = -value if maximize else value
-        order = np.lexsort((value, at, run))
-        run, at, when, value = run[order], at[order], when[order], value[order]
-        value = np.where(np.isnan(value), np.inf, value)
-        first = np.append(True, run[1:] != run[:-1])[: run.size]
-        lowest = pl.DataFrame({"run": run, "value": value}).select(pl.col("value").cum_min().over("run"))
-        before = np.append(np.inf, lowest.to_series().to_numpy()[:-1])[: run.size]
-        improves = value < np.where(first, np.inf, before)
-        ends = np.searchsorted(run, every, side="right")
-        logs = ends > np.searchsorted(run, every)
-        return cls(
-            at[improves],
-            when[improves],
-            value[improves],
-            np.append(0, np.searchsorted(run[improves], every, side="right")),
-            np.where(logs, np.append(0, at)[ends], 0),
-            np.where(logs, np.append(0.0, when)[ends], 0.0),
-        )
-
-    def trajectory(self, run: int, about: Mapping[str, Any]) -> Trajectory:
-        """A run's trajectory, its outcome as far as it is told; ValueError if it is not possible."""
-        part = slice(self.begins[run], self.begins[run + 1])
-        values, target = self.values[part], about.get("target")
-        solved = target is not None and values.size > 0 and values[-1] <= target
-        told, spent, seconds = about.get("reason"), about.get("evaluations_spent") or 0, about.get("seconds_spent")
-        if spent < 0:
-            raise ValueError(f"its evaluations_spent is {spent}")
-        outcome = Outcome(
-            Reason(told) if told is not None else Reason.TARGET if solved else Reason.BUDGET,
-            max(spent, int(self.ends[run])),
-            float(self.ended[run]) if seconds is None else seconds,
-            about.get("message") or "",
-            invalid_evaluations=about.get("invalid_evaluations") or 0,
-        )
-        return Trajectory(self.evaluations[part], self.seconds[part], values, outcome)
+    keys = [name for name in (*KEY, *PROBLEM) if name in table.columns]
+    table = table.with_columns(begin=pl.col(LINE).first().over(keys))
+    seconds = pl.col("seconds").fill_null(0.0) if "seconds" in table.columns else pl.lit(0.0)
+    value = -pl.col("value") if maximize else pl.col("value")
+    rows = (
+        table.select("begin", "evaluations", seconds.alias("seconds"), value.fill_nan(math.inf).alias("value"))
+        .filter(pl.col("evaluations").is_not_null())
+        .sort("begin", "evaluations", "value", maintain_order=True)
+    )
+    before = pl.col("value").cum_min().shift(1, fill_value=math.inf).over("begin")
+    rows = rows.with_columns(improves=pl.col("value") < before)
+    ends = rows.group_by("begin").agg(
+        improvements=pl.col("improves").sum(),
+        best=pl.col("value").min(),
+        last_evaluation=pl.col("evaluations").last(),
+        last_second=pl.col("seconds").last(),
+    )
+    about = (
+        table.filter(pl.col(LINE) == pl.col("begin"))
+        .drop(ROW, strict=False)
+        .with_columns(pl.col(name).fill_nan(None) for name in _OPTIONAL if name in table.columns)
+        .join(ends, on="begin", how="left", maintain_order="left")
+        .with_columns(pl.col("improvements", "last_evaluation", "last_second").fill_null(0))
+        .with_columns(end=pl.col("improvements").cum_sum())
+    )
+    improvements = rows.filter("improves")
+    return about, tuple(improvements[name].to_numpy() for name in ("evaluations", "seconds", "value"))
 
 
-def _run(row: Mapping[str, Any], best: _BestSoFar, number: int, stem: str) -> Found:
+def _trajectories(rows: Sequence[Mapping[str, Any]], improvements: _Arrays) -> list[Trajectory]:
+    """The trajectories of successive runs, their outcomes as far as they are told; ValueError if one is impossible."""
+    part = slice(rows[0]["end"] - rows[0]["improvements"], rows[-1]["end"])
+    evaluations, seconds, values = (array[part] for array in improvements)
+    sizes = np.array([row["improvements"] for row in rows])
+    return Trajectory.many(evaluations, seconds, values, sizes, [_outcome(row) for row in rows])
+
+
+def _outcome(row: Mapping[str, Any]) -> Outcome:
+    target, told, spent = row.get("target"), row.get("reason"), row.get("evaluations_spent") or 0
+    solved = target is not None and row["improvements"] and row["best"] <= target
+    if spent < 0:
+        raise ValueError(f"its evaluations_spent is {spent}")
+    seconds = row.get("seconds_spent")
+    return Outcome(
+        Reason(told) if told is not None else Reason.TARGET if solved else Reason.BUDGET,
+        max(spent, row["last_evaluation"]),
+        row["last_second"] if seconds is None else seconds,
+        row.get("message") or "",
+        invalid_evaluations=row.get("invalid_evaluations") or 0,
+    )
+
+
+def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _Arrays, stem: str) -> Found:
+    """A run; ValueError if it is not possible."""
     instance = _instance(*(row.get(name) for name in (*PROBLEM, "instance")), stem)
     return Found(
         instance,
         row["algorithm"] or stem,
-        best.trajectory(number, row),
+        trajectory or _trajectories([row], improvements)[0],
         row.get("seed"),
         row.get("target"),
         row.get("optimum"),
