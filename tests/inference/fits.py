@@ -8,6 +8,7 @@ from polarbear.inference import (
     HierarchicalDirichlet,
     HilbertSpaceGaussianProcess,
     IndependentDirichlet,
+    InstanceBootstrap,
     RandomWalk,
     SparseGaussianProcess,
     fit,
@@ -23,7 +24,7 @@ TEMPORAL = [
     HilbertSpaceGaussianProcess(),
     SparseGaussianProcess(),
 ]
-MODELS = [IndependentDirichlet(), HierarchicalDirichlet(), *TEMPORAL]
+MODELS = [IndependentDirichlet(), HierarchicalDirichlet(), InstanceBootstrap(), *TEMPORAL]
 
 
 def label(model):

@@ -65,7 +65,8 @@ def test_the_gate_refuses_wrong_models_of_large_cases(name):
 
 def test_every_case_has_its_reference_and_every_model_a_case():
     assert {path.stem for path in FOLDER.glob("*.npz")} == set(CASES)
-    assert {case.model.name for case in CASES.values()} == set(models())
+    of_their_own = {"instance-bootstrap"}  # see test_instance_bootstrap.py
+    assert {case.model.name for case in CASES.values()} == set(models()) - of_their_own
 
 
 @pytest.mark.parametrize("name", CASES)

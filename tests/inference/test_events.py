@@ -165,7 +165,9 @@ class TestWithoutAJointPosterior:
         ],
     )
     def test_several_timepoints_are_refused(self, event):
-        with pytest.raises(ValueError, match=r"needs a joint posterior over time.*fit random-walk, .*Posterior\.at"):
+        with pytest.raises(
+            ValueError, match=r"needs a joint posterior over time.*fit instance-bootstrap, .*Posterior\.at"
+        ):
             self.marginal.probability(event)
 
     def test_one_timepoint_is_answered(self):

@@ -64,7 +64,7 @@ def test_another_prior_is_noticed(prior):
 
 
 def test_every_model_is_calibrated():
-    assert {model.name for model in MODELS} == set(models())
+    assert {model.name for model in MODELS} == set(models()) - {"instance-bootstrap"}  # see test_instance_bootstrap.py
 
 
 def test_what_does_not_agree_is_said():

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from polarbear.inference.gaussian_process import GaussianProcess
     from polarbear.inference.hierarchical import HierarchicalDirichlet
     from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
+    from polarbear.inference.instance_bootstrap import InstanceBootstrap
     from polarbear.inference.predictive import (
         Check,
         Comparison,
@@ -45,6 +46,7 @@ __all__ = [
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
     "IndependentDirichlet",
+    "InstanceBootstrap",
     "LeaveOneOut",
     "Model",
     "Posterior",
@@ -71,6 +73,7 @@ _PLACES = {
     "GaussianProcess": "gaussian_process",
     "HierarchicalDirichlet": "hierarchical",
     "HilbertSpaceGaussianProcess": "hilbert_space",
+    "InstanceBootstrap": "instance_bootstrap",
     "LeaveOneOut": "predictive",
     "RandomWalk": "random_walk",
     "SparseGaussianProcess": "sparse_gaussian_process",

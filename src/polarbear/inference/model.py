@@ -21,6 +21,7 @@ from polarbear.records import FloatArray
 _MODELS = {
     "independent-dirichlet": "dirichlet:IndependentDirichlet",
     "hierarchical-dirichlet": "hierarchical:HierarchicalDirichlet",
+    "instance-bootstrap": "instance_bootstrap:InstanceBootstrap",
     "random-walk": "random_walk:RandomWalk",
     "b-spline": "bspline:BSpline",
     "gaussian-process": "gaussian_process:GaussianProcess",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.rankings.counts import ChoiceCounts, joined, summed
+from polarbear.rankings.instances import InstanceRanks, group_numbers
 from polarbear.rankings.large_ties import LargeTies, Ties, distinct_ties
 from polarbear.rankings.masks import MaskArray, check_algorithms
 from polarbear.rankings.ties import expand_ties, largest_expanded
@@ -22,6 +23,7 @@ def choice_counts(
     precision: float | None = None,
     target: ArrayLike | None = None,
     weights: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     tail: Tail = "tied",
 ) -> ChoiceCounts:
     """Rank the algorithms on every instance at every timepoint and count the choices the rankings are made of.
@@ -37,6 +39,8 @@ def choice_counts(
         precision: Values are tied when they agree after rounding to multiples of this; None: when they are equal.
         target: Values at or below it are tied: a number, or (P,) one per instance (NaN: none).
         weights: (P,) how much the rankings on each instance count; default 1 each. Those that count 0 are left out.
+        groups: (P,) labels of groups of instances, such as the functions of a suite, where only groups are independent
+            of each other; by default each instance is. It matters to `polarbear.inference.InstanceBootstrap` alone.
         tail: What is said of algorithms at +inf, apart from that all others come before them. "tied": they are as good
             as each other, and count as all their orders equally. "unordered": their order was not observed, and
             nothing is said of it. A ranking of which the top m places alone are known is one whose other algorithms
@@ -53,6 +57,7 @@ def choice_counts(
     share = _checked_weights(weights, len(cells))
     if tail not in get_args(Tail):
         raise ValueError(f"tail is {tail!r}; algorithms at +inf are one of {', '.join(get_args(Tail))}")
+    numbers = group_numbers(groups, len(cells))[share > 0]
     cells, share = cells[share > 0], share[share > 0]
     _, timepoints, algorithms = cells.shape
     wins = np.zeros((timepoints, algorithms))
@@ -65,7 +70,8 @@ def choice_counts(
         parts.append(part)
         large.append(ties)
         rankings[t] = np.count_nonzero(np.count_nonzero(~np.isnan(columns), axis=0) > 1)
-    return joined(wins, parts, rankings, LargeTies.joined(large))
+    instances = InstanceRanks.of(cells, share, numbers, unordered=tail == "unordered")
+    return joined(wins, parts, rankings, LargeTies.joined(large), instances)
 
 
 def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArray, tuple[MaskArray, FloatArray], Ties]:

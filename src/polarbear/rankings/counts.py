@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.rankings.instances import InstanceRanks
 from polarbear.rankings.large_ties import LargeTies, Ties
 from polarbear.rankings.masks import MaskArray, check_algorithms, chosen_entries, frozen, membership
-from polarbear.rankings.tie_integral import tie_value
+from polarbear.rankings.tie_integral import tie_slope, tie_value
 from polarbear.records import FloatArray, IntArray
+
+_TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,6 +36,7 @@ class ChoiceCounts:
         offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
         rankings: (T,) int64, number of rankings with at least two algorithms.
         ties: Ties of so many algorithms that their choice sets are not listed; default none.
+        instances: The ranking of each instance, of which all else are sums; None if not known. Equality ignores it.
 
     Raises:
         ValueError: If the shapes do not fit together or there are more than 64 algorithms.
@@ -44,6 +48,7 @@ class ChoiceCounts:
     offsets: IntArray
     rankings: IntArray
     ties: LargeTies = field(default_factory=lambda: LargeTies.none(0))
+    instances: InstanceRanks | None = None
 
     def __post_init__(self) -> None:
         wins = frozen(self.wins, np.float64)
@@ -71,6 +76,8 @@ class ChoiceCounts:
         ties = self.ties if self.ties.tied.size else LargeTies.none(wins.shape[0])
         if ties.timepoints != wins.shape[0]:
             raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {wins.shape[0]}")
+        if self.instances is not None and self.instances.ranks.shape[1:] != wins.shape:
+            raise ValueError(f"the ranks of instances have shape {self.instances.ranks.shape}, and wins {wins.shape}")
         for name, array in fields.items():
             object.__setattr__(self, name, array)
         object.__setattr__(self, "ties", ties)
@@ -94,6 +101,7 @@ class ChoiceCounts:
             counts=np.empty(0),
             offsets=np.zeros(timepoints + 1, np.int64),
             rankings=np.zeros(timepoints, np.int64),
+            instances=InstanceRanks.of(np.empty((0, timepoints, algorithms))),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -129,6 +137,7 @@ class ChoiceCounts:
             offsets,
             self.rankings[chosen],
             self.ties.select(chosen),
+            self.instances and self.instances.select(chosen),
         )
 
     def padded(self, algorithms: int) -> ChoiceCounts:
@@ -144,7 +153,8 @@ class ChoiceCounts:
         if algorithms < self.algorithms:
             raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")
         wins = np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms)))
-        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings, self.ties)
+        instances = self.instances and self.instances.padded(algorithms)
+        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings, self.ties, instances)
 
     def merged(self, other: ChoiceCounts) -> ChoiceCounts:
         """These counts and those of further rankings of the same algorithms at the same timepoints.
@@ -162,7 +172,8 @@ class ChoiceCounts:
             (_, sets, counts), (_, more_sets, more_counts) = self.at(t), other.at(t)
             parts.append(summed(np.concatenate([sets, more_sets]), np.concatenate([counts, more_counts])))
         rankings = self.rankings + other.rankings
-        return joined(self.wins + other.wins, parts, rankings, self.ties.merged(other.ties))
+        instances = self.instances and other.instances and self.instances.merged(other.instances)
+        return joined(self.wins + other.wins, parts, rankings, self.ties.merged(other.ties), instances)
 
     __add__ = merged
 
@@ -188,6 +199,24 @@ class ChoiceCounts:
             result[..., t] += _of_ties(ratings[..., t, :], self.ties.at(t))
         return result
 
+    def scores(self, theta: ArrayLike) -> FloatArray:
+        """(T, n) derivatives of the log-likelihood at each timepoint by the log-ratings, at ratings (n,)."""
+        ratings = np.asarray(theta, dtype=np.float64)
+        members = self.membership()
+        rates = self.counts / (members @ ratings)
+        expected = np.zeros_like(self.wins)
+        at = np.repeat(np.arange(self.timepoints), np.diff(self.offsets))
+        np.add.at(expected, at, rates[:, np.newaxis] * members)
+        scores = self.wins - ratings * expected
+        for t in np.flatnonzero(np.diff(self.ties.offsets)):
+            for tied, below, amount in zip(*self.ties.at(int(t)), strict=True):
+                among, after = membership(np.array([tied, below]), self.algorithms) > 0
+                behind = np.array([ratings[after].sum()])
+                _, by_tied, by_below = tie_slope(ratings[among, np.newaxis], behind)
+                scores[t, among] += amount * (1.0 - by_tied[:, 0])
+                scores[t, after] -= amount * by_below[0] * ratings[after] / max(behind[0], _TINY)
+        return scores
+
 
 def _of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
     """What ties add to the log-likelihood (...,) of ratings (..., n)."""
@@ -212,7 +241,11 @@ def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]
 
 
 def joined(
-    wins: FloatArray, parts: list[tuple[MaskArray, FloatArray]], rankings: IntArray, ties: LargeTies
+    wins: FloatArray,
+    parts: list[tuple[MaskArray, FloatArray]],
+    rankings: IntArray,
+    ties: LargeTies,
+    instances: InstanceRanks | None,
 ) -> ChoiceCounts:
     """Counts put together from each timepoint's sets and amounts."""
     return ChoiceCounts(
@@ -222,6 +255,7 @@ def joined(
         offsets=np.cumsum([0, *(sets.size for sets, _ in parts)]),
         rankings=rankings,
         ties=ties,
+        instances=instances,
     )
 
 

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.instances import InstanceRankings, checked_values, log_ratings
+from polarbear.inference.predictive.values import checked_values, log_ratings
+from polarbear.rankings import DistinctRankings, InstanceRanks
 from polarbear.records import FloatArray
 
 _DRAWS = 1000
@@ -37,7 +38,7 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
     cells = checked_values(posterior, values, precision)
     if len(cells) < 2:
         raise ValueError(f"values has {len(cells)} instances; at least 2 are needed to see how much they differ")
-    rankings, log_theta = InstanceRankings.of(cells), log_ratings(posterior.draws, _DRAWS)
+    rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells)), log_ratings(posterior.draws, _DRAWS)
     at = evenly(posterior.times.size, _TIMEPOINTS)
     centred = log_theta - log_theta.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=0)
@@ -54,7 +55,7 @@ def evenly(count: int, most: int) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
 
 
-def _likelihood(rankings: InstanceRankings, log_theta: FloatArray, t: int) -> FloatArray:
+def _likelihood(rankings: DistinctRankings, log_theta: FloatArray, t: int) -> FloatArray:
     """(P, D) log-likelihood of each instance at one timepoint; 0 without a ranking."""
     likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
     return (

@@ -14,7 +14,6 @@ from polarbear.inference.posterior import Posterior
 from polarbear.inference.predictive import verdicts
 from polarbear.inference.predictive.certainty import evenly, overconfidence
 from polarbear.inference.predictive.evidence import FEWEST_REPLICATES, Evidence
-from polarbear.inference.predictive.instances import checked_values
 from polarbear.inference.predictive.outcomes import (
     Agreement,
     IrrelevantAlternatives,
@@ -27,6 +26,7 @@ from polarbear.inference.predictive.outcomes import (
     tied_share,
 )
 from polarbear.inference.predictive.replicates import Replicator, persistent
+from polarbear.inference.predictive.values import checked_values
 from polarbear.inference.predictive.verdicts import Check
 from polarbear.rankings import choice_counts
 from polarbear.records import FloatArray

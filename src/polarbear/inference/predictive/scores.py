@@ -11,8 +11,8 @@ from polarbear.inference.diagnostics import LARGEST_K_HAT
 from polarbear.inference.model import Model, fit
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.instances import InstanceRankings, checked_values, log_ratings
-from polarbear.rankings import choice_counts
+from polarbear.inference.predictive.values import checked_values, log_ratings
+from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
 from polarbear.records import FloatArray
 
 _NEARLY_EQUAL = 2.0
@@ -150,7 +150,7 @@ def leave_one_out(
     again = posterior.model if model is None else model
     if rng is not None and again is None:
         raise ValueError("the posterior does not say which model to fit again without an instance; give model")
-    rankings = InstanceRankings.of(cells)
+    rankings = DistinctRankings.of(InstanceRanks.of(cells))
     log_theta = log_ratings(posterior.draws, draws)
     found = _jointly(rankings, log_theta) if posterior.joint else _by_timepoint(rankings, log_theta)
     if rng is None or again is None:
@@ -169,7 +169,7 @@ def error_of_sum(by_instance: FloatArray) -> float:
     return float(np.sqrt(known.size * known.var(ddof=1))) if known.size > 1 else float("nan")
 
 
-def _by_timepoint(rankings: InstanceRankings, log_theta: FloatArray) -> LeaveOneOut:
+def _by_timepoint(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
     """Each ranking left out by itself."""
     instances, timepoints = rankings.index.shape
     pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
@@ -185,7 +185,7 @@ def _by_timepoint(rankings: InstanceRankings, log_theta: FloatArray) -> LeaveOne
     return LeaveOneOut(pointwise, in_sample, largest, refitted)
 
 
-def _jointly(rankings: InstanceRankings, log_theta: FloatArray) -> LeaveOneOut:
+def _jointly(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
     """All rankings of an instance left out together."""
     instances, timepoints = rankings.index.shape
     pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
@@ -216,7 +216,7 @@ def _refitted(
         draws=draws,
         rng=rng,
     )
-    rankings, log_theta = InstanceRankings.of(cells[[instance]]), log_ratings(without.draws, draws)
+    rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells[[instance]])), log_ratings(without.draws, draws)
     predicted = np.full(posterior.times.size, np.nan)
     for t in np.flatnonzero(rankings.ranked[0]):
         likelihood, _ = rankings.log_likelihood(int(t), log_theta[:, t])

@@ -1,0 +1,277 @@
+"""Do posteriors and races keep their word on real runs?
+
+A population is what many algorithms did on many instances, kept as rankings. Samples of it are inferred from, or raced
+on, and what is said is compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
+
+``python -m benchmarks.honesty [samples]`` measures posteriors, ``python -m benchmarks.honesty races [races]`` whole
+races, and ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew (minutes) and keeps its ranks.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+import polarbear as pb
+from polarbear import inference
+from polarbear.inference.choices import Choices
+from polarbear.inference.newton import mode
+
+FOLDER = Path(__file__).parent / "populations"
+TIMEPOINTS = 50
+WEAK_PRIOR = 1e-6
+DRAWS = 1000
+SIZES = (8, 30, 120)
+LEVEL = 0.95
+Values = NDArray[np.float64]
+MODELS = (
+    inference.IndependentDirichlet(),
+    inference.RandomWalk(time_scale="log"),
+    inference.InstanceBootstrap(),
+)
+
+
+def bbob(dimension: int) -> pb.study.Plan:
+    """Six families of optimizers on 24 functions with 21 instances each."""
+    optimizers = pb.optimizers
+    algorithms = {
+        "pycma": optimizers.PyCMA(),
+        "modular CMA-ES": optimizers.ModularCMAES.anytime(),
+        "DE": optimizers.ScipyDifferentialEvolution(),
+        "(1+1)-ES": optimizers.Nevergrad(algorithm="OnePlusOne"),
+        "Nelder–Mead": optimizers.ScipyMinimize(method="Nelder-Mead"),
+        "random search": optimizers.RandomSearch(),
+    }
+    suite = pb.problems.BBOB(functions=range(1, 25), dimensions=(dimension,), instances=range(1, 22))
+    return pb.study.Plan(algorithms, suite, budget=120 * dimension)
+
+
+def ma_bbob() -> pb.study.Plan:
+    """Variants of one optimizer and random search on 500 instances: neighbours are hard to tell apart."""
+    variants = ("CSA", "MSR", "TPA", "XNES", "MXNES", "LPXNES")
+    algorithms = {name: pb.optimizers.ModularCMAES.anytime(step_size_adaptation=name) for name in variants}
+    suite = pb.problems.MABBOB(dimension=5)
+    return pb.study.Plan(algorithms | {"random search": pb.optimizers.RandomSearch()}, suite, budget=1000, draws=500)
+
+
+POPULATIONS: dict[str, Callable[[], pb.study.Plan]] = {
+    "bbob-d5": lambda: bbob(5),
+    "bbob-d20": lambda: bbob(20),
+    "ma-bbob-d5": ma_bbob,
+}
+
+
+def make(name: str) -> None:
+    """Run a population's plan and keep the ranks at timepoints from a hundredth of the budget on."""
+    plan = POPULATIONS[name]()
+    names, last = list(plan.algorithms), int(plan.budget.of(plan.dimensions[0]))
+    times = pb.log_times(last // 100, last, TIMEPOINTS)
+    with tempfile.TemporaryDirectory() as folder:
+        pb.study.run_plan(plan, Path(folder, "a.study"), workers=2)
+        runs = pb.store.read(Path(folder, "a.study"))
+    instances: dict[tuple[str, int], int] = {}
+    for run in runs:
+        instances.setdefault((run.key.instance, run.key.seed), len(instances))
+    values = np.full((len(instances), times.size, len(names)), np.nan)
+    for run in runs:
+        row = instances[run.key.instance, run.key.seed]
+        values[row, :, names.index(run.key.algorithm)] = run.trajectory.value_at(times, "evaluations")
+    FOLDER.mkdir(exist_ok=True)
+    ranks = stats.rankdata(values, method="min", axis=2).astype(np.int8)
+    np.savez_compressed(FOLDER / f"{name}.npz", ranks=ranks, times=times, names=names)
+
+
+@dataclass(frozen=True)
+class Population:
+    """Rankings and what is true of them.
+
+    Attributes:
+        values: (P, T, n) ranks.
+        times: (T,).
+        names: The n algorithms.
+        truth: (T, n) ratings of the Plackett–Luce fit of all rankings at each timepoint.
+    """
+
+    values: Values
+    times: Values
+    names: tuple[str, ...]
+    truth: Values
+
+    @classmethod
+    def read(cls, name: str, timepoints: int) -> Population:
+        """A population at evenly spaced ones of its timepoints."""
+        kept = np.load(FOLDER / f"{name}.npz")
+        at = np.linspace(0, kept["times"].size - 1, timepoints).round().astype(int)
+        values = kept["ranks"][:, at].astype(np.float64)
+        counts = pb.rankings.choice_counts(values)
+        truth = [np.exp(mode(Choices.at(counts, t, WEAK_PRIOR))[0]) for t in range(at.size)]
+        return cls(values, kept["times"][at], tuple(kept["names"].tolist()), np.array(truth))
+
+    def sample(self, instances: int, rng: np.random.Generator) -> Values:
+        """Rankings of so many instances, drawn with replacement."""
+        return self.values[rng.integers(len(self.values), size=instances)]
+
+
+@dataclass
+class Kept:
+    """How often what a posterior says of several samples is so.
+
+    Attributes:
+        bands: Shares of the 95 % bands that hold the true log-rating at a timepoint.
+        paths: Shares of the 95 % bands of whole paths that hold the true path.
+        values: Shares of the 95 % intervals that hold the value under log-uniform budgets, the mean rating over time.
+        orders: Of the orders of two such values that are at least 95 % sure: how many are wrong, there are, and should
+            be wrong by their own probabilities.
+        dominances: The same of "better at all timepoints".
+    """
+
+    bands: list[float] = field(default_factory=list)
+    paths: list[float] = field(default_factory=list)
+    values: list[float] = field(default_factory=list)
+    orders: Values = field(default_factory=lambda: np.zeros(3))
+    dominances: Values = field(default_factory=lambda: np.zeros(3))
+
+    def add(self, posterior: inference.Posterior, truth: Values) -> None:
+        """Count what one posterior says."""
+        log_theta, log_truth = np.log(np.maximum(posterior.draws, 1e-300)), np.log(truth)
+        self.bands.append(_held(log_theta, log_truth))
+        centre, spread = log_theta.mean(axis=0), log_theta.std(axis=0)
+        farthest = np.quantile(np.abs((log_theta - centre) / spread).max(axis=1), LEVEL, axis=0)
+        self.paths.append(float((np.abs((log_truth - centre) / spread).max(axis=0) <= farthest).mean()))
+        value, true_value = posterior.draws.mean(axis=1), truth.mean(axis=0)
+        self.values.append(_held(value, true_value))
+        for i, j in np.argwhere(~np.eye(truth.shape[1], dtype=bool)):
+            self.orders += _claim((value[:, i] > value[:, j]).mean(), true_value[i] > true_value[j])
+            ahead = (posterior.draws[..., i] > posterior.draws[..., j]).all(axis=1).mean()
+            self.dominances += _claim(ahead, (truth[:, i] > truth[:, j]).all())
+
+    def row(self) -> str:
+        """Entries of a table, with standard errors over samples."""
+        shares = (self.bands, self.paths, self.values)
+        held = " | ".join(f"{np.mean(share):.3f} ± {np.std(share) / np.sqrt(len(share)):.3f}" for share in shares)
+        claims = (f"{wrong:.0f} of {all_:.0f} ({own:.1f})" for wrong, all_, own in (self.orders, self.dominances))
+        return f"{held} | {' | '.join(claims)}"
+
+
+def _held(draws: Values, truth: Values) -> float:
+    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+    return float(((low <= truth) & (truth <= high)).mean())
+
+
+def _claim(probability: float, right: bool) -> tuple[float, float, float]:
+    return (float(not right), 1.0, 1.0 - probability) if probability >= LEVEL else (0.0, 0.0, 0.0)
+
+
+def posteriors(name: str, instances: int, timepoints: int, samples: int) -> Iterator[tuple[str, Kept]]:
+    """For each model what its posteriors of samples are worth."""
+    population = Population.read(name, timepoints)
+    for model in MODELS:
+        kept = Kept()
+        for number in range(samples):
+            rng = np.random.default_rng([number, instances, timepoints])
+            counts = pb.rankings.choice_counts(population.sample(instances, rng))
+            kept.add(inference.fit(counts, times=population.times, model=model, draws=DRAWS, rng=rng), population.truth)
+        yield model.name, kept
+
+
+@dataclass(frozen=True)
+class Raced:
+    """Of one race: Pareto members that were eliminated, whether its set is the true one, and what it took."""
+
+    wrong: int
+    exact: bool
+    instances: int
+
+
+def race(population: Population, model: inference.Model, elimination: str, seed: int) -> Raced:
+    """Race on instances drawn from a population until every pair is resolved."""
+    n = len(population.names)
+    contest = pb.Race(
+        population.names,
+        times=population.times,
+        model=model,
+        alpha=LEVEL,
+        epsilon=0.05,
+        elimination=elimination,
+        resolution="crossing",
+        draws=DRAWS,
+        seed=seed,
+    )
+    rows = np.random.default_rng(seed).integers(len(population.values), size=MOST_INSTANCES)
+    falling = n * np.arange(population.times.size)[:, np.newaxis]
+    while requests := contest.ask(available=MOST_INSTANCES):
+        contest.tell(_run(request, population, population.values[rows[request.draw]] - falling) for request in requests)
+    true = _pareto_set(population)
+    return Raced(len(true - set(contest.pareto_set)), true == set(contest.pareto_set), contest.state.instances)
+
+
+MOST_INSTANCES = 2000
+
+
+def _run(request: pb.race.Request, population: Population, values: Values) -> pb.Run:
+    """A run whose values compare as the ranks do at each timepoint, and fall from one to the next."""
+    reached = population.times <= request.until
+    outcome = pb.Outcome(pb.Reason.BUDGET, int(request.until), 0.0)
+    own = values[reached, population.names.index(request.key.algorithm)]
+    times = population.times[reached].astype(np.int64)
+    return pb.Run(request.key, pb.Trajectory(times, np.zeros(times.size), own, outcome))
+
+
+def _pareto_set(population: Population) -> set[str]:
+    """The algorithms that no other one is better than at all timepoints."""
+    better = (population.truth[:, :, np.newaxis] > population.truth[:, np.newaxis]).all(axis=0)
+    return {name for name, dominated in zip(population.names, better.any(axis=0), strict=True) if not dominated}
+
+
+def persistent_values(
+    seed: int, *, instances: int, timepoints: int, algorithms: int, persistence: float = 0.95
+) -> tuple[Values, Values]:
+    """Values (P, T, n) of runs that persist, Plackett–Luce at each timepoint, and the centred true log-ratings (n,)."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=algorithms)
+    noise = rng.normal(size=(instances, timepoints, algorithms))
+    for t in range(1, timepoints):
+        noise[:, t] = persistence * noise[:, t - 1] + np.sqrt(1 - persistence**2) * noise[:, t]
+    return -(truth + stats.gumbel_r.ppf(stats.norm.cdf(noise))), truth - truth.mean()
+
+
+def main() -> None:
+    what, number, *_ = [*sys.argv[1:], "", ""]
+    if what == "make":
+        make(number)
+        return
+    kept = sorted(path.stem for path in FOLDER.glob("*.npz"))
+    if what == "races":
+        print("| population | model | elimination | races | with a false elimination | exact set | mean instances |")
+        print("|---|---|---|---|---|---|---|")
+        for name in kept:
+            population = Population.read(name, 20)
+            for model in MODELS:
+                for elimination in ("pointwise", "joint")[: 1 + model.joint]:
+                    races = [race(population, model, elimination, seed) for seed in range(int(number or 20))]
+                    wrong = sum(one.wrong > 0 for one in races)
+                    low, high = stats.binomtest(wrong, len(races)).proportion_ci(method="wilson")
+                    exact, instances = (np.mean([getattr(one, of) for one in races]) for of in ("exact", "instances"))
+                    print(
+                        f"| {name} | {model.name} | {elimination} | {len(races)} | {wrong / len(races):.1%} "
+                        f"({low:.1%} to {high:.1%}) | {exact:.0%} | {instances:.0f} |",
+                        flush=True,
+                    )
+        return
+    print("| population | P | T | model | bands | whole paths | values | sure orders, wrong | sure dominances, wrong |")
+    print("|---|---|---|---|---|---|---|---|---|")
+    for name in kept:
+        for instances in SIZES:
+            for model, found in posteriors(name, instances, 20, int(what or 20)):
+                print(f"| {name} | {instances} | 20 | {model} | {found.row()} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""What posterior predictive statistics are given."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.inference.posterior import Posterior
+from polarbear.records import FloatArray
+
+
+def checked_values(posterior: Posterior, values: ArrayLike, precision: float | None) -> FloatArray:
+    """Values (P, T, n) that fit a posterior, rounded so that those which tie are equal.
+
+    Raises:
+        ValueError: If the shapes do not fit together, or the precision is not positive.
+    """
+    cells = np.asarray(values, dtype=np.float64)
+    wanted = posterior.draws.shape[1:]
+    if cells.ndim != 3 or cells.shape[1:] != wanted:
+        raise ValueError(
+            f"values has shape {cells.shape}; a posterior of {wanted[0]} timepoints and {wanted[1]} algorithms needs "
+            f"(instances, {wanted[0]}, {wanted[1]}), the values it was fitted to"
+        )
+    if precision is None:
+        return cells
+    if not 0 < precision < np.inf:
+        raise ValueError(f"precision is {precision!r}; it must be positive and finite, or None for equality")
+    largest = np.finfo(np.float64).max
+    with np.errstate(over="ignore"):
+        multiples = np.clip(np.rint(cells / precision), -largest, largest)
+    return np.where(np.isfinite(cells), multiples, cells)
+
+
+def log_ratings(draws: FloatArray, most: int) -> FloatArray:
+    """(at most `most`, T, n) logarithms of evenly spaced draws."""
+    chosen = np.unique(np.linspace(0, len(draws) - 1, min(most, len(draws))).round().astype(np.intp))
+    return np.log(np.maximum(draws[chosen], np.finfo(np.float64).tiny))

@@ -1,0 +1,145 @@
+"""The joint posterior that knows that instances repeat themselves: against the independent model at each timepoint, a
+closed form over time, and truths under runs that persist."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from benchmarks.accuracy import cases
+from benchmarks.honesty import persistent_values
+from polarbear.inference import InstanceBootstrap, RandomWalk, events, fit
+from polarbear.rankings import choice_counts
+from tests.inference.fits import drifting, fitted
+
+DRAWS = 4000
+
+
+def bootstrapped(values, seed=0, draws=DRAWS, **options):
+    counts = choice_counts(values, **options)
+    return fit(counts, model=InstanceBootstrap(), draws=draws, rng=np.random.default_rng(seed))
+
+
+def luck(posterior, t):
+    """Normal scores (D,) of the log-odds of the first two at a timepoint."""
+    return stats.norm.ppf(stats.rankdata(posterior.log_ratio(0, 1)[:, t]) / (len(posterior.draws) + 1))
+
+
+def of_two(wins):
+    """Values (P, T, 2) of two algorithms by who wins, (P, T): 1 the first, 0 the second, 0.5 both, NaN not known."""
+    return np.stack([np.where(np.isnan(wins), np.nan, 0.5), wins], axis=2)
+
+
+@pytest.mark.statistical
+def test_two_algorithms_have_the_beta_posterior_at_each_timepoint():
+    wins = (np.random.default_rng(5).random((30, 4)) < [0.2, 0.5, 0.9, 1.0]).astype(float)
+    found = bootstrapped(of_two(wins)).draws[:, :, 0]
+    for t, won in enumerate(wins.sum(axis=0)):
+        assert stats.kstest(found[:, t], stats.beta(won + 1, 31 - won).cdf).statistic < 0.04  # 2.5 / √4000
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("kind", ["persistent", "new", "grouped", "weighted", "holes and ties"])
+def test_timepoints_belong_together_as_the_scores_of_instances_do(kind):
+    """Of two algorithms the correlation is a closed form: a win adds 1 − θ, a loss −θ, a tie ½ − θ; prior alike."""
+    rng = np.random.default_rng(1)
+    wins = (rng.random((40, 2)) < 0.6).astype(float)
+    options = {}
+    if kind == "persistent":
+        wins[:, 1] = np.where(rng.random(40) < 0.9, wins[:, 0], wins[:, 1])
+    if kind == "grouped":
+        wins[20:, 1] = wins[:20, 0]
+        options["groups"] = np.tile(np.arange(20), 2)
+    if kind == "weighted":
+        wins[:10, 1], options["weights"] = wins[:10, 0], np.r_[np.full(10, 3.0), np.ones(30)]
+    if kind == "holes and ties":
+        wins[:12, 1], wins[8:16, 0], wins[20:30, 1] = 0.5, 0.5, np.nan
+    posterior = bootstrapped(of_two(wins), **options)
+    theta = posterior.mean()[:, 0]
+    scores = np.nan_to_num(wins - theta) * np.reshape(options.get("weights", np.ones(40)), (-1, 1))
+    groups = options.get("groups", np.arange(40))
+    scores = np.stack([np.bincount(groups, column) for column in scores.T], axis=1)
+    scores = np.concatenate([scores, [1 - theta, -theta]])
+    expected = scores[:, 0] @ scores[:, 1] / np.sqrt((scores**2).sum(axis=0).prod())
+    assert {"persistent": 0.6, "grouped": 0.2}.get(kind, -1) < expected
+    correlation = np.corrcoef(luck(posterior, 0), luck(posterior, 1))[0, 1]
+    assert abs(correlation - expected) < 4 * (1 - expected**2) / np.sqrt(DRAWS) + 1e-4
+
+
+@pytest.mark.statistical
+def test_what_is_only_repeated_says_no_more():
+    """A twentieth timepoint with the same rankings changes no probability, joint or not."""
+    values = np.repeat(drifting(timepoints=1), 20, axis=1)
+    posterior = bootstrapped(values)
+    better = posterior.pairwise_probabilities()
+    for i, j in ((0, 1), (2, 1), (3, 2)):
+        assert abs(posterior.probability(events.dominates(i, j)) - better[0, i, j]) < 0.05  # 4.5 sd of two estimates
+    halves = posterior.draws.mean(axis=1).std(axis=0) / posterior.draws[:, 0].std(axis=0)
+    np.testing.assert_allclose(halves, 1.0, atol=0.06)
+
+
+@pytest.mark.parametrize("name", [name for name in cases() if name.startswith("independent")])
+def test_its_mean_log_ratios_are_those_of_the_independent_model(name):
+    """Which are held to references; ties, holes and total dominance among them."""
+    case = cases()[name]
+    ours, theirs = (
+        fit(case.counts, model=model, draws=1000, rng=np.random.default_rng(0))
+        for model in (InstanceBootstrap(case.model.alpha), case.model)
+    )
+    for other in range(1, case.counts.algorithms):
+        mean = theirs.log_ratio(0, other).mean(axis=0)
+        np.testing.assert_allclose(ours.log_ratio(0, other).mean(axis=0), mean, atol=1e-6)
+
+
+def test_instances_that_differ_more_than_luck_would_have_it_widen_the_posterior():
+    """Half of the instances are ranked one way, half the other: each is told by seven others."""
+    order = np.random.default_rng(0).permuted(np.arange(8.0).reshape(1, 1, 8).repeat(200, axis=0), axis=2)
+    order[:, :, :4] = np.where(np.arange(200)[:, None, None] % 2, np.arange(4.0), np.arange(4.0)[::-1])
+    mixed, alone = bootstrapped(order), fitted(order, None)
+    extremes = mixed.log_ratio(0, 3).std() / alone.log_ratio(0, 3).std()
+    assert extremes > 1.15
+
+
+@pytest.mark.statistical(rate=0.001)
+@pytest.mark.parametrize("replicates", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_persist(replicates):
+    """Intervals of 90 % that the random walk's hold in 60 % of the cases."""
+
+    def held(model, number):
+        values, truth = persistent_values(number, instances=25, timepoints=15, algorithms=3)
+        draws = np.log(fitted(values, model, 500, seed=number).draws).mean(axis=1)
+        draws -= draws.mean(axis=1, keepdims=True)
+        low, high = np.quantile(draws, [0.05, 0.95], axis=0)
+        return (low <= truth) & (truth <= high)
+
+    rng = np.random.default_rng(11)
+    numbers = rng.integers(1 << 40, size=replicates)
+    share = np.mean([held(InstanceBootstrap(), number) for number in numbers])
+    allowed = 3.3 * np.sqrt(0.9 * 0.1 / replicates)  # entries of one replicate are not independent
+    assert abs(share - 0.9) < allowed + 0.02  # the posterior is exact for no finite number of instances
+    assert np.mean([held(RandomWalk(), number) for number in numbers[:50]]) < 0.75
+
+
+def test_draws_are_the_same_for_the_same_generator_and_with_helpers():
+    values = drifting()
+    one, again = bootstrapped(values, draws=500), bootstrapped(values, draws=500)
+    np.testing.assert_array_equal(one.draws, again.draws)
+    assert one.joint
+    assert one.model == InstanceBootstrap()
+    np.testing.assert_array_equal(bootstrapped(np.exp(values), draws=500).draws, one.draws)
+
+
+def test_single_algorithms_single_draws_and_no_rankings_are_borne():
+    assert (bootstrapped(drifting(algorithms=1), draws=3).draws == 1).all()
+    for draws in (1, 2, 3):
+        assert bootstrapped(drifting(), draws=draws).draws.shape == (draws, 8, 4)
+    assert bootstrapped(np.full((0, 3, 2), np.nan), draws=10).draws.shape == (10, 3, 2)
+    unequal = np.arange(9.0) + np.zeros((500, 2, 1))
+    assert np.isfinite(bootstrapped(unequal, draws=400).draws).all()
+
+
+def test_counts_that_do_not_know_their_instances_are_refused():
+    counts = replace(choice_counts(drifting()), instances=None)
+    with pytest.raises(ValueError, match=r"needs the ranking of each instance.*choice_counts"):
+        fit(counts, model=InstanceBootstrap(), rng=np.random.default_rng(0))
