@@ -229,8 +229,8 @@ def test_a_clean_study_says_so_and_a_bare_result_does_not_claim_it():
 
 def test_caution_about_independent_timepoints_only_where_it_applies():
     utilities = crossing()
-    assert "timepoints as independent" in render(result(posterior(utilities)))
-    assert "timepoints as independent" not in render(result(posterior(utilities, joint=True)))
+    assert "repeat from budget to budget" in render(result(posterior(utilities)))
+    assert "repeat from budget to budget" not in render(result(posterior(utilities, joint=True)))
 
 
 @pytest.mark.parametrize(

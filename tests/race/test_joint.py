@@ -69,6 +69,7 @@ class Believes:
 
     name: ClassVar[str] = "believes"
     joint: ClassVar[bool] = True
+    pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = ("nlis",)
 
     def __init__(self, log_ratio):

@@ -17,7 +17,7 @@ def posterior(alphas, draws=3000, seed=1, times=TIMES, joint=True):
     rng = np.random.default_rng(seed)
     ratings = np.stack([rng.dirichlet(alpha, size=draws) for alpha in alphas], axis=1)
     names = tuple("ABCDEFGHIJ"[: ratings.shape[2]])
-    return SimpleNamespace(draws=ratings, times=times, names=names, joint=joint)
+    return SimpleNamespace(draws=ratings, times=times, names=names, joint=joint, honest=joint or len(times) == 1)
 
 
 CROSSING = posterior([[80, 10, 10], [60, 25, 15], [25, 65, 10], [10, 80, 10]])

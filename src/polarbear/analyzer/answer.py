@@ -56,8 +56,7 @@ class Recommendation:
         likeliest: Most probable to be best.
         expected: Largest expected value.
         cautious: Largest 5% quantile of the value.
-        sure: Whether the stated uncertainty can be taken at face value: the posterior is joint over time, or the
-            preference looks at one timepoint.
+        sure: Whether the stated uncertainty can be taken at face value: see `polarbear.select.Selection`.
     """
 
     preference: str

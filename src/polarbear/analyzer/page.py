@@ -140,7 +140,7 @@ def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -
 def _values(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    members, sure = result.pareto_set, result.posterior.joint or result.posterior.times.size == 1
+    members, sure = result.pareto_set, result.posterior.honest
     return picture(
         figures.preference_values(result.posterior, tuple(PREFERENCES), algorithms=members, order=order),
         "Values under preferences over budgets",

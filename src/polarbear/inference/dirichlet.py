@@ -48,6 +48,7 @@ class IndependentDirichlet:
 
     name: ClassVar[str] = "independent-dirichlet"
     joint: ClassVar[bool] = False
+    pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
     alpha: float = 1.0

@@ -72,6 +72,7 @@ class HierarchicalDirichlet:
 
     name: ClassVar[str] = "hierarchical-dirichlet"
     joint: ClassVar[bool] = False
+    pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
     rate: float | None = None

@@ -59,6 +59,7 @@ class InstanceBootstrap:
 
     name: ClassVar[str] = "instance-bootstrap"
     joint: ClassVar[bool] = True
+    pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS)
 
     alpha: float = 1.0

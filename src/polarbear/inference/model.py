@@ -39,11 +39,14 @@ class Model(Protocol):
     Attributes:
         name: The model's name in studies, such as ``"independent-dirichlet"``.
         joint: Whether its posterior is joint over time.
+        pooled: Whether timepoints learn from each other's rankings. Such a model takes what the same runs repeat at
+            several timepoints for new evidence.
         methods: The names of the ways to compute it, the default first.
     """
 
     name: ClassVar[str]
     joint: ClassVar[bool]
+    pooled: ClassVar[bool]
     methods: ClassVar[tuple[str, ...]]
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:

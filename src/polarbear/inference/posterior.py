@@ -78,6 +78,15 @@ class Posterior:
         for name, value in prepared.items():
             object.__setattr__(self, name, value)
 
+    @property
+    def honest(self) -> bool:
+        """Whether statements on several timepoints mean what they say where the same runs are ranked at all of them.
+
+        That is if there is one timepoint; or if the posterior is joint over time, by a model that does not take what
+        the runs repeat for new evidence.
+        """
+        return self.times.size == 1 or (self.joint and (self.model is None or not self.model.pooled))
+
     def index(self, algorithm: Algorithm) -> int:
         """The position of an algorithm, given by name or by index.
 

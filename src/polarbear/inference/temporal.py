@@ -36,6 +36,7 @@ class TemporalModel(ABC):
 
     name: ClassVar[str]
     joint: ClassVar[bool] = True
+    pooled: ClassVar[bool] = True
     methods: ClassVar[tuple[str, ...]] = (NLIS, HMC, NUTS, PATHFINDER)
 
     time_scale: TimeScale = field(default="linear", kw_only=True)

@@ -57,8 +57,8 @@ class Selection:
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
         exhaustive: Whether every multiset of that size was compared, or those that a local search visited.
-        sure: Whether the stated uncertainty can be taken at face value: the posterior is joint over time, or the
-            preference looks at one timepoint. A model of independent timepoints takes the same runs at several
+        sure: Whether the stated uncertainty can be taken at face value: the posterior is `honest`, or the preference
+            looks at one timepoint that learns nothing from others. All other models take the same runs at several
             timepoints for independent evidence, so that intervals are too narrow and P2BB is too sure.
     """
 
@@ -99,7 +99,9 @@ class Selection:
         if len(self.choices) > 10:
             lines.append(f"… and {len(self.choices) - 10} more")
         if not self.sure:
-            lines.append("The model treats timepoints as independent: read the order, not the certainty.")
+            lines.append(
+                "The model takes what runs repeat over time for new evidence: read the order, not the certainty."
+            )
         return "\n".join(lines)
 
 
@@ -157,13 +159,11 @@ def best(
         gamma=gamma,
         size=size,
         exhaustive=exhaustive,
-        sure=posterior.joint or _looks_at_one_timepoint(preference, posterior.times),
+        sure=posterior.honest or (not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)),
     )
 
 
 def _looks_at_one_timepoint(preference: Preference, times: FloatArray) -> bool:
-    if times.size == 1:
-        return True
     return is_linear(preference) and bool(np.count_nonzero(preference_weights(preference, times)) == 1)
 
 

@@ -90,9 +90,9 @@ def preference_values(*, joint: bool) -> str:
     caution = (
         ""
         if joint
-        else " The model treats timepoints as independent although the same runs stand behind them: for preferences "
+        else " The model takes what the same runs repeat from budget to budget for new evidence: for preferences "
         "over more than one budget, hills and intervals are too narrow and P2BB is too sure. Read the order, not the "
-        "certainty, or fit a model with a joint posterior."
+        "certainty, or race with the model instance-bootstrap."
     )
     return (
         "One panel per preference over budgets, one row per member of the Pareto set. The value is the mean rating "

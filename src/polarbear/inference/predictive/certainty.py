@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.values import checked_values, log_ratings
+from polarbear.inference.predictive.values import checked_values, is_pooled, log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks
 from polarbear.records import FloatArray
 
@@ -42,7 +42,7 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
     at = evenly(posterior.times.size, _TIMEPOINTS)
     centred = log_theta - log_theta.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=0)
-    if posterior.joint:
+    if is_pooled(posterior):
         likelihood = sum((_likelihood(rankings, log_theta, t) for t in range(posterior.times.size)), np.zeros(()))
         ratios = [_inflation(likelihood, centred[:, t]) for t in at]
     else:

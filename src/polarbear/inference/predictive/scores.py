@@ -11,7 +11,7 @@ from polarbear.inference.diagnostics import LARGEST_K_HAT
 from polarbear.inference.model import Model, fit
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.values import checked_values, log_ratings
+from polarbear.inference.predictive.values import checked_values, is_pooled, log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
 from polarbear.records import FloatArray
 
@@ -152,7 +152,7 @@ def leave_one_out(
         raise ValueError("the posterior does not say which model to fit again without an instance; give model")
     rankings = DistinctRankings.of(InstanceRanks.of(cells))
     log_theta = log_ratings(posterior.draws, draws)
-    found = _jointly(rankings, log_theta) if posterior.joint else _by_timepoint(rankings, log_theta)
+    found = _jointly(rankings, log_theta) if is_pooled(posterior) else _by_timepoint(rankings, log_theta)
     if rng is None or again is None:
         return found
     pointwise, refitted = found.pointwise.copy(), found.refitted.copy()

@@ -32,6 +32,11 @@ def checked_values(posterior: Posterior, values: ArrayLike, precision: float | N
     return np.where(np.isfinite(cells), multiples, cells)
 
 
+def is_pooled(posterior: Posterior) -> bool:
+    """Whether the rankings at all timepoints together are behind what is believed at one."""
+    return posterior.joint and (posterior.model is None or posterior.model.pooled)
+
+
 def log_ratings(draws: FloatArray, most: int) -> FloatArray:
     """(at most `most`, T, n) logarithms of evenly spaced draws."""
     chosen = np.unique(np.linspace(0, len(draws) - 1, min(most, len(draws))).round().astype(np.intp))
