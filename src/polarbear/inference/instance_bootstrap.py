@@ -29,7 +29,7 @@ from scipy.linalg import solve_triangular
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.likelihood import Likelihood, helmert, ratings
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.proposal import softplus, stick_breaking
+from polarbear.inference.proposal import stick_breaking
 from polarbear.inference.sampling import EXACT_GIBBS, NLIS, Sampling
 from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, InstanceRanks
 from polarbear.records import FloatArray, IntArray
@@ -134,15 +134,17 @@ class _Timepoint:
         """
         log_theta, contrasts = np.log(np.maximum(theta, _TINY)), helmert(len(theta))
         order = np.lexsort((-theta.mean(axis=1), runs))
-        logits = _logits(log_theta[order])
+        behind = np.cumsum(theta[order[:0:-1]], axis=0)[::-1]
+        logits = log_theta[order[:-1]] - np.log(np.maximum(behind, _TINY))
         mean = logits.mean(axis=1)
         axes = _root(logits)
         values = np.sort(_solved(axes, logits - mean[:, np.newaxis]), axis=1)
         by_axis = scores[:, order] @ _slope(theta.mean(axis=1)[order]) @ axes
-        left, _, right = np.linalg.svd(by_axis, full_matrices=False)
+        variances, turn = np.linalg.eigh(by_axis.T @ by_axis)
+        influence = by_axis @ (turn / np.sqrt(np.maximum(variances, _TINY))) @ turn.T
         of_contrasts = contrasts.T @ log_theta
         root = _widened(curvature, scores @ contrasts, len(theta)) @ _root(of_contrasts)
-        return cls(order, mean, axes, values, left @ right, of_contrasts.mean(axis=1), root)
+        return cls(order, mean, axes, values, influence, of_contrasts.mean(axis=1), root)
 
     def draw(self, luck: NDArray[np.float32]) -> FloatArray:
         """(n, D) ratings: the draws, on each axis in the order of `luck` (D, n − 1), moved to centre and root."""
@@ -207,16 +209,6 @@ def _root(values: FloatArray) -> FloatArray:
 def _solved(root: FloatArray, values: FloatArray) -> FloatArray:
     """(q, D) x with root @ x = values, where the root is upper triangular."""
     return np.asarray(solve_triangular(root, values), dtype=np.float64)
-
-
-def _logits(log_theta: FloatArray) -> FloatArray:
-    """(n − 1, D) logits of breaking the stick, from log-ratings (n, D) in their order."""
-    logits = log_theta[:-1].copy()
-    behind = log_theta[-1].copy()
-    for k in range(len(logits) - 1, -1, -1):
-        logits[k] -= behind
-        behind += softplus(logits[k])
-    return logits
 
 
 def _slope(ratings: FloatArray) -> FloatArray:
