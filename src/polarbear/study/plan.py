@@ -254,11 +254,10 @@ def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Pl
 
 
 def described(watch: Watch | None) -> dict[str, Any] | None:
-    """The fields of a watch that are not at their defaults."""
+    """The fields of a watch as plain values."""
     if watch is None:
         return None
-    given = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
-    return {name: plain_value(value) for name, (value, default) in given.items() if value != default}
+    return {field.name: plain_value(getattr(watch, field.name)) for field in dataclasses.fields(watch)}
 
 
 def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:
