@@ -18,4 +18,11 @@ def elsewhere(tmp_path_factory):
         yield
 
 
-pytest_collect_file = Sybil(parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"]).pytest()
+def name_module(namespace):
+    """Name a module for what examples define; to find out that it has none takes long, for every run anew."""
+    namespace["__name__"] = "example"
+
+
+pytest_collect_file = Sybil(
+    parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"], setup=name_module
+).pytest()
