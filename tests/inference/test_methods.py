@@ -26,7 +26,7 @@ from tests.inference.fits import MODELS, alike, drifting, label
 
 SMALL = choice_counts(drifting(timepoints=3, algorithms=3, instances=6))
 UNEVEN = np.array([1.0, 3.0, 10.0])
-QUICK = [RandomWalk(time_scale="log"), HierarchicalDirichlet()]
+QUICK = [RandomWalk(time_scale="log")]
 LONG = [model for model in MODELS if model not in QUICK]
 
 
@@ -101,7 +101,8 @@ def test_the_programs_know_the_likelihood_of_choice_sets_and_of_large_ties():
             assert float(trace["rankings"]["fn"].log_factor) == pytest.approx(expected, abs=1e-7)
 
 
-@pytest.mark.parametrize("model", [QUICK[0], *slow([*QUICK[1:], *LONG])], ids=label)
+@pytest.mark.slow
+@pytest.mark.parametrize("model", [*QUICK, *LONG], ids=label)
 def test_the_compiled_gradient_that_chains_follow_is_that_of_the_program_as_it_stands(model):
     """XLA has compiled a wrong one for another writing of the sparse process (jaxlib 0.10.2)."""
     import jax
