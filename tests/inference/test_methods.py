@@ -154,7 +154,7 @@ HARD = ["matern-3-2-few", "random-walk-dominance", "matern-5-2-dominance"]
 
 
 @pytest.mark.statistical(rate=0.05)
-@pytest.mark.parametrize("name", [*FEW[:3], INFORMATIVE[-1], *slow(FEW[3:]), *slow(INFORMATIVE[:-1]), *slow(HARD)])
+@pytest.mark.parametrize("name", [FEW[0], INFORMATIVE[-1], *slow(FEW[1:]), *slow(INFORMATIVE[:-1]), *slow(HARD)])
 def test_hamiltonian_chains_pass_the_accuracy_gate(name):
     posterior = answered(name, "hmc")
     assert set(posterior.diagnostics.method) == {HAMILTONIAN}
