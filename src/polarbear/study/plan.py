@@ -254,10 +254,11 @@ def plan_from_spec(spec: Mapping[str, Any], imports: Collection[str] = ()) -> Pl
 
 
 def described(watch: Watch | None) -> dict[str, Any] | None:
-    """The fields of a watch as plain values."""
+    """The fields of a watch that are not at their defaults."""
     if watch is None:
         return None
-    return {field.name: plain_value(getattr(watch, field.name)) for field in dataclasses.fields(watch)}
+    given = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
+    return {name: plain_value(value) for name, (value, default) in given.items() if value != default}
 
 
 def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:

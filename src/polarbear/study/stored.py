@@ -22,6 +22,7 @@ from polarbear.race.settings import Elimination, Resolution
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import Section, wanted
+from polarbear.study.sections import LogSection
 
 _Description = Annotated[dict[str, Any], Field(min_length=1)]
 _Algorithms = Annotated[dict[str, _Description], Field(min_length=1)]
@@ -48,22 +49,12 @@ class _Race(Section):
     seed: int
 
 
-class _Log(Section):
-    on_improvement: bool
-    every: PositiveInt | None
-    at: list[PositiveInt]
-    per_decade: PositiveInt | None
-    targets_per_decade: PositiveInt | None
-    parameters: list[str] | None
-    recommendations: bool
-
-
 class _RaceSpec(Section):
     race: _Race
     instances: _Description
     algorithms: _Algorithms
     limits: _Limits
-    log: _Log | None = None
+    log: LogSection | None = None
 
 
 class _Plan(Section):
@@ -80,7 +71,7 @@ class _PlanSpec(Section):
     instances: _Description
     algorithms: _Algorithms
     limits: _Limits
-    log: _Log | None
+    log: LogSection | None
 
 
 class _Rival(Section):
