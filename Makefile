@@ -31,8 +31,8 @@ lint: setup
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
-# Files in their order, as those of few tests take longest and would leave one process idle at the end.
-TEST := $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+# Files in the order of conftest.py, those that take longest first. Two processes share the cores, so that BLAS has one thread each.
+TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: lint
 	$(TEST)

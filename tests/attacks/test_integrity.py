@@ -333,10 +333,10 @@ def outcome(*arguments):
     return done.exit_code, done.output
 
 
-def is_named(where):
-    """Whether a field has a name of its own, and not that of an algorithm, and is no entry of a list."""
-    optional = where[0] == "log" or where == ("plan", "problems")  # without which the total is said to be unknown
-    return isinstance(where[-1], str) and where[-1] not in {"random", "sobol"} and not optional
+def is_needed(where):
+    """Whether a study cannot do without a field; it can without an algorithm that the specification names."""
+    optional = where[0] == "log" or where == ("plan", "problems")  # defaults; the total is said to be unknown
+    return isinstance(where[-1], str) and where[:-1] != ("algorithms",) and not optional
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_no_field_can_be_missing_or_nonsense_unnoticed(two_studies, tmp_path, ki
             found = {command: outcome(command, path) for command in commands}
             codes = [code for code, _ in found.values()]
             inner = where[1:] if where[0] == "spec" and len(where) > 1 else where
-            if value is ... and is_named(inner) and ("resume" in commands or inner[0] not in described):
+            if value is ... and is_needed(inner) and ("resume" in commands or inner[0] not in described):
                 assert any(codes), f"{where} was missed by nobody"
             for code, said in found.values():
                 assert code == 0 or target.name in said or str(where[-1]) in said, (where, value, said)
@@ -368,6 +368,15 @@ def test_the_schemas_name_every_field():
     settings = {field.name for field in dataclasses.fields(RaceSettings)}
     assert _Race.model_fields.keys() == settings | {"times", "model"}
     assert _Round.model_fields.keys() == {field.name for field in dataclasses.fields(Round)}
+
+
+@pytest.mark.parametrize("command", ["show", "select", "check", "report"])
+def test_all_that_reads_a_study_tells_which_files_are_damaged(study, command):
+    part = files(study, "part")[0]
+    part.write_bytes(b"garbage")
+    done = CliRunner().invoke(app, [command, str(study), "--json"], catch_exceptions=False)
+    assert (done.exit_code, bool(json.loads(done.stdout))) == (0, True)
+    assert done.stderr.startswith(f"damaged and left out: {part} cannot be used: ")
 
 
 # Resources

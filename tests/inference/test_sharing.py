@@ -25,6 +25,8 @@ from polarbear.inference import (
     dirichlet,
     fit,
     nested,
+    prediction,
+    prior,
 )
 from polarbear.inference.diagnostics import ANNEALING, GIBBS, HAMILTONIAN
 from polarbear.inference.sampling import Sampling
@@ -321,16 +323,33 @@ while True:
     assert not alive
 
 
-def test_linear_algebra_has_one_thread_as_long_as_a_fit_lasts(monkeypatch):
-    def threads():
-        return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+def threads():
+    """Of the libraries for linear algebra."""
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
 
+
+def test_linear_algebra_has_one_thread_as_long_as_a_fit_lasts(monkeypatch):
     seen, sample = [], dirichlet.sample
     monkeypatch.setattr(dirichlet, "sample", lambda *args, **more: seen.append(threads()) or sample(*args, **more))
     with threadpoolctl.threadpool_limits(2, "blas"):
         draws_of(choice_counts(drifting()), None)
         assert threads() == {2}
     assert seen == [{1}] * 8
+
+
+def test_linear_algebra_has_one_thread_while_priors_and_predictions_are_drawn(monkeypatch):
+    seen = []
+
+    def noting(made):
+        return lambda *args, **more: seen.append(threads()) or made(*args, **more)
+
+    monkeypatch.setattr(RandomWalk, "draw_prior", noting(RandomWalk.draw_prior))
+    monkeypatch.setattr(prediction, "predicted", noting(prediction.predicted))
+    rng = np.random.default_rng(0)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        prior(RandomWalk(), times=[1.0, 2.0], algorithms=2, draws=9, rng=rng).at([1.5], rng=rng)
+        assert threads() == {2}
+    assert seen == [{1}] * 2
 
 
 class TestRecall:

@@ -139,7 +139,7 @@ def test_a_run_does_not_depend_on_the_runs_before_it(record, functions):
     """`modcma` keeps half a pair of normal numbers, which COTN uses, over its own seeding."""
     optimizer = ModularCMAES.anytime()
     first = record(functions["rastrigin"], 3_000, 3, -1, 1).run(optimizer, 5)
-    for interrupted in range(1, 40):
+    for interrupted in range(1, 40, 3):
         record(functions["rastrigin"], interrupted, 3, -1, 1).run(optimizer, interrupted)
         again = record(functions["rastrigin"], 200, 3, -1, 1).run(optimizer, 5)
         np.testing.assert_array_equal(again.points, first.points[:200])
@@ -195,7 +195,7 @@ def test_points_at_infinity_are_not_evaluated(record):
         sample_transformation="CAUCHY", active=True, orthogonal=True, repelling_restart=True,
         threshold_convergence=True, parents=1,
     )  # fmt: skip
-    runs = [record(ellipsoid, 600, 4).run(optimizer, seed) for seed in (1, 1, 2, 3, 4)]
+    runs = [record(ellipsoid, 600, 4).run(optimizer, seed) for seed in (1, 1, 2)]
     assert all(np.isfinite(run.points).all() and len(run.points) == 600 for run in runs)
     np.testing.assert_array_equal(runs[0].points, runs[1].points)
 

@@ -98,8 +98,8 @@ def test_methods_with_bounds_stay_in_the_box(method, record, functions):
 
 def test_a_restart_begins_at_a_fresh_uniform_point(record, functions):
     minimize = optimizers.ScipyMinimize("L-BFGS-B")
-    once = record(functions["rastrigin"], 5_000, 2).run(optimizers.ScipyMinimize("L-BFGS-B", restarts=False))
-    again = record(functions["rastrigin"], 5_000, 2).run(minimize)
+    once = record(functions["rastrigin"], 1_500, 2).run(optimizers.ScipyMinimize("L-BFGS-B", restarts=False))
+    again = record(functions["rastrigin"], 1_500, 2).run(minimize)
     assert not once.stopped
     n = len(once.points)
     assert n < 500

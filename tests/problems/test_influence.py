@@ -18,7 +18,9 @@ def chosen(*nodes):
     return x
 
 
-@pytest.mark.parametrize("function", range(2200, 2224))
+@pytest.mark.parametrize(
+    "function", [pytest.param(f, marks=[pytest.mark.slow] * (f % 5 > 0)) for f in range(2200, 2224)]
+)
 def test_influence_of_too_heavy_selections_is_that_of_ioh(function):
     rng = np.random.default_rng(function)
     problem, theirs = problems.SubmodularProblem(function).build(), ioh.problem.GraphProblem.create(function, 1, 1)

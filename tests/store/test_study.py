@@ -460,11 +460,11 @@ def test_merging_keeps_every_run_and_few_files(path, run):
 def test_small_parts_are_merged_by_themselves(path, run, monkeypatch):
     monkeypatch.setattr(contents_module, "MANY", 10)
     with store.create(path, {}) as study:
-        for seed in range(95):
+        for seed in range(45):
             study.append(run(seed, size=2))
             study.commit()
             assert len(parts(path)) < 10
-    assert store.read(path) == [run(seed, size=2) for seed in range(95)]
+    assert store.read(path) == [run(seed, size=2) for seed in range(45)]
 
 
 @pytest.mark.parametrize("many", ["bytes", "runs"])

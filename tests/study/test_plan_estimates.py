@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import cloudpickle
 import numpy as np
@@ -205,7 +206,7 @@ def test_what_an_algorithm_loads_is_no_cost_of_its_evaluations_but_of_the_start(
     monkeypatch.syspath_prepend(tmp_path)
     loading = pb.optimizers.FunctionOptimizer(load, name="load")
     found = pb.study.estimate(Plan([loading, die], [TWO], budget=1000, repetitions=100), workers=4, seconds=0.5)
-    assert found.starting > 2.5
+    assert found.starting > 2.5 - found.algorithms["load"].seconds / 100  # a run once loaded is all that is taken off
     assert not found.algorithms["load"].trouble
     assert found.algorithms["load"].seconds < 100 * 2.5 / 4  # loaded anew in the worker that came after one died
 
@@ -230,23 +231,25 @@ def in_this_process(monkeypatch):
 @pytest.mark.usefixtures("in_this_process")
 def test_evaluations_and_hangs_of_first_runs_are_no_start(monkeypatch):
     each, load = 0.2, {"guess": 0.3, "descend": 0.0}
-    begun = set()
+    begun, now = set(), [0.0]
+    clock = SimpleNamespace(monotonic=lambda: now[0], perf_counter=lambda: now[0])
+    monkeypatch.setattr("polarbear.study.costs.time", clock)
 
     def run_tasks(tasks, executor, *, until):
         for task in tasks:
             name = task.key.algorithm
             if name == "crawl":
-                time.sleep(0.5)
+                now[0] += 0.5
                 yield lost(task.key, Reason.TIMED_OUT, "hangs", 0.5)
                 continue
-            time.sleep(each + load[name] * (name not in begun))
+            now[0] += each + load[name] * (name not in begun)
             begun.add(name)
             yield Run(task.key, Trajectory([1], [0.0], [1.0], Outcome(Reason.BUDGET, 1, each)))
 
     monkeypatch.setattr("polarbear.study.costs.run_tasks", run_tasks)
     found = pb.study.estimate(Plan([guess, descend, crawl], [TWO], budget=10, repetitions=1), seconds=0.5)
-    assert found.starting == pytest.approx(0.3, abs=0.15)
-    assert found.algorithms["guess"].seconds == pytest.approx(10 * each, rel=0.2)
+    assert found.starting == pytest.approx(0.3)
+    assert found.algorithms["guess"].seconds == pytest.approx(10 * each)
     assert (found.algorithms["crawl"].seconds, found.algorithms["crawl"].trouble) == (None, "hangs")
 
 

@@ -3,6 +3,7 @@
 import dataclasses
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -46,9 +47,22 @@ def decisions(result):
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """The same race, never interrupted, in one process."""
-    return race(tmp_path_factory.mktemp("whole") / "a.study")
+def raced(tmp_path_factory):
+    """The study of the same race, never interrupted, in one process; and what it found."""
+    path = tmp_path_factory.mktemp("whole") / "a.study"
+    return path, race(path)
+
+
+@pytest.fixture
+def whole(raced):
+    """What the race found."""
+    return raced[1]
+
+
+@pytest.fixture
+def path(raced, tmp_path):
+    """A copy of its study, to go on with."""
+    return Path(shutil.copytree(raced[0], tmp_path / "a.study"))
 
 
 def test_the_race_is_resolved_and_saves_evaluations(whole):
@@ -70,10 +84,7 @@ def test_any_executor_will_do(whole, tmp_path):
         assert decisions(race(tmp_path / "a.study", executor=executor)) == decisions(whole)
 
 
-def test_a_finished_study_is_read_and_runs_nothing_again(whole, tmp_path):
-    path = tmp_path / "a.study"
-    race(path)
-
+def test_a_finished_study_is_read_and_runs_nothing_again(whole, path):
     class NoRun(Observer):
         def round_started(self, race, requests):
             pytest.fail("a round was started")
@@ -114,11 +125,9 @@ class Interrupt(Observer):
             raise KeyboardInterrupt
 
 
-def test_interrupted_while_an_added_algorithm_catches_up_it_loads_and_resumes(whole, tmp_path):
-    path, straight = tmp_path / "a.study", tmp_path / "b.study"
+def test_interrupted_while_an_added_algorithm_catches_up_it_loads_and_resumes(whole, path, tmp_path):
+    straight = shutil.copytree(path, tmp_path / "b.study")
     four = (guess, descend, crawl, jump)
-    for place in (path, straight):
-        race(place)
     with pytest.raises(KeyboardInterrupt):
         race(path, algorithms=four, observer=Interrupt(3))
     assert pb.study.load(path).result.rounds[-1].number == len(whole.rounds)
@@ -164,7 +173,7 @@ def kill_and_resume(path, kills, seed, how):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_killed_at_random_moments_it_loses_no_committed_run_and_ends_the_same(whole, tmp_path, how):
-    kill_and_resume(tmp_path / "a.study", kills=4, seed=1, how=how)
+    kill_and_resume(tmp_path / "a.study", kills=2, seed=1, how=how)
     assert decisions(pb.study.load(tmp_path / "a.study").result) == decisions(whole)
 
 
@@ -192,7 +201,7 @@ for path in sys.stdin:
 """
 
 
-@pytest.mark.parametrize("terminations", [20, pytest.param(200, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("terminations", [10, pytest.param(200, marks=pytest.mark.slow)])
 def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_path, terminations):
     """One race after the other, each resumed until it is done; drivers are forked, so that they begin at once."""
     rng, races, struck, seen = np.random.default_rng(7), 0, 0, set()
@@ -218,24 +227,20 @@ def test_terminated_mid_commit_it_loses_nothing_and_ends_the_same(whole, tmp_pat
     assert races >= max(1, terminations // 40)
 
 
-def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, tmp_path):
-    path = tmp_path / "a.study"
-    before = race(path)
+def test_an_algorithm_added_later_joins_on_the_cached_instances(whole, path):
     after = race(path, algorithms=(guess, descend, crawl, jump))
-    assert after.rounds[: len(before.rounds)] == before.rounds
-    assert set(after.rounds[len(before.rounds)].horizon) == {"jump"}
+    assert after.rounds[: len(whole.rounds)] == whole.rounds
+    assert set(after.rounds[len(whole.rounds)].horizon) == {"jump"}
     assert after.evaluations_by_algorithm["jump"] > 0
     assert race(path, algorithms=(guess, descend, crawl, jump)).pareto_set == after.pareto_set
 
 
-def test_an_algorithm_withdrawn_stays_out_and_what_it_had_eliminated_races_on(whole, tmp_path):
-    path = tmp_path / "a.study"
-    before = race(path)
-    ((loser, winner),) = before.eliminated.items()
+def test_an_algorithm_withdrawn_stays_out_and_what_it_had_eliminated_races_on(whole, path, tmp_path):
+    ((loser, winner),) = whole.eliminated.items()
     after = race(path, withdraw=[winner])
     assert after.withdrawn == (winner,)
-    assert after.rounds[: len(before.rounds)] == before.rounds
-    first, *others = after.rounds[len(before.rounds) :]
+    assert after.rounds[: len(whole.rounds)] == whole.rounds
+    first, *others = after.rounds[len(whole.rounds) :]
     assert (first.batch, first.withdrawn) == (0, (winner,))
     assert not any(winner in each.horizon for each in others)
     assert after.finished

@@ -11,7 +11,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from traceback import format_exception
 from types import TracebackType
-from typing import Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
@@ -62,8 +62,11 @@ from polarbear.cli.running import (
     terminable,
     told_warnings,
 )
-from polarbear.cli.terminal import echo, tell_warning
+from polarbear.cli.terminal import echo, tell_damage, tell_warning
 from polarbear.cli.verify import verify
+
+if TYPE_CHECKING:
+    from polarbear.study import StudyView
 
 
 class _Commands(TyperGroup):
@@ -270,15 +273,12 @@ def resume(
 @app.command()
 def show(study: StudyArgument, as_json: JsonOption = False) -> None:
     """Say what a study has found so far, also while it runs."""
-    from polarbear.study import load
     from polarbear.study.running import remark_lines
 
     if not plans.holds_race(study):
         plans.show(study, as_json=as_json)
         return
-    view = load(study)
-    for damage in view.damaged:
-        echo(f"damaged and left out: {damage.path}: {damage.why}", err=True)
+    view = _load(study)
     _print_result(
         view.result,
         study,
@@ -302,9 +302,8 @@ def select(
     """Choose an algorithm or a portfolio for a preference over budgets; runs nothing."""
     from polarbear.select import best
     from polarbear.store import StudyError
-    from polarbear.study import load
 
-    result = load(study).result
+    result = _load(study).result
     if not result.begun:
         raise StudyError(f"nothing is known yet in {study}: no round is complete")
     selection = best(
@@ -337,12 +336,11 @@ def check(
     from polarbear.cli.examined import show_examination
     from polarbear.inference import models
     from polarbear.store import StudyError
-    from polarbear.study import load
 
     for name in model or ():
         if name not in models():
             raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
-    result = load(study).result
+    result = _load(study).result
     if not result.begun or len(result.values) < 2:
         raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
     with Console(stderr=True).status("comparing models"):
@@ -363,9 +361,8 @@ def report(
 ) -> None:
     """Write a study's report: one self-contained HTML page."""
     from polarbear.analyzer import report as write_report
-    from polarbear.study import load
 
-    page = write_report(load(study), output or study / "report.html")
+    page = write_report(_load(study), output or study / "report.html")
     echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
 
 
@@ -383,6 +380,15 @@ def optimizers(as_json: JsonOption = False) -> None:
     from polarbear import optimizers as room
 
     _print_fields({family: room.family_parameters(family) for family in room.families()}, as_json=as_json)
+
+
+def _load(study: Path) -> StudyView:
+    """A study of a race, as far as it can be read; what is damaged is told."""
+    from polarbear.study import load
+
+    view = load(study)
+    tell_damage(view.damaged)
+    return view
 
 
 def _race(

@@ -31,7 +31,7 @@ from polarbear.cli.running import (
     look_in,
     told_warnings,
 )
-from polarbear.cli.terminal import echo
+from polarbear.cli.terminal import echo, tell_damage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -155,8 +155,7 @@ def show(study: Path, *, as_json: bool) -> None:
     from polarbear.study import load_plan
 
     summary = load_plan(study)
-    for damage in summary.damaged:
-        echo(f"damaged and left out: {damage}", err=True)
+    tell_damage(summary.damaged)
     if as_json:
         echo(to_json(summary.as_dict()))
         return

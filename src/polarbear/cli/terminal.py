@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import typer
 
 from polarbear.descriptions import printable
@@ -15,3 +17,9 @@ def echo(text: object, *, err: bool = False) -> None:
 def tell_warning(message: Warning | str, *_: object) -> None:
     """Print a warning as a single line on standard error."""
     echo(f"polarbear: warning: {message}", err=True)
+
+
+def tell_damage(damaged: Iterable[object]) -> None:
+    """Name the files without which a study was read, a line each, on standard error."""
+    for damage in damaged:
+        echo(f"damaged and left out: {damage}", err=True)

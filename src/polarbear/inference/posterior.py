@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.extras import optional
 from polarbear.inference import events
+from polarbear.inference.blas import one_thread
 from polarbear.inference.chain_order import ChainOrder
 from polarbear.inference.diagnostics import Diagnostics
 from polarbear.inference.events import Algorithm, Algorithms, Event
@@ -144,7 +145,8 @@ class Posterior:
         wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if not wanted.size:
             raise ValueError("times is empty; give at least one")
-        return predicted(self, checked_times(wanted, wanted.size), rng)
+        with one_thread():
+            return predicted(self, checked_times(wanted, wanted.size), rng)
 
     def mean(self) -> FloatArray:
         """(T, n) posterior mean of each rating."""

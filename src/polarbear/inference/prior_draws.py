@@ -8,6 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.inference.blas import one_thread
 from polarbear.inference.diagnostics import PRIOR_DRAWS, Diagnostics
 from polarbear.inference.model import Model
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
@@ -78,7 +79,8 @@ def prior(
         raise ValueError("there are no algorithms; give names, or algorithms as their number")
     sampling = Sampling(draws, rng)
     checked = checked_times(at, at.size)
-    theta, drawn = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
+    with one_thread():
+        theta, drawn = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
     flat = np.full(at.size, -np.inf)
     return Posterior(
         draws=theta.transpose(2, 0, 1),

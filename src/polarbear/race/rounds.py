@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from polarbear.race.state import RaceState
 from polarbear.records import RunKey
 
 
@@ -108,3 +111,42 @@ def taking_part(rounds: Iterable[Round]) -> list[int]:
         known.update(this.candidates, this.eliminated, this.withdrawn)
         counts.append(len(known))
     return counts
+
+
+def disagreements(this: Round, before: RaceState | None, after: RaceState) -> list[str]:
+    """Where a round and the state after it do not fit what the state before it allows, in words.
+
+    Args:
+        this: The round.
+        before: The state after the round before; None if this is the first one.
+        after: The state after this round.
+    """
+    before = before or RaceState.start(after.algorithms, len(after.resolved), after.batch)
+    known = len(before.algorithms)
+    if after.algorithms[:known] != before.algorithms or len(after.resolved) != len(before.resolved):
+        return ["state has not the algorithms and timepoints of the round before"]
+    for name in after.algorithms[known:]:
+        before = before.joined_by(name)
+    if (more := after.instances - before.instances) < 0:
+        return ["state has less instances than after the round before"]
+    names, racing = np.array(after.algorithms), before.candidates
+    asked = (after.asked != np.pad(before.asked, ((0, more), (0, 0)))).any(axis=0)
+    expected: dict[str, tuple[Iterable[str], Iterable[str]]] = {
+        "round.horizon": (this.horizon, names[asked]),
+        "round.dominance": (this.dominance, names[racing] if racing.sum() > 1 else ()),
+        "round.eliminated": (
+            this.eliminated,
+            [loser for loser, by in after.eliminated.items() if before.eliminated.get(loser) != by],
+        ),
+        "round.withdrawn": (this.withdrawn, [name for name in after.withdrawn if name not in before.withdrawn]),
+        "round.candidates": (this.candidates, names[after.candidates]),
+    }
+    if not this.withdrawn:
+        behind = replace(after, catching_up={name: after.next_draw(name) for name in before.catching_up})
+        expected["state.catching_up"] = (after.catching_up, behind.still_catching_up().catching_up)
+    return [
+        f"{field} names {', '.join(sorted(found)) or 'nobody'} where by the other fields and the round before it must "
+        f"name {', '.join(sorted(wanted)) or 'nobody'}"
+        for field, (found, wanted) in expected.items()
+        if set(found) != set(wanted)
+    ]

@@ -74,6 +74,10 @@ class RaceState:
         reached = self.asked[start:, self.candidates].max(axis=1, initial=0)
         return [(start + draw, int(count) - 1) for draw, count in enumerate(reached) if count]
 
+    def next_draw(self, name: str) -> int:
+        """The drawn instance after the last one that an algorithm was asked to run on."""
+        return 1 + int(np.flatnonzero(self.asked[:, self.algorithms.index(name)]).max(initial=-1))
+
     def still_catching_up(self) -> RaceState:
         """With only those catching up that have an open pair and drawn instances to run on."""
         last = dict(zip(self.algorithms, last_unresolved(self.resolved), strict=True))
@@ -155,5 +159,4 @@ def _opened(state: RaceState, name: str) -> RaceState:
     others[index] = False
     resolved = state.resolved.copy()
     resolved[:, index, others] = resolved[:, others, index] = False
-    start = 1 + int(np.flatnonzero(state.asked[:, index]).max(initial=-1))
-    return replace(state, resolved=resolved, catching_up=state.catching_up | {name: start})
+    return replace(state, resolved=resolved, catching_up=state.catching_up | {name: state.next_draw(name)})

@@ -17,6 +17,7 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, Valid
 from polarbear import store
 from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
+from polarbear.race.rounds import disagreements
 from polarbear.race.settings import Elimination, Resolution
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
@@ -134,9 +135,9 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
                 try:
                     Watch(**spec["log"])
                 except (ValueError, TypeError) as error:
-                    raise store.StudyError(f"{file} cannot be used: log: {error}") from error
+                    raise _unusable(file, f"log: {error}") from error
     if not {"race", "plan"} & spec.keys() and {"instances", "limits"} & spec.keys():
-        raise store.StudyError(f"{file} cannot be used: race or plan is missing")
+        raise _unusable(file, "race or plan is missing")
 
 
 def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], RaceState | None]:
@@ -152,10 +153,20 @@ def read_rounds(records: Mapping[Path, dict[str, Any]]) -> tuple[list[Round], Ra
     state: RaceState | None = None
     for where, record in records.items():
         _check(where, _Record, record)
-        rounds.append(Round.from_dict(record["round"]))
+        this, before = Round.from_dict(record["round"]), state
         _check_state(where, record["state"])
         state = RaceState.from_dict(record["state"])
+        follows = state.round == 1 + (before.round if before else 0)  # a damaged round may lie between
+        if this.number != state.round:
+            raise _unusable(where, f"round.number is {this.number} and state.round {state.round}")
+        if follows and (faults := disagreements(this, before, state)):
+            raise _unusable(where, "; ".join(faults))
+        rounds.append(this)
     return rounds, state
+
+
+def _unusable(file: object, why: str) -> store.StudyError:
+    return store.StudyError(f"{file} cannot be used: {why}. Put it back from a copy")
 
 
 def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> None:
@@ -163,9 +174,9 @@ def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> 
         schema.model_validate_json(json.dumps(content))
     except ValidationError as error:
         faults = [f"{'.'.join(map(str, fault['loc'])) or 'all of it'} {wanted(fault)}" for fault in error.errors()]
-        raise store.StudyError(f"{where} cannot be used: {'; '.join(dict.fromkeys(faults))}") from error
+        raise _unusable(where, "; ".join(dict.fromkeys(faults))) from error
     except RecursionError as error:
-        raise store.StudyError(f"{where} cannot be used: it is nested too deep to be read") from error
+        raise _unusable(where, "it is nested too deep to be read") from error
 
 
 def _check_state(where: Path, state: dict[str, Any]) -> None:
@@ -196,4 +207,4 @@ def _check_state(where: Path, state: dict[str, Any]) -> None:
         if asked.size and not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
             faults.append(f"state.asked names a timepoint beyond {state['timepoints']}")
     if faults:
-        raise store.StudyError(f"{where} cannot be used: {'; '.join(faults)}")
+        raise _unusable(where, "; ".join(faults))

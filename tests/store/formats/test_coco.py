@@ -7,6 +7,7 @@ import pytest
 
 from polarbear import store
 from polarbear.records import Reason, RunKey
+from tests.store.formats.conftest import NEW_COLUMNS, OLD_COLUMNS
 
 
 def test_both_files_make_one_trajectory(coco, two_runs):
@@ -147,6 +148,21 @@ def test_a_truncated_data_file_keeps_all_that_is_sound(coco, two_runs):
                 assert set(run.trajectory.values) <= set(known.values)
                 assert run.outcome.evaluations <= known.outcome.evaluations
         file.write_bytes(data)
+
+
+@pytest.mark.parametrize("ending", ["dat", "tdat"])
+@pytest.mark.parametrize("columns", [OLD_COLUMNS, NEW_COLUMNS])
+def test_the_only_row_of_a_file_is_held_against_the_columns_that_its_comment_names(coco, ending, columns):
+    root = coco({(1, 2): [(1, [(1, 50.25)], [(1, 50.25)], 1)]})
+    file = root / "data_f1" / f"bbobexp_f1_DIM2.{ending}"
+    for row in (b"1 0 50", b"1 0 50.25", b"1 0 50.25 50.25"):
+        file.write_bytes(b"%s\n%s\n" % (columns.encode(), row))
+        reading = store.read_checked(root)
+        cut = [skipped for skipped in reading.skipped if "of 5: the line is cut off" in skipped.why]
+        assert [(skipped.path[-len(file.name) :], skipped.line) for skipped in cut] == [(file.name, 2)], row
+        assert not any(50.0 in run.trajectory.values for run in reading.runs)
+    file.write_bytes(columns.encode() + b"\n1 0 50.25 50.25 50.25\n")  # of many variables, coordinates are not logged
+    assert not [skipped for skipped in store.read_checked(root).skipped if "cut off" in skipped.why]
 
 
 def test_damage_is_named_by_file_and_line(coco, two_runs):

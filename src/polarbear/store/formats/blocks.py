@@ -18,7 +18,8 @@ class Block:
         rows: The lines.
         first: The line number of the first row, or of the first comment.
         headed: Whether a comment has named the columns.
-        width: The number of columns of the file's widest row.
+        width: How many columns its rows have: those of the file's widest first row, or, where that is the only row
+            and itself may be cut, at least those that the comment names, but for the coordinates.
         ended: Whether its last row ends with a line feed, as it does unless the file was cut off.
     """
 
@@ -73,6 +74,7 @@ def blocks(data: bytes) -> list[Block]:
                 block = Block()
             block.comments.append(line)
             block.headed = b"evaluation" in line
+            block.width = line.partition(b"| x1")[0].count(b"|") + 1 if block.headed else 0
             block.first = number
         elif line and not line.isspace():
             if not block.rows:
@@ -81,9 +83,10 @@ def blocks(data: bytes) -> list[Block]:
     if block.rows or block.comments:
         found.append(block)
     block.ended = data.endswith(b"\n")
-    width = max((len(each.rows[0].split()) for each in found if each.rows), default=0)
-    for each in found:
-        each.width = width
+    filled = [each for each in found if each.rows]
+    width = max((len(each.rows[0].split()) for each in filled), default=0)
+    for each in filled:
+        each.width = max(width, each.width) if len(filled) == len(each.rows) == 1 else width
     return found
 
 
