@@ -117,7 +117,7 @@ def test_a_lost_scheduler_is_an_error_that_names_it_and_runs_so_far_are_there(ta
     begun = []
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
         address = cluster.scheduler_address
-        client = Client(address)  # as a driver has it, which runs elsewhere than the scheduler
+        client = Client(address, set_as_default=False)  # as a driver has it, which runs elsewhere than the scheduler
         try:
             with pytest.raises(ClusterLost, match=address):  # noqa: PT012 - it is raised while runs come in
                 for run in run_tasks([task(search, seed=k, evaluations=50) for k in range(500)], DaskExecutor(client)):

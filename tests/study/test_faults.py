@@ -142,7 +142,7 @@ def test_a_race_over_dask_loses_workers_and_decides_as_ever(whole, tmp_path):
 def test_a_race_whose_scheduler_is_lost_says_so_and_resumes_elsewhere(whole, tmp_path):
     path = tmp_path / "a.study"
     with LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0", silence_logs=50) as cluster:
-        client = Client(cluster.scheduler_address)
+        client = Client(cluster.scheduler_address, set_as_default=False)
         try:
             with pytest.raises(ClusterLost, match="what is committed is kept"):
                 race(path, executor=DaskExecutor(client), observer=AfterRuns(cluster.close, 12))

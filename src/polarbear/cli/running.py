@@ -119,7 +119,7 @@ def executor(cluster: Cluster | None) -> Generator[Executor | None]:
         raise typer.BadParameter("--cluster needs distributed; pip install 'polarbear[dask]'") from error
     try:
         security = Security(require_encryption=True, **cluster.files) if cluster.files else None
-        client = Client(cluster.address, timeout=10, security=security)
+        client = Client(cluster.address, timeout=10, security=security, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise typer.BadParameter(f"there is no Dask scheduler at {cluster.address} that accepts us: {error}") from error
     with client:

@@ -146,7 +146,7 @@ class DaskExecutor(Apart):
         if self._own_client:
             from distributed import Client
 
-            client = Client(client, security=security)
+            client = Client(client, security=security, set_as_default=False)
         elif security is not None:
             raise ValueError("security is given with a client, which has its own; give the scheduler's address instead")
         if client.scheduler is None:
