@@ -3,8 +3,9 @@
 A population is what many algorithms did on many instances, kept as rankings. Samples of it are inferred from, or raced
 on, and what is said is compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
 
-``python -m benchmarks.honesty [samples]`` measures posteriors, ``python -m benchmarks.honesty races [races]`` whole
-races, and ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew (minutes) and keeps its ranks.
+``python -m benchmarks.honesty [samples]`` measures posteriors and draws honesty.png; ``python -m benchmarks.honesty
+races [races]`` measures whole races; ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew
+(minutes) and keeps its ranks.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from polarbear.inference.choices import Choices
 from polarbear.inference.newton import mode
 
 FOLDER = Path(__file__).parent / "populations"
+FIGURE = Path("honesty.png")
 TIMEPOINTS = 50
 WEAK_PRIOR = 1e-6
 DRAWS = 1000
@@ -152,6 +154,11 @@ class Kept:
             ahead = (posterior.draws[..., i] > posterior.draws[..., j]).all(axis=1).mean()
             self.dominances += _claim(ahead, (truth[:, i] > truth[:, j]).all())
 
+    @property
+    def shares(self) -> tuple[float, float, float]:
+        """The mean shares of bands, paths and values."""
+        return float(np.mean(self.bands)), float(np.mean(self.paths)), float(np.mean(self.values))
+
     def row(self) -> str:
         """Entries of a table, with standard errors over samples."""
         shares = (self.bands, self.paths, self.values)
@@ -242,6 +249,29 @@ def persistent_values(
     return -(truth + stats.gumbel_r.ppf(stats.norm.cdf(noise))), truth - truth.mean()
 
 
+def draw(shares: dict[tuple[str, int, str], tuple[float, float, float]], path: Path) -> None:
+    """Draw how often bands, whole paths and values hold the truth, by population, instances and model."""
+    import matplotlib.pyplot as plt
+
+    figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.4), sharey=True, layout="constrained")
+    names = list(dict.fromkeys(name for name, _, _ in shares))
+    for k, (panel, what) in enumerate(zip(panels, ("bands at a timepoint", "whole paths", "values"), strict=True)):
+        panel.axhspan(0.93, 0.97, color="0.9", lw=0)
+        panel.axhline(LEVEL, color="0.5", lw=1)
+        for m, model in enumerate(MODELS):
+            for size, marker in zip(SIZES, "osD", strict=True):
+                here = [shares[name, size, model.name][k] for name in names]
+                x = m + 0.22 * (SIZES.index(size) - 1) + 0.05 * (np.arange(len(here)) - 1)
+                panel.plot(x, here, marker, ms=5, color=f"C{m}", label=f"{size} instances" if m == 0 else None)
+        panel.set_xticks(range(len(MODELS)), [model.name.replace("-", "\n") for model in MODELS])
+        panel.set_title(f"95 %: {what}", fontsize=10)
+    panels[0].set_ylabel("share that holds the truth")
+    panels[0].set_ylim(0.4, 1.0)
+    panels[0].legend(frameon=False, fontsize=8, loc="lower left")
+    path.parent.mkdir(exist_ok=True)
+    figure.savefig(path, dpi=130)
+
+
 def main() -> None:
     what, number, *_ = [*sys.argv[1:], "", ""]
     if what == "make":
@@ -267,10 +297,13 @@ def main() -> None:
         return
     print("| population | P | T | model | bands | whole paths | values | sure orders, wrong | sure dominances, wrong |")
     print("|---|---|---|---|---|---|---|---|---|")
+    shares: dict[tuple[str, int, str], tuple[float, float, float]] = {}
     for name in kept:
         for instances in SIZES:
             for model, found in posteriors(name, instances, 20, int(what or 20)):
                 print(f"| {name} | {instances} | 20 | {model} | {found.row()} |", flush=True)
+                shares[name, instances, model] = found.shares
+    draw(shares, FIGURE)
 
 
 if __name__ == "__main__":
