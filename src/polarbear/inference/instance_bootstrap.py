@@ -11,8 +11,8 @@ log-density's curvature. So draws at two timepoints belong together as far as th
 the bootstrap, and the shape of the posterior at each timepoint from the independent Dirichlet model.
 
 If rankings are Plackett–Luce's, J = Σ_p s_p s_pᵀ is about Σ⁻¹. If not, the covariance of such draws, Σ J Σ, is right
-where Σ is not (the sandwich; Müller 2013). With few instances J is hardly known. So in units in
-which Σ is the identity it is averaged with the identity, which counts as n instances.
+where Σ is not (the sandwich; Müller 2013). With few instances J is hardly known. So in units in which Σ is the identity
+it is averaged with the identity, which counts as n instances.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from polarbear.inference.choices import Choices
 from polarbear.inference.dirichlet import IndependentDirichlet
-from polarbear.inference.likelihood import Likelihood, helmert, ratings
+from polarbear.inference.likelihood import helmert
+from polarbear.inference.newton import mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import stick_breaking
 from polarbear.inference.sampling import EXACT_GIBBS, NLIS, Sampling
@@ -123,28 +125,34 @@ class _Timepoint:
     root: FloatArray
 
     @classmethod
-    def of(cls, theta: FloatArray, scores: FloatArray, curvature: FloatArray, runs: IntArray) -> _Timepoint:
+    def of(cls, theta: FloatArray, scores: FloatArray, centre: _Centre, runs: IntArray, alpha: float) -> _Timepoint:
         """Prepare draws (n, D).
 
         Args:
             theta: The draws.
-            scores: (G + n, n) scores of groups and of the prior's choices.
-            curvature: (n − 1, n − 1) negative Hessian of the log-density by Helmert's contrasts.
+            scores: (G, n) scores of groups of instances.
+            centre: Where they were computed.
             runs: (n,) how often each algorithm was run.
+            alpha: The prior's concentration.
         """
-        log_theta, contrasts = np.log(np.maximum(theta, _TINY)), helmert(len(theta))
-        order = np.lexsort((-theta.mean(axis=1), runs))
+        log_theta, n = np.log(np.maximum(theta, _TINY)), len(theta)
+        order = np.lexsort((-centre.ratings, runs))
         behind = np.cumsum(theta[order[:0:-1]], axis=0)[::-1]
         logits = log_theta[order[:-1]] - np.log(np.maximum(behind, _TINY))
         mean = logits.mean(axis=1)
         axes = _root(logits)
         values = np.sort(_solved(axes, logits - mean[:, np.newaxis]), axis=1)
-        by_axis = scores[:, order] @ _slope(theta.mean(axis=1)[order]) @ axes
+        stick = _Stick.of(centre.ratings[order])
+        scores = scores[:, order] @ stick.by_logits
+        prior = np.sqrt(alpha) * (np.eye(n) - centre.ratings)[:, order] @ stick.by_logits
+        by_axis = np.concatenate([scores, prior]) @ axes
         variances, turn = np.linalg.eigh(by_axis.T @ by_axis)
         influence = by_axis @ (turn / np.sqrt(np.maximum(variances, _TINY))) @ turn.T
-        of_contrasts = contrasts.T @ log_theta
-        root = _widened(curvature, scores @ contrasts, len(theta)) @ _root(of_contrasts)
-        return cls(order, mean, axes, values, influence, of_contrasts.mean(axis=1), root)
+        contrasts = helmert(n).T @ log_theta
+        curvature = stick.by_logits.T @ centre.curvature[np.ix_(order, order)] @ stick.by_logits
+        back = helmert(n)[order].T @ stick.by_logits
+        root = back @ stick.widened(scores, curvature, alpha) @ stick.of_ratings @ helmert(n)[order] @ _root(contrasts)
+        return cls(order, mean, axes, values, influence, contrasts.mean(axis=1), root)
 
     def draw(self, luck: NDArray[np.float32]) -> FloatArray:
         """(n, D) ratings: the draws, on each axis in the order of `luck` (D, n − 1), moved to centre and root."""
@@ -157,7 +165,9 @@ class _Timepoint:
         root = _root(contrasts)
         left, _, right = np.linalg.svd(root.T @ self.root)  # of all linear maps, the one that moves the draws least
         contrasts = _solved(root, contrasts - contrasts.mean(axis=1)[:, np.newaxis])
-        return ratings(self.root @ (left @ right).T @ contrasts + self.centre[:, np.newaxis], to_ratings)
+        log_theta = to_ratings @ (self.root @ (left @ right).T @ contrasts + self.centre[:, np.newaxis])
+        theta = np.exp(log_theta - log_theta.max(axis=0))
+        return theta / theta.sum(axis=0)
 
 
 def _tied(
@@ -168,35 +178,93 @@ def _tied(
     if n == 1:
         return apart
     rankings, groups = DistinctRankings.of(instances), int(instances.groups.max(initial=-1)) + 1
-    ratings = np.maximum(apart.mean(axis=0), _TINY)
-    curvature = Likelihood(counts).expansion((np.log(ratings) @ helmert(n))[:, :, np.newaxis]).curvature[0]
     weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of what comes of them matters
     theta = np.empty((timepoints, n, draws))
     step = max(1, _ENTRIES_AT_ONCE // (max(draws, groups + n) * n))
     for start in range(0, timepoints, step):
         prepared: list[_Timepoint] = []
         for t in range(start, min(start + step, timepoints)):
-            scores = np.zeros((groups + n, n))
-            here = rankings.scores(t, ratings[t])
+            centre = _Centre.of(Choices.at(counts, t, alpha), apart[:, t])
+            scores = np.zeros((groups, n))
+            here = rankings.scores(t, centre.ratings)
             np.add.at(scores, instances.groups, here * instances.weights[:, np.newaxis])
-            scores[groups:] = np.sqrt(alpha) * (np.eye(n) - ratings[t])
-            prior = n * alpha * (np.diag(ratings[t]) - np.outer(ratings[t], ratings[t]))
-            bent = curvature[t] + helmert(n).T @ prior @ helmert(n)
             runs = np.count_nonzero(instances.ranks[rankings.ranked[:, t], t] != NOT_RUN, axis=0)
-            prepared.append(_Timepoint.of(apart[:, t].T, scores, bent, runs))
+            prepared.append(_Timepoint.of(apart[:, t].T, scores, centre, runs, alpha))
         luck = weights @ np.concatenate([here.influence for here in prepared], axis=1, dtype=np.float32)
         for t, (here, part) in enumerate(zip(prepared, np.split(luck, len(prepared), axis=1), strict=True), start):
             theta[t] = here.draw(part)
     return theta.transpose(2, 0, 1)
 
 
-def _widened(curvature: FloatArray, scores: FloatArray, n: int) -> FloatArray:
-    """(q, q) what the sandwich multiplies deviations (q,) by, from the curvature (q, q) and the scores (G + n, q)."""
-    known = np.count_nonzero(scores[:-n].any(axis=1))
-    root = np.linalg.cholesky(curvature)
-    whitened = np.linalg.solve(root, scores.T)
-    variances, turn = np.linalg.eigh((known * (whitened @ whitened.T) + n * np.eye(len(root))) / (known + n))
-    return np.asarray(np.linalg.solve(root.T, (turn * np.sqrt(variances)) @ turn.T @ root.T), dtype=np.float64)
+@dataclass(frozen=True, slots=True, eq=False)
+class _Centre:
+    """The mode of the log-ratings: (n,) ratings there, and (n, n) the curvature of the rankings' log-likelihood."""
+
+    ratings: FloatArray
+    curvature: FloatArray
+
+    @classmethod
+    def of(cls, choices: Choices, draws: FloatArray) -> _Centre:
+        """The mode; the mean of draws (D, n), and no curvature, where floating-point numbers do not suffice."""
+        try:
+            log_ratings, curvature = mode(choices)
+        except np.linalg.LinAlgError:
+            ratings = np.maximum(draws.mean(axis=0), _TINY)
+            return cls(ratings, np.zeros((ratings.size, ratings.size)))
+        ratings = np.exp(log_ratings)
+        prior = ratings.size * choices.alpha * (np.diag(ratings) - np.outer(ratings, ratings))
+        return cls(ratings, curvature - prior)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stick:
+    """Ratings as parts of a stick that is broken n − 1 times.
+
+    Under the Dirichlet prior the k-th break takes v_k ~ Beta(α, m_k α), independently; m_k algorithms are behind it.
+
+    Attributes:
+        taken: (n − 1,) v.
+        left: (n − 1,) 1 − v.
+        by_logits: (n, n − 1) derivatives of the log-ratings by the logits of v.
+        of_ratings: (n − 1, n) derivatives of the logits by the log-ratings.
+    """
+
+    taken: FloatArray
+    left: FloatArray
+    by_logits: FloatArray
+    of_ratings: FloatArray
+
+    @classmethod
+    def of(cls, ratings: FloatArray) -> _Stick:
+        """The stick of ratings (n,), in the order in which they are broken off."""
+        rest = np.cumsum(ratings[::-1])[::-1]
+        taken, left = ratings[:-1] / rest[:-1], rest[1:] / rest[:-1]
+        later = np.tri(ratings.size, ratings.size - 1, -1, dtype=bool)
+        by_logits = np.where(later, -taken, 0.0)
+        np.fill_diagonal(by_logits, left)
+        of_ratings = np.where(later, -ratings[:, np.newaxis] / rest[1:], 0.0).T
+        np.fill_diagonal(of_ratings, 1.0)
+        return cls(taken, left, by_logits, of_ratings)
+
+    def widened(self, scores: FloatArray, curvature: FloatArray, alpha: float) -> FloatArray:
+        """(q, q) what the sandwich multiplies deviations of the logits by.
+
+        The prior counts as α breaks in favour of the algorithm at hand, and m α against it: then the posterior stays as
+        it is where all instances agree, and where there are two algorithms.
+
+        Args:
+            scores: (G, q) of groups of instances, by the logits.
+            curvature: (q, q) of the rankings' log-likelihood, by the logits.
+            alpha: The prior's concentration.
+        """
+        behind = np.arange(self.taken.size, 0, -1)
+        known, n = np.count_nonzero(scores.any(axis=1)), self.taken.size + 1
+        scatter = scores.T @ scores + np.diag(alpha * (self.left**2 + behind * self.taken**2))
+        bends, axes = np.linalg.eigh(curvature + np.diag((behind + 1) * alpha * self.taken * self.left))
+        bends = np.sqrt(np.maximum(bends, _RIDGE * bends[-1] + _TINY))
+        whitened = axes.T @ scatter @ axes / np.outer(bends, bends)
+        variances, turn = np.linalg.eigh((known * whitened + n * np.eye(n - 1)) / (known + n))
+        return (axes / bends) @ (turn * np.sqrt(variances)) @ turn.T @ (axes * bends).T
 
 
 def _root(values: FloatArray) -> FloatArray:
@@ -209,12 +277,3 @@ def _root(values: FloatArray) -> FloatArray:
 def _solved(root: FloatArray, values: FloatArray) -> FloatArray:
     """(q, D) x with root @ x = values, where the root is upper triangular."""
     return np.asarray(solve_triangular(root, values), dtype=np.float64)
-
-
-def _slope(ratings: FloatArray) -> FloatArray:
-    """(n, n − 1) derivatives of the log-ratings by the logits of breaking the stick, in the same order."""
-    behind = np.cumsum(ratings[::-1])[::-1]
-    broken = ratings[:-1] / np.maximum(behind[:-1], _TINY)
-    slope = np.where(np.tri(ratings.size, ratings.size - 1, -1, dtype=bool), -broken, 0.0)
-    np.fill_diagonal(slope, 1.0 - broken)
-    return slope
