@@ -156,7 +156,7 @@ def test_what_workers_print_cannot_mix_with_answers(tmp_path):
         from polarbear.experiment import WorkerPool
 
         def loud(i):
-            print("printed", i)
+            print(f"printed {i}")
             os.write(1, b"raw\\n")
             subprocess.run(["echo", "from a child"], check=True)
             return sys.stdin.read(), i
