@@ -32,6 +32,7 @@ from polarbear.inference import (
     Posterior,
     RandomWalk,
     SparseGaussianProcess,
+    as_published,
     fit,
 )
 from polarbear.rankings import choice_counts
@@ -111,7 +112,9 @@ def calibrated(model: Model, replicates: int, seed: int, *, prior: Model | None 
     rows = []
     for _ in range(replicates):
         hyperparameters, logs = truth(prior or model, rng)
-        posterior = fit(choice_counts(ranked(logs, INSTANCES, PARTIAL, rng)), model=model, draws=DRAWS, rng=rng)
+        posterior = fit(
+            choice_counts(ranked(logs, INSTANCES, PARTIAL, rng)), model=as_published(model), draws=DRAWS, rng=rng
+        )
         rows.append(one(hyperparameters, np.exp(logs), posterior, rng))
     return Calibration(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -159,7 +162,7 @@ def of_independent(
     alpha = getattr(prior or model, "alpha")  # noqa: B009
     logs = log_dirichlet(alpha, (replicates, algorithms), rng)
     theta, values = np.exp(logs), ranked(logs, instances, instances // 3, rng)
-    posterior = fit(choice_counts(values), model=model, draws=DRAWS, rng=rng)
+    posterior = fit(choice_counts(values), model=as_published(model), draws=DRAWS, rng=rng)
     functionals = [lambda x, i=i: x[..., i] for i in range(algorithms)]
     functionals += [lambda x: x[..., 0] / (x[..., 0] + x[..., 1]), lambda x: x.max(axis=-1)]
     draws, none = posterior.draws[:RANKED], np.empty((replicates, 0))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -39,11 +39,11 @@ class Case:
     timepoints: int = 10
 
 
-PROCESS, WALK = GaussianProcess(), RandomWalk()
+PROCESS, WALK = GaussianProcess(repeated="as published"), RandomWalk(repeated="as published")
 CASES = {
     "process": Case("Gaussian process; all as assumed", PROCESS, PROCESS),
-    "shorter": Case("… true ℓ a third of what is expected", PROCESS, GaussianProcess(ell_scale=2.0 / 3.0)),
-    "longer": Case("… true ℓ three times what is expected", PROCESS, GaussianProcess(ell_scale=6.0)),
+    "shorter": Case("… true ℓ a third of what is expected", PROCESS, replace(PROCESS, ell_scale=2.0 / 3.0)),
+    "longer": Case("… true ℓ three times what is expected", PROCESS, replace(PROCESS, ell_scale=6.0)),
     "walk-truth": Case("… truth is a random walk", PROCESS, WALK),
     "reversed": Case("… reversed Gumbel noise", PROCESS, PROCESS, "reversed-gumbel"),
     "normal": Case("… normal noise", PROCESS, PROCESS, "normal"),

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -32,6 +32,7 @@ from polarbear.inference import (
     Model,
     RandomWalk,
     SparseGaussianProcess,
+    as_published,
     fit,
 )
 from polarbear.inference.nuts import chains
@@ -95,7 +96,7 @@ def cases() -> dict[str, Case]:
     holes = choice_counts(with_holes(smooth(20, 4, 25, 3), 4))
     never = smooth(15, 4, 20, 5)
     never[:, :, 3] = 99.0
-    return {
+    every = {
         "random-walk": Case(plain, even, RandomWalk()),
         "random-walk-few": Case(few, even, RandomWalk()),
         "random-walk-holes": Case(holes, uneven, RandomWalk(sigma_log_mean=0.5, initial_sd=2.0)),
@@ -121,6 +122,7 @@ def cases() -> dict[str, Case]:
         "independent-never": Case(choice_counts(never), even[:15], IndependentDirichlet()),
         **scaled_cases(),
     }
+    return {name: replace(case, model=as_published(case.model)) for name, case in every.items()}
 
 
 def scaled_cases() -> dict[str, Case]:

@@ -23,6 +23,7 @@ from polarbear.race import Round
 from polarbear.race.settings import RaceSettings
 from polarbear.store import StudyError, contents
 from polarbear.store.manifest import MANIFEST
+from polarbear.store.specification import VERSION
 from polarbear.study import OtherSettings, Plan, StudyFileError, load, load_plan, run_plan, verify
 from polarbear.study.stored import _Race, _Round
 from tests.store.conftest import make_run
@@ -261,10 +262,27 @@ def test_studies_of_the_first_version_are_read_told_and_brought_up_when_written(
     assert not (study / MANIFEST).exists()
     race(study)
     found = verify(study)
-    assert (found.sound, found.version, found.damaged, found.advice) == (True, 2, (), "")
+    assert (found.sound, found.version, found.damaged, found.advice) == (True, VERSION, (), "")
     assert answer(study) == before
     files(study, "round")[0].write_bytes(b"{}")
     assert named(study) == {"rounds/000001.json"}
+
+
+def test_models_over_time_of_the_second_version_stay_as_published(tmp_path):
+    """There was no other way, and their description did not say so."""
+    path = tmp_path / "a.study"
+    race(path, settings={"model": pb.inference.RandomWalk(repeated="as published")})
+    before, file = answer(path), path / "study.json"
+    content = json.loads(file.read_bytes())
+    content["version"] = 2
+    assert content["spec"]["race"]["model"].pop("repeated") == "as published"
+    replace(path, file, json.dumps(content).encode())
+    assert answer(path) == before
+    with pytest.raises(OtherSettings, match="repeated"):
+        race(path, settings={"model": pb.inference.RandomWalk()})
+    race(path, settings={"model": pb.inference.RandomWalk(repeated="as published")})
+    assert answer(path) == before
+    assert json.loads(file.read_bytes())["spec"]["race"]["model"]["repeated"] == "as published"
 
 
 def test_what_was_damaged_in_the_first_version_stays_named_when_it_is_brought_up(study):

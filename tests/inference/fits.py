@@ -11,11 +11,12 @@ from polarbear.inference import (
     InstanceBootstrap,
     RandomWalk,
     SparseGaussianProcess,
+    as_published,
     fit,
 )
 from polarbear.rankings import ChoiceCounts, choice_counts
 
-TEMPORAL = [
+_OVER_TIME = [
     RandomWalk(),
     BSpline(),
     GaussianProcess(),
@@ -24,6 +25,7 @@ TEMPORAL = [
     HilbertSpaceGaussianProcess(),
     SparseGaussianProcess(),
 ]
+TEMPORAL = [as_published(model) for model in _OVER_TIME]
 MODELS = [IndependentDirichlet(), HierarchicalDirichlet(), InstanceBootstrap(), *TEMPORAL]
 
 

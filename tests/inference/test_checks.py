@@ -209,7 +209,7 @@ def test_overconfidence_is_that_of_the_posterior_means_over_new_instances():
     for seed in range(150):
         rng = np.random.default_rng([10, seed])
         values = -(mu + gumbel(normal_noise(60, 15, 4, rng, repeated=0.95)))
-        posterior = fit(choice_counts(values), model=RandomWalk(), draws=1000, rng=rng)
+        posterior = fit(choice_counts(values), model=RandomWalk(repeated="as published"), draws=1000, rng=rng)
         log_theta = np.log(posterior.draws[:, ::3])
         log_theta -= log_theta.mean(axis=2, keepdims=True)
         means.append(log_theta.mean(axis=0))

@@ -104,8 +104,9 @@ def test_instances_that_differ_more_than_luck_would_have_it_widen_the_posterior(
 
 @pytest.mark.statistical(rate=0.001)
 @pytest.mark.parametrize("replicates", [100, pytest.param(1000, marks=pytest.mark.slow)])
-def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_persist(replicates):
-    """Intervals of 90 % that the random walk's hold in 60 % of the cases."""
+@pytest.mark.parametrize("model", [InstanceBootstrap(), RandomWalk()], ids=lambda model: model.name)
+def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_persist(model, replicates):
+    """Intervals of 90 % that the published random walk's hold in 60 % of the cases."""
 
     def held(model, number):
         values, truth = persistent_values(number, instances=25, timepoints=15, algorithms=3)
@@ -116,10 +117,10 @@ def test_mean_ratings_over_time_are_held_as_often_as_they_should_where_runs_pers
 
     rng = np.random.default_rng(11)
     numbers = rng.integers(1 << 40, size=replicates)
-    share = np.mean([held(InstanceBootstrap(), number) for number in numbers])
+    share = np.mean([held(model, number) for number in numbers])
     allowed = 3.3 * np.sqrt(0.9 * 0.1 / replicates)  # entries of one replicate are not independent
     assert abs(share - 0.9) < allowed + 0.02  # the posterior is exact for no finite number of instances
-    assert np.mean([held(RandomWalk(), number) for number in numbers[:50]]) < 0.75
+    assert np.mean([held(RandomWalk(repeated="as published"), number) for number in numbers[:50]]) < 0.75
 
 
 def test_draws_are_the_same_for_the_same_generator_and_with_helpers():
@@ -150,5 +151,5 @@ def test_unanimous_instances_are_borne_and_leave_no_doubt_about_the_order(alpha,
 
 def test_counts_that_do_not_know_their_instances_are_refused():
     counts = replace(choice_counts(drifting()), instances=None)
-    with pytest.raises(ValueError, match=r"needs the ranking of each instance.*choice_counts"):
+    with pytest.raises(ValueError, match=r"ranking of each instance is needed.*choice_counts"):
         fit(counts, model=InstanceBootstrap(), rng=np.random.default_rng(0))

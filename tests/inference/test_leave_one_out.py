@@ -17,6 +17,8 @@ from polarbear.inference import (
 from polarbear.inference.predictive.values import log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
 
+WALK = RandomWalk(repeated="as published")
+
 
 def smooth_values(instances, timepoints, algorithms, seed):
     """Rankings whose ratings cross slowly; part of the runs are missing."""
@@ -94,7 +96,7 @@ def test_two_algorithms_have_a_closed_form():
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("model", [IndependentDirichlet(), RandomWalk()])
+@pytest.mark.parametrize("model", [IndependentDirichlet(), WALK])
 def test_it_is_what_fits_without_the_instance_give(model):
     """PSIS where k-hat allows it, against a fit without each instance; Monte Carlo errors are about 0.02."""
     values = smooth_values(30, 5, 4, seed=4)
@@ -108,7 +110,7 @@ def test_it_is_what_fits_without_the_instance_give(model):
 @pytest.mark.statistical
 def test_instances_that_weigh_too_much_are_left_out_by_fitting_again():
     values = smooth_values(5, 30, 4, seed=8)
-    posterior = fitted(values, RandomWalk())
+    posterior = fitted(values, WALK)
     rough = leave_one_out(posterior, values)
     assert rough.unreliable.size > 0
     assert "give leave_one_out a generator" in str(rough)
@@ -117,8 +119,8 @@ def test_instances_that_weigh_too_much_are_left_out_by_fitting_again():
     np.testing.assert_array_equal(np.flatnonzero(mended.refitted), rough.unreliable)
     np.testing.assert_array_equal(mended.pointwise[~mended.refitted], rough.pointwise[~mended.refitted])
     for instance in rough.unreliable[:2]:
-        np.testing.assert_allclose(mended.pointwise[instance], without(values, RandomWalk(), instance), atol=0.2)
-    again = leave_one_out(replace(posterior, model=None), values, model=RandomWalk(), rng=np.random.default_rng(6))
+        np.testing.assert_allclose(mended.pointwise[instance], without(values, WALK, instance), atol=0.2)
+    again = leave_one_out(replace(posterior, model=None), values, model=WALK, rng=np.random.default_rng(6))
     np.testing.assert_array_equal(again.pointwise, mended.pointwise)
 
 
@@ -143,7 +145,7 @@ def test_independent_timepoints_agree_with_arviz():
 
 def test_joint_weights_agree_with_arviz():
     values = smooth_values(40, 6, 4, seed=9)
-    posterior = fitted(values, RandomWalk(), draws=1000)
+    posterior = fitted(values, WALK, draws=1000)
     score = leave_one_out(posterior, values)
     likelihood = log_likelihoods(posterior, values)
     log_weights, k_hat = arviz.psislw(-likelihood.sum(axis=1), reff=1.0)
@@ -155,7 +157,7 @@ def test_joint_weights_agree_with_arviz():
 
 def test_names_and_order_do_not_matter():
     values = smooth_values(12, 3, 4, seed=10)
-    posterior = fitted(values, RandomWalk(), draws=800)
+    posterior = fitted(values, WALK, draws=800)
     score = leave_one_out(posterior, values)
     order, shuffled = np.array([2, 0, 3, 1]), np.random.default_rng(0).permutation(12)
     turned = replace(posterior, draws=posterior.draws[..., order])
@@ -217,7 +219,7 @@ def test_a_smooth_truth_is_predicted_better_by_a_smooth_model():
     rng = np.random.default_rng(14)
     scores = {
         model.name: leave_one_out(fitted(values, model, draws=1000), values, rng=rng)
-        for model in (IndependentDirichlet(), RandomWalk())
+        for model in (IndependentDirichlet(), WALK)
     }
     best, other = compare(scores).models
     assert best.name == "random-walk"

@@ -4,6 +4,7 @@ Posteriors are held together by `alike`: 4.5 standard errors. The accuracy of th
 """
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,13 +22,15 @@ from polarbear.inference import (
 )
 from polarbear.inference.diagnostics import GIBBS, HAMILTONIAN, NESTED_LAPLACE, NO_U_TURN, PATHFINDER_DRAWS, Diagnostics
 from polarbear.inference.numpyro_models import program
+from polarbear.inference.sampling import NUTS
 from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import MODELS, alike, drifting, label
 
 SMALL = choice_counts(drifting(timepoints=3, algorithms=3, instances=6))
 UNEVEN = np.array([1.0, 3.0, 10.0])
-QUICK = [RandomWalk(time_scale="log")]
-LONG = [model for model in MODELS if model not in QUICK]
+WALK = RandomWalk(repeated="as published")
+QUICK = [replace(WALK, time_scale="log")]
+LONG = [model for model in MODELS if NUTS in model.methods]
 
 
 def by(method, model, counts=SMALL, draws=4000, seed=1):
@@ -61,7 +64,7 @@ def test_nuts_finds_the_posterior_of_the_default(model):
 
 @pytest.mark.statistical
 @pytest.mark.slow
-@pytest.mark.parametrize("model", [RandomWalk(), HierarchicalDirichlet()], ids=label)
+@pytest.mark.parametrize("model", [WALK, HierarchicalDirichlet()], ids=label)
 def test_nuts_finds_the_posterior_of_many_unknowns(model):
     """There are too many of them for a metric to be learned while warming up."""
     counts = choice_counts(drifting(timepoints=26, algorithms=6, instances=60))
@@ -127,7 +130,7 @@ def test_the_compiled_gradient_that_chains_follow_is_that_of_the_program_as_it_s
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("model", [IndependentDirichlet(), *slow([RandomWalk(), HierarchicalDirichlet()])], ids=label)
+@pytest.mark.parametrize("model", [IndependentDirichlet(), *slow([WALK, HierarchicalDirichlet()])], ids=label)
 def test_pathfinder_warns_and_calls_its_draws_doubtful(model):
     with pytest.warns(UserWarning, match=r"means were off by 0\.65 to 2\.1 .* probabilities by 0\.2 to 0\.33"):
         posterior = by("pathfinder", model, draws=500)

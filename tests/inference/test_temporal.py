@@ -182,6 +182,7 @@ def test_descriptions_round_trip_and_defaults_are_the_papers():
         "ell_shape": 5.0,
         "ell_scale": 2.0,
         "time_scale": "linear",
+        "repeated": "adjusted",
     }
     assert [name for name, kind in models().items() if kind.joint] == sorted(
         ["instance-bootstrap", *{model.name for model in TEMPORAL}],

@@ -70,6 +70,7 @@ class Believes:
     name: ClassVar[str] = "believes"
     joint: ClassVar[bool] = True
     pooled: ClassVar[bool] = False
+    adjusted: bool = False
     methods: ClassVar[tuple[str, ...]] = ("nlis",)
 
     def __init__(self, log_ratio):

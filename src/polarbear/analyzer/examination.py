@@ -13,6 +13,7 @@ from polarbear.inference import (
     Comparison,
     LeaveOneOut,
     Model,
+    as_published,
     check,
     compare,
     fit,
@@ -72,7 +73,7 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
     counts = choice_counts(result.values, precision=settings.precision)
     scores: dict[str, LeaveOneOut] = {}
     surely: dict[str, float] = {}
-    for name, model in rivals.items():
+    for name, model in ((name, as_published(model)) for name, model in rivals.items()):
         posterior = (
             result.posterior
             if model == own

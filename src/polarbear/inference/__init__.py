@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from polarbear.inference.random_walk import RandomWalk
     from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
+    from polarbear.inference.temporal import as_published
 
 __all__ = [
     "BSpline",
@@ -55,6 +56,7 @@ __all__ = [
     "Sampling",
     "SparseGaussianProcess",
     "Workers",
+    "as_published",
     "check",
     "compare",
     "events",
@@ -77,6 +79,7 @@ _PLACES = {
     "LeaveOneOut": "predictive",
     "RandomWalk": "random_walk",
     "SparseGaussianProcess": "sparse_gaussian_process",
+    "as_published": "temporal",
     "check": "predictive",
     "compare": "predictive",
     "leave_one_out": "predictive",

@@ -41,6 +41,8 @@ class Diagnostics:
         r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
         divergences: How many transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler diverged: the energy,
             which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither answered.
+        widened: (T,) how many times as wide as by the model the draws were made, as instances repeat their rankings
+            (see `polarbear.inference.adjustment`); None if they were not.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -51,6 +53,7 @@ class Diagnostics:
     k_hat: FloatArray
     r_hat: FloatArray
     divergences: int | None = None
+    widened: FloatArray | None = None
 
     def __post_init__(self) -> None:
         for name in ("ess", "k_hat", "r_hat"):
@@ -101,6 +104,11 @@ class Diagnostics:
             words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
         if self.divergences is not None:
             words.append(f"{self.divergences} transitions diverged (good: none).")
+        if self.widened is not None:
+            words.append(
+                f"They were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as the model has "
+                "them, since the same runs are ranked at several timepoints."
+            )
         if doubtful:
             where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])
             more = " and more" if doubtful > 10 else ""

@@ -57,6 +57,11 @@ class IndependentDirichlet:
         if not 0 < self.alpha < np.inf:
             raise ValueError(f"alpha is {self.alpha!r}; the concentration must be positive and finite")
 
+    @property
+    def adjusted(self) -> bool:
+        """No: timepoints do not learn from each other."""
+        return False
+
     def describe(self) -> dict[str, Any]:
         """The model as plain values."""
         return {"model": self.name, "alpha": self.alpha}

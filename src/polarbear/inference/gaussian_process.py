@@ -16,7 +16,6 @@ from polarbear.inference.kernels import Kernel, check_kernel, covariance, extend
 from polarbear.inference.statespace import MaternProcess
 from polarbear.inference.surface import PathModel
 from polarbear.inference.temporal import TemporalModel
-from polarbear.inference.timescale import check_time_scale
 from polarbear.records import FloatArray
 
 _STATES: dict[Kernel, int] = {"matern-3/2": 2, "matern-5/2": 3}
@@ -57,7 +56,7 @@ class KernelModel(TemporalModel):
         check_kernel(self.kernel)
         check_finite(sigma_log_mean=self.sigma_log_mean)
         check_positive(sigma_log_sd=self.sigma_log_sd, ell_shape=self.ell_shape, ell_scale=self.ell_scale)
-        check_time_scale(self.time_scale)
+        TemporalModel.__post_init__(self)
 
     @property
     def length_prior(self) -> InverseGamma:

@@ -81,6 +81,11 @@ class HierarchicalDirichlet:
         if self.rate is not None:
             check_positive(rate=self.rate)
 
+    @property
+    def adjusted(self) -> bool:
+        """No: timepoints do not learn from each other."""
+        return False
+
     def describe(self) -> dict[str, Any]:
         """The model as plain values."""
         return {"model": self.name, **asdict(self)}

@@ -69,6 +69,11 @@ class InstanceBootstrap:
     def __post_init__(self) -> None:
         IndependentDirichlet(self.alpha)
 
+    @property
+    def adjusted(self) -> bool:
+        """No: timepoints do not learn from each other."""
+        return False
+
     def describe(self) -> dict[str, Any]:
         """The model as plain values."""
         return {"model": self.name, "alpha": self.alpha}
@@ -87,13 +92,9 @@ class InstanceBootstrap:
         Raises:
             ValueError: If `counts` does not know the instances.
         """
-        if counts.instances is None:
-            raise ValueError(
-                f"{self.name} needs the ranking of each instance, and these counts are sums only; make them by "
-                "polarbear.rankings.choice_counts"
-            )
+        instances = counts.known_instances
         apart = IndependentDirichlet(self.alpha).fit(counts, times=times, names=names, sampling=sampling)
-        together = _tied(apart.draws, counts, counts.instances, self.alpha, sampling.rng.spawn(1)[0])
+        together = _tied(apart.draws, counts, instances, self.alpha, sampling.rng.spawn(1)[0])
         return Posterior(together, times, names, self.joint, apart.diagnostics, model=self)
 
 
@@ -185,9 +186,7 @@ def _tied(
         prepared: list[_Timepoint] = []
         for t in range(start, min(start + step, timepoints)):
             centre = _Centre.of(Choices.at(counts, t, alpha), apart[:, t])
-            scores = np.zeros((groups, n))
-            here = rankings.scores(t, centre.ratings)
-            np.add.at(scores, instances.groups, here * instances.weights[:, np.newaxis])
+            scores = instances.summed(rankings.scores(t, centre.ratings))
             runs = np.count_nonzero(instances.ranks[rankings.ranked[:, t], t] != NOT_RUN, axis=0)
             prepared.append(_Timepoint.of(apart[:, t].T, scores, centre, runs, alpha))
         luck = weights @ np.concatenate([here.influence for here in prepared], axis=1, dtype=np.float32)

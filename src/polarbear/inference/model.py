@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.inference.adjustment import adjusted
 from polarbear.inference.blas import one_thread
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
 from polarbear.inference.recall import Recall
@@ -48,6 +49,11 @@ class Model(Protocol):
     joint: ClassVar[bool]
     pooled: ClassVar[bool]
     methods: ClassVar[tuple[str, ...]]
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether `polarbear.inference.fit` widens its posterior; see `polarbear.inference.adjustment`."""
+        ...
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked.
@@ -107,12 +113,13 @@ def fit(
     way = chosen.methods[0] if method is None else method
     sampler = partial(_named(_BY_LIBRARIES[way]), chosen) if way in _BY_LIBRARIES else chosen.fit
     with working(workers) as team, one_thread():
-        return sampler(
+        posterior = sampler(
             counts,
             times=checked_times(times, counts.timepoints),
             names=checked_names(names, counts.algorithms),
             sampling=Sampling(draws, rng, way, team, Recall() if recall is None else recall),
         )
+        return adjusted(posterior, counts) if chosen.adjusted else posterior
 
 
 def models() -> dict[str, type[Model]]:

@@ -84,9 +84,10 @@ class Posterior:
         """Whether statements on several timepoints mean what they say where the same runs are ranked at all of them.
 
         That is if there is one timepoint; or if the posterior is joint over time, by a model that does not take what
-        the runs repeat for new evidence.
+        the runs repeat for new evidence, or is adjusted for it.
         """
-        return self.times.size == 1 or (self.joint and (self.model is None or not self.model.pooled))
+        trusted = self.model is None or not self.model.pooled or self.model.adjusted
+        return self.times.size == 1 or (self.joint and trusted)
 
     def index(self, algorithm: Algorithm) -> int:
         """The position of an algorithm, given by name or by index.

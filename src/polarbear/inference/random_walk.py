@@ -13,7 +13,6 @@ from polarbear.inference.fields import BandedDesign, BandedField, Field
 from polarbear.inference.hyperparameters import Hyperprior, LogNormal, check_finite, check_positive
 from polarbear.inference.surface import PathModel
 from polarbear.inference.temporal import TemporalModel
-from polarbear.inference.timescale import check_time_scale
 from polarbear.records import FloatArray
 
 
@@ -43,7 +42,7 @@ class RandomWalk(TemporalModel):
     def __post_init__(self) -> None:
         check_finite(sigma_log_mean=self.sigma_log_mean)
         check_positive(sigma_log_sd=self.sigma_log_sd, initial_sd=self.initial_sd)
-        check_time_scale(self.time_scale)
+        TemporalModel.__post_init__(self)
 
     def prior(self, at: FloatArray, paths: int) -> PathModel:
         """The walk at times (T,) on the unit axis."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,14 @@ from polarbear.inference.nested import path_draws
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling import HMC, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.inference.surface import PathModel
-from polarbear.inference.timescale import TimeScale, unit_times
+from polarbear.inference.timescale import TimeScale, check_time_scale, unit_times
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+
+if TYPE_CHECKING:
+    from polarbear.inference.model import Model
+
+Repeated = Literal["adjusted", "as published"]
 
 _ENTRIES_AT_ONCE = 1 << 18
 
@@ -32,6 +37,9 @@ class TemporalModel(ABC):
 
     Attributes:
         time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
+        repeated: What is made of the rankings of one instance at several timepoints. "adjusted": they repeat each
+            other, and the posterior is widened by how much (see `polarbear.inference.adjustment`); "as published": each
+            counts as new evidence (eq. 7 of Wurth et al. 2026).
     """
 
     name: ClassVar[str]
@@ -40,6 +48,12 @@ class TemporalModel(ABC):
     methods: ClassVar[tuple[str, ...]] = (NLIS, HMC, NUTS, PATHFINDER)
 
     time_scale: TimeScale = field(default="linear", kw_only=True)
+    repeated: Repeated = field(default="adjusted", kw_only=True)
+
+    def __post_init__(self) -> None:
+        check_time_scale(self.time_scale)
+        if self.repeated not in get_args(Repeated):
+            raise ValueError(f"repeated is {self.repeated!r}; choose one of {', '.join(get_args(Repeated))}")
 
     @abstractmethod
     def prior(self, at: FloatArray, paths: int) -> PathModel:
@@ -56,6 +70,11 @@ class TemporalModel(ABC):
             at: (T,) times on the unit axis of the fitted ones, within `reach`.
             fitted: (T,) which are those of the fit.
         """
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether its posterior is widened by how much the rankings of an instance repeat each other."""
+        return self.repeated == "adjusted"
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -108,3 +127,8 @@ class TemporalModel(ABC):
             model=self,
             chains=found.chains,
         )
+
+
+def as_published(model: Model) -> Model:
+    """The model, with each ranking as new evidence if it is one over time; see `TemporalModel.repeated`."""
+    return replace(model, repeated="as published") if isinstance(model, TemporalModel) else model

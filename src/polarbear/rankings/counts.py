@@ -83,6 +83,20 @@ class ChoiceCounts:
         object.__setattr__(self, "ties", ties)
 
     @property
+    def known_instances(self) -> InstanceRanks:
+        """The ranking of each instance.
+
+        Raises:
+            ValueError: If it is not known.
+        """
+        if self.instances is None:
+            raise ValueError(
+                "the ranking of each instance is needed, and these counts are sums only; make them by "
+                "polarbear.rankings.choice_counts"
+            )
+        return self.instances
+
+    @property
     def algorithms(self) -> int:
         """Number of algorithms n."""
         return self.wins.shape[1]

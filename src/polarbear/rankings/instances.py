@@ -53,6 +53,12 @@ class InstanceRanks:
         each = np.arange(len(values))
         return cls(ranks, np.ones(each.size) if weights is None else weights, each if groups is None else groups)
 
+    def summed(self, values: FloatArray) -> FloatArray:
+        """(G, n) the sums over each group of what instances (P, n) have, times their weights."""
+        sums = np.zeros((int(self.groups.max(initial=-1)) + 1, values.shape[1]))
+        np.add.at(sums, self.groups, values * self.weights[:, np.newaxis])
+        return sums
+
     def select(self, timepoints: IntArray) -> InstanceRanks:
         """The rankings at some timepoints."""
         return InstanceRanks(self.ranks[:, timepoints], self.weights, self.groups)

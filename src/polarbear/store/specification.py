@@ -17,8 +17,8 @@ from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
 from polarbear.store.places import place, remote
 
 FORMAT = "polarbear study"
-VERSION = 2
-"""Since version 2 a manifest names all files of a study."""
+VERSION = 3
+"""Since version 2 a manifest names all files of a study; since version 3 models over time tell of repeated rankings."""
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
 COUNTED = ("plan", "problems")
 """How many problems a plan has; studies of earlier versions do not tell."""
@@ -127,7 +127,18 @@ def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
         raise StudyError(
             f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
         )
-    return StudyFile(version, cast("dict[str, Any]", spec), digest)
+    known = cast("dict[str, Any]", spec)
+    if version < 3:
+        _tell_of_repeated_rankings(known)
+    return StudyFile(version, known, digest)
+
+
+def _tell_of_repeated_rankings(spec: dict[str, Any]) -> None:
+    """Say of a race's model over time what it did before there was a choice."""
+    race: Any = spec.get("race")
+    model: Any = cast("dict[str, Any]", race).get("model") if isinstance(race, dict) else None
+    if isinstance(model, dict) and "time_scale" in model:
+        model["repeated"] = "as published"
 
 
 def differing(

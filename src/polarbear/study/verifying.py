@@ -57,8 +57,8 @@ class Verification:
         if self.version == 1:
             return (
                 "The study has format version 1, in which rounds and study.json carry no checksums: changes of them go "
-                "unnoticed. It is brought to version 2 when it is next written to, by polarbear resume or polarbear "
-                f"verify --accept-damage {quoted}"
+                "unnoticed. It is brought to the present version when it is next written to, by polarbear resume or "
+                f"polarbear verify --accept-damage {quoted}"
             )
         return ""
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.values import checked_values, is_pooled, log_ratings
+from polarbear.inference.predictive.values import check_unadjusted, checked_values, is_pooled, log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks
 from polarbear.records import FloatArray
 
@@ -36,6 +36,7 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
         ValueError: If the values do not fit the posterior, or there are fewer than two instances.
     """
     cells = checked_values(posterior, values, precision)
+    check_unadjusted(posterior)
     if len(cells) < 2:
         raise ValueError(f"values has {len(cells)} instances; at least 2 are needed to see how much they differ")
     rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells)), log_ratings(posterior.draws, _DRAWS)

@@ -131,7 +131,8 @@ def _timepoints(
     (drawn,) = _drawn((Agreement(outcomes),), Replicator.of(outcomes), log_theta, rng)
     evidence = Evidence.of(np.array([observed.agreement]), drawn)
     per_instance = float((np.count_nonzero(~np.isnan(cells), axis=2) > 1).sum(axis=1).mean())
-    excess = None if evidence.passed or len(cells) < 2 else overconfidence(posterior, cells)
+    unknown = evidence.passed or len(cells) < 2 or posterior.diagnostics.widened is not None
+    excess = None if unknown else overconfidence(posterior, cells)
     return verdicts.timepoints(evidence, per_instance, observed.factor, excess, joint=posterior.joint)
 
 

@@ -11,7 +11,7 @@ from polarbear.inference.diagnostics import LARGEST_K_HAT
 from polarbear.inference.model import Model, fit
 from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.predictive.values import checked_values, is_pooled, log_ratings
+from polarbear.inference.predictive.values import check_unadjusted, checked_values, is_pooled, log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
 from polarbear.records import FloatArray
 
@@ -143,6 +143,7 @@ def leave_one_out(
         TypeError: If `rng` is something else than a generator.
     """
     cells = checked_values(posterior, values, precision)
+    check_unadjusted(posterior)
     if draws < 1:
         raise ValueError(f"draws is {draws!r}; at least 1 posterior draw is needed")
     if rng is not None and not isinstance(rng, np.random.Generator):  # pyright: ignore[reportUnnecessaryIsInstance]

@@ -37,6 +37,15 @@ def is_pooled(posterior: Posterior) -> bool:
     return posterior.joint and (posterior.model is None or posterior.model.pooled)
 
 
+def check_unadjusted(posterior: Posterior) -> None:
+    """Raise a ValueError if the draws are wider than the model has them."""
+    if posterior.diagnostics.widened is not None:
+        raise ValueError(
+            "the draws were made wider than the model has them, which is then not to be seen in them; fit the model "
+            "again with polarbear.inference.as_published(model)"
+        )
+
+
 def log_ratings(draws: FloatArray, most: int) -> FloatArray:
     """(at most `most`, T, n) logarithms of evenly spaced draws."""
     chosen = np.unique(np.linspace(0, len(draws) - 1, min(most, len(draws))).round().astype(np.intp))
