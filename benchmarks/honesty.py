@@ -4,8 +4,9 @@ A population is what many algorithms did on many instances, kept as rankings. Sa
 on, and what is said is compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
 
 ``python -m benchmarks.honesty [samples]`` measures posteriors and draws honesty.png; ``python -m benchmarks.honesty
-races [races]`` measures whole races; ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew
-(minutes) and keeps its ranks.
+races [races] [kind]`` measures whole races, those of a kind if it is named, such as "wins joint"; ``python -m
+benchmarks.honesty repeats`` how often orders persist; ``python -m benchmarks.honesty make NAME`` makes the runs of a
+population anew (minutes) and keeps its ranks.
 """
 
 from __future__ import annotations
@@ -32,11 +33,19 @@ WEAK_PRIOR = 1e-6
 DRAWS = 1000
 SIZES = (8, 30, 120)
 LEVEL = 0.95
+MOST_INSTANCES = 2000
 Values = NDArray[np.float64]
-MODELS = (
-    inference.IndependentDirichlet(),
-    inference.RandomWalk(time_scale="log"),
-    inference.InstanceBootstrap(),
+INDEPENDENT, BOOTSTRAP = inference.IndependentDirichlet(), inference.InstanceBootstrap()
+WALK, PROCESS = inference.RandomWalk(time_scale="log"), inference.GaussianProcess(time_scale="log")
+MODELS = (INDEPENDENT, inference.as_published(WALK), WALK, PROCESS, BOOTSTRAP)
+CONTESTS = (
+    (INDEPENDENT, "ratings", "pointwise"),
+    (inference.as_published(WALK), "ratings", "joint"),
+    (WALK, "ratings", "joint"),
+    (BOOTSTRAP, "ratings", "pointwise"),
+    (BOOTSTRAP, "ratings", "joint"),
+    (INDEPENDENT, "wins", "pointwise"),
+    (INDEPENDENT, "wins", "joint"),
 )
 
 
@@ -110,11 +119,18 @@ class Population:
     def read(cls, name: str, timepoints: int) -> Population:
         """A population at evenly spaced ones of its timepoints."""
         kept = np.load(FOLDER / f"{name}.npz")
-        at = np.linspace(0, kept["times"].size - 1, timepoints).round().astype(int)
+        at = np.unique(np.linspace(0, kept["times"].size - 1, timepoints).round().astype(int))
         values = kept["ranks"][:, at].astype(np.float64)
         counts = pb.rankings.choice_counts(values)
         truth = [np.exp(mode(Choices.at(counts, t, WEAK_PRIOR))[0]) for t in range(at.size)]
         return cls(values, kept["times"][at], tuple(kept["names"].tolist()), np.array(truth))
+
+    @property
+    def persistence(self) -> float:
+        """How often the order of two algorithms on an instance is the same at neighbouring timepoints."""
+        first, second = np.triu_indices(len(self.names), 1)
+        order = np.sign(self.values[..., first] - self.values[..., second])
+        return float((order[:, 1:] == order[:, :-1]).mean())
 
     def sample(self, instances: int, rng: np.random.Generator) -> Values:
         """Rankings of so many instances, drawn with replacement."""
@@ -185,19 +201,31 @@ def posteriors(name: str, instances: int, timepoints: int, samples: int) -> Iter
             rng = np.random.default_rng([number, instances, timepoints])
             counts = pb.rankings.choice_counts(population.sample(instances, rng))
             kept.add(inference.fit(counts, times=population.times, model=model, draws=DRAWS, rng=rng), population.truth)
-        yield model.name, kept
+        yield label(model), kept
 
 
 @dataclass(frozen=True)
 class Raced:
-    """Of one race: Pareto members that were eliminated, whether its set is the true one, and what it took."""
+    """What one race found, what is so, and how many instances it took."""
 
-    wrong: int
-    exact: bool
+    pareto_set: tuple[str, ...]
+    true_set: frozenset[str]
     instances: int
 
+    @property
+    def wrong(self) -> bool:
+        """Whether a member of the true set was eliminated."""
+        return not self.true_set <= set(self.pareto_set)
 
-def race(population: Population, model: inference.Model, elimination: str, seed: int) -> Raced:
+    @property
+    def exact(self) -> bool:
+        """Whether it is the true set."""
+        return self.true_set == set(self.pareto_set)
+
+
+def race(
+    population: Population, model: inference.Model, elimination: str, seed: int, *, relations: str = "ratings"
+) -> Raced:
     """Race on instances drawn from a population until every pair is resolved."""
     n = len(population.names)
     contest = pb.Race(
@@ -208,6 +236,7 @@ def race(population: Population, model: inference.Model, elimination: str, seed:
         epsilon=0.05,
         elimination=elimination,
         resolution="crossing",
+        relations=relations,
         draws=DRAWS,
         seed=seed,
     )
@@ -215,11 +244,7 @@ def race(population: Population, model: inference.Model, elimination: str, seed:
     falling = n * np.arange(population.times.size)[:, np.newaxis]
     while requests := contest.ask(available=MOST_INSTANCES):
         contest.tell(_run(request, population, population.values[rows[request.draw]] - falling) for request in requests)
-    true = _pareto_set(population)
-    return Raced(len(true - set(contest.pareto_set)), true == set(contest.pareto_set), contest.state.instances)
-
-
-MOST_INSTANCES = 2000
+    return Raced(contest.pareto_set, _pareto_set(population, relations), contest.state.instances)
 
 
 def _run(request: pb.race.Request, population: Population, values: Values) -> pb.Run:
@@ -231,10 +256,13 @@ def _run(request: pb.race.Request, population: Population, values: Values) -> pb
     return pb.Run(request.key, pb.Trajectory(times, np.zeros(times.size), own, outcome))
 
 
-def _pareto_set(population: Population) -> set[str]:
+def _pareto_set(population: Population, relations: str) -> frozenset[str]:
     """The algorithms that no other one is better than at all timepoints."""
-    better = (population.truth[:, :, np.newaxis] > population.truth[:, np.newaxis]).all(axis=0)
-    return {name for name, dominated in zip(population.names, better.any(axis=0), strict=True) if not dominated}
+    first, second = population.values[..., np.newaxis], population.values[:, :, np.newaxis]
+    wins = ((first < second) + 0.5 * (first == second)).mean(axis=0) > 0.5
+    better = wins if relations == "wins" else population.truth[:, :, np.newaxis] > population.truth[:, np.newaxis]
+    dominated = better.all(axis=0).any(axis=0)
+    return frozenset(name for name, worse in zip(population.names, dominated, strict=True) if not worse)
 
 
 def persistent_values(
@@ -253,17 +281,18 @@ def draw(shares: dict[tuple[str, int, str], tuple[float, float, float]], path: P
     """Draw how often bands, whole paths and values hold the truth, by population, instances and model."""
     import matplotlib.pyplot as plt
 
-    figure, panels = plt.subplots(1, 3, figsize=(9.5, 3.4), sharey=True, layout="constrained")
+    figure, panels = plt.subplots(1, 3, figsize=(12, 3.8), sharey=True, layout="constrained")
     names = list(dict.fromkeys(name for name, _, _ in shares))
     for k, (panel, what) in enumerate(zip(panels, ("bands at a timepoint", "whole paths", "values"), strict=True)):
         panel.axhspan(0.93, 0.97, color="0.9", lw=0)
         panel.axhline(LEVEL, color="0.5", lw=1)
         for m, model in enumerate(MODELS):
             for size, marker in zip(SIZES, "osD", strict=True):
-                here = [shares[name, size, model.name][k] for name in names]
+                here = [shares[name, size, label(model)][k] for name in names]
                 x = m + 0.22 * (SIZES.index(size) - 1) + 0.05 * (np.arange(len(here)) - 1)
                 panel.plot(x, here, marker, ms=5, color=f"C{m}", label=f"{size} instances" if m == 0 else None)
-        panel.set_xticks(range(len(MODELS)), [model.name.replace("-", "\n") for model in MODELS])
+        ticks = [label(model).replace("-", "\n").replace(" ", "\n", 1) for model in MODELS]
+        panel.set_xticks(range(len(MODELS)), ticks, fontsize=8)
         panel.set_title(f"95 %: {what}", fontsize=10)
     panels[0].set_ylabel("share that holds the truth")
     panels[0].set_ylim(0.4, 1.0)
@@ -272,28 +301,52 @@ def draw(shares: dict[tuple[str, int, str], tuple[float, float, float]], path: P
     figure.savefig(path, dpi=130)
 
 
+def race_all(names: list[str], races: int, only: str) -> None:
+    """Print what so many races on each population came to, if the kind of race has the text `only` in its words."""
+    columns = (
+        "population",
+        "model",
+        "compared by",
+        "elimination",
+        "races",
+        "a false elimination",
+        "exact set",
+        "instances",
+    )
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
+    for name in names:
+        population = Population.read(name, 20)
+        for model, relations, elimination in CONTESTS:
+            if only not in f"{name} {label(model)} {relations} {elimination}":
+                continue
+            found = [race(population, model, elimination, seed, relations=relations) for seed in range(races)]
+            wrong = sum(one.wrong for one in found)
+            low, high = stats.binomtest(wrong, races).proportion_ci(method="wilson")
+            exact, instances = (np.mean([getattr(one, of) for one in found]) for of in ("exact", "instances"))
+            print(
+                f"| {name} | {label(model)} | {relations} | {elimination} | {races} | {wrong / races:.1%} "
+                f"({low:.1%} to {high:.1%}) | {exact:.0%} | {instances:.0f} |",
+                flush=True,
+            )
+
+
+def label(model: inference.Model) -> str:
+    """A model's name, and whether it is the published one."""
+    return f"{model.name} as published" if model.pooled and not model.adjusted else model.name
+
+
 def main() -> None:
-    what, number, *_ = [*sys.argv[1:], "", ""]
+    what, number, only, *_ = [*sys.argv[1:], "", "", ""]
     if what == "make":
         make(number)
         return
     kept = sorted(path.stem for path in FOLDER.glob("*.npz"))
     if what == "races":
-        print("| population | model | elimination | races | with a false elimination | exact set | mean instances |")
-        print("|---|---|---|---|---|---|---|")
+        race_all(kept, int(number or 20), only)
+        return
+    if what == "repeats":
         for name in kept:
-            population = Population.read(name, 20)
-            for model in MODELS:
-                for elimination in ("pointwise", "joint")[: 1 + model.joint]:
-                    races = [race(population, model, elimination, seed) for seed in range(int(number or 20))]
-                    wrong = sum(one.wrong > 0 for one in races)
-                    low, high = stats.binomtest(wrong, len(races)).proportion_ci(method="wilson")
-                    exact, instances = (np.mean([getattr(one, of) for one in races]) for of in ("exact", "instances"))
-                    print(
-                        f"| {name} | {model.name} | {elimination} | {len(races)} | {wrong / len(races):.1%} "
-                        f"({low:.1%} to {high:.1%}) | {exact:.0%} | {instances:.0f} |",
-                        flush=True,
-                    )
+            print(f"{name}: {Population.read(name, TIMEPOINTS).persistence:.3f}")
         return
     print("| population | P | T | model | bands | whole paths | values | sure orders, wrong | sure dominances, wrong |")
     print("|---|---|---|---|---|---|---|---|---|")

@@ -10,7 +10,9 @@ import pytest
 from polarbear.analyzer import answer
 from polarbear.analyzer.answer import ON_REQUEST, SET_ASIDE, Answer
 from polarbear.analyzer.words import amount, at_least, duration, listed, plural, probability, spans
+from polarbear.inference import fit
 from polarbear.race.forecast import OpenPair
+from polarbear.rankings import choice_counts
 from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
 
 
@@ -32,7 +34,7 @@ class TestSingleWinner:
 
     def test_it_is_compared_with_all_algorithms(self, said):
         (member,) = said.members
-        assert member.sentence == "most likely the best at every timepoint (P(best) >0.999)."
+        assert member.sentence == "most likely the best at every timepoint (P(best) >0.999; best on 95% of instances)."
 
     def test_eliminations_say_who_when_and_how_surely(self, said):
         first, second = said.eliminated
@@ -61,7 +63,8 @@ class TestCrossing:
     def test_each_is_told_where_it_leads(self, said):
         early, late = said.members
         assert early.sentence == (
-            "most likely the best from 10 to 100 evaluations (P(best) up to >0.999, at 10); from 10 to 20 evaluations "
+            "most likely the best from 10 to 100 evaluations (P(best) up to >0.999, at 10; best on 55% to 95% of "
+            "instances); from 10 to 20 evaluations "
             "with P(best) ≥ 0.95."
         )
         assert late.sentence.startswith("most likely the best from 200 to 1,000 evaluations (P(best) up to ")
@@ -158,7 +161,7 @@ class TestWithdrawn:
         belief = posterior(np.tile([3.0, 0.0, -3.0], (7, 1)))
         said = answer(result(belief, withdrawn="A", eliminated={"C": "B"}))
         assert said.headline == ("B is the whole anytime Pareto set: the other algorithm not withdrawn was eliminated.")
-        assert said.members[0].sentence == "most likely the best at every timepoint (P(best) >0.999)."
+        assert said.members[0].sentence.startswith("most likely the best at every timepoint (P(best) >0.999; ")
 
     def test_no_more_is_said_of_the_pareto_set_than_is_known(self):
         said = answer(result(posterior(np.tile([3.0, 0.05, 0.0], (7, 1)), spread=0.5), withdrawn="A"))
@@ -332,3 +335,14 @@ class TestWords:
             "A and B",
             "A, B and C",
         ]
+
+
+@pytest.mark.statistical
+def test_algorithms_that_beat_each_other_in_a_circle_are_named():
+    values = np.repeat(np.tile([[0.0, 1.0, 2.0], [1.0, 2.0, 0.0], [2.0, 0.0, 1.0]], (60, 1))[:, np.newaxis], 7, axis=1)
+    values[:, 5:] = [0.0, 1.0, 2.0]
+    belief = fit(choice_counts(values), times=TIMES, names=["A", "B", "C"], rng=np.random.default_rng(0))
+    (caution,) = answer(result(belief)).cautions
+    assert caution == (
+        "A beats B, B beats C and C beats A, each on most instances, from 10 to 200 evaluations: no ratings say that."
+    )

@@ -270,7 +270,7 @@ def test_the_withdrawn_are_told_from_members_and_from_the_eliminated():
     text = " ".join(page.texts)
     assert "lines without a band are algorithms eliminated or withdrawn." in text
     assert "neither eliminated nor withdrawn" in text
-    assert "highest of all algorithms that were not withdrawn" in text
+    assert "the best of all algorithms that were not withdrawn" in text
     fact = page.texts.index("Pareto set")
     assert [word for word in page.texts[fact : fact + 12] if word.strip()][:4] == [
         "Pareto set",

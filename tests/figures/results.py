@@ -1,6 +1,7 @@
 """Posteriors and race results made by hand or by racing known truths."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 
@@ -26,7 +27,13 @@ def posterior(utilities, *, spread=0.1, times=TIMES, names=None, draws=2000, joi
         np.full(timepoints, np.nan),
     )
     names = names or tuple("ABCDEFGHIJKLMNOPQRST"[:n])
-    return Posterior(ratings / ratings.sum(axis=2, keepdims=True), times, tuple(names), joint, diagnostics)
+    ratings /= ratings.sum(axis=2, keepdims=True)
+    found = Posterior(ratings, times, tuple(names), joint, diagnostics)
+    tally = SimpleNamespace(
+        first=lambda among: ratings[..., among] / ratings[..., among].sum(axis=2, keepdims=True),
+        pairwise_probabilities=found.pairwise_probabilities,
+    )
+    return replace(found, tally=tally)
 
 
 def a_round(number, candidates, *, dominance, eliminated=None, withdrawn=(), settled=(), resolved_pairs=0, failures=0):
@@ -87,6 +94,8 @@ def result(belief, *, eliminated=None, withdrawn=(), rounds=None, alpha=0.95, ep
         withdrawn=tuple(withdrawn),
         undecided=open_pairs(
             belief,
+            belief.names,
+            belief.times,
             resolved,
             np.full(resolved.shape, 8.0 * len(rounds)),
             alpha=alpha,

@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 import polarbear as pb
-from polarbear.inference import Recall, Workers
+from benchmarks import honesty
+from polarbear.inference import IndependentDirichlet, Recall, Workers
 from polarbear.race import CannotWithdraw, Race, RaceState, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.records import lost
@@ -179,7 +180,16 @@ def forecast(centre, spread, shared, *, alpha=0.95, epsilon=0.1, use_crossing=Fa
     if open_at is not None:
         resolved[[t for t in range(centre.size) if t not in open_at]] = True
     shared = np.broadcast_to(np.atleast_1d(np.array(shared, float))[:, None, None], (centre.size, 2, 2))
-    (pair,) = open_pairs(posterior, resolved, shared, alpha=alpha, epsilon=epsilon, use_crossing=use_crossing)
+    (pair,) = open_pairs(
+        posterior,
+        posterior.names,
+        posterior.times,
+        resolved,
+        shared,
+        alpha=alpha,
+        epsilon=epsilon,
+        use_crossing=use_crossing,
+    )
     return pair.more_instances
 
 
@@ -466,3 +476,20 @@ def test_numbers_of_numpy_are_numbers_and_fractions_are_not_whole():
 def test_an_unnamed_algorithm_is_refused():
     with pytest.raises(TypeError, match=r"algorithm 1 .* has no name"):
         Race(["a", 7], times=TIMES)
+
+
+class TestWins:
+    """Races by who beats whom, with no ratings behind it."""
+
+    @staticmethod
+    def raced(values, elimination):
+        """A race on instances drawn from rankings (P, n), the same at five timepoints."""
+        ranks = np.repeat(np.asarray(values, float)[:, np.newaxis], 5, axis=1)
+        names = tuple("ABCDEF"[: ranks.shape[2]])
+        population = honesty.Population(ranks, np.arange(1.0, 6.0), names, np.full(ranks.shape[1:], np.nan))
+        return honesty.race(population, IndependentDirichlet(), elimination, seed=1, relations="wins")
+
+    @pytest.mark.statistical
+    def test_who_is_first_most_often_may_lose_most_comparisons(self):
+        """A is first on four instances of ten, and last on the others: B and C beat it there."""
+        assert self.raced([[0, 1, 2]] * 4 + [[2, 0, 1]] * 3 + [[2, 1, 0]] * 3, "joint").pareto_set == ("B",)

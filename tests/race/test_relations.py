@@ -12,6 +12,7 @@ from polarbear.race.relations import (
     Relations,
     crossing,
     eliminations,
+    in_circles,
     last_unresolved,
     next_batch,
     relations,
@@ -98,12 +99,13 @@ def test_a_pair_closes_only_if_a_crossing_or_a_tie_says_that_both_stay(seed):
     before = rng.random((2, 3, 3)) < 0.5
     before |= before.transpose(0, 2, 1) | np.eye(3, dtype=bool)
     now = resolved_now(found, use_crossing=bool(seed % 2))
-    resolved = resolution(before, found, use_crossing=bool(seed % 2))
+    circular = np.eye(3, dtype=bool)[[1, 0, 2]] & bool(seed % 3)
+    resolved = resolution(before, found, circular, use_crossing=bool(seed % 2))
     for i, j in itertools.product(range(3), repeat=2):
         pair = [(found.dominates[t, i, j], found.dominates[t, j, i], found.equivalent[t, i, j]) for t in range(2)]
         reason = any(tie for *_, tie in pair) or (any(win for win, *_ in pair) and any(loss for _, loss, _ in pair))
         closing = (before | now)[:, i, j].all() and not before[:, i, j].all()
-        if reason or not closing:
+        if reason or circular[i, j] or not closing:
             expected = before[:, i, j] | now[:, i, j]
         elif now[:, i, j].all():
             expected = np.zeros(2, dtype=bool)
@@ -126,10 +128,22 @@ def test_last_unresolved_timepoint_is_equation_32(seed):
     )
 
 
-def test_an_eliminated_algorithm_eliminates_no_other_and_one_always_remains():
-    circle = np.array([[0, 1.0, 0], [0, 0, 1.0], [1.0, 0, 0]])
-    assert eliminations(circle, np.ones(3, bool), 0.9) == {0: 2, 2: 1}
-    assert eliminations(circle, np.array([True, False, True]), 0.9) == {0: 2}
+def test_an_eliminated_algorithm_eliminates_no_other():
+    chain = np.array([[0, 0.95, 0], [0, 0, 1.0], [0, 0, 0]])
+    assert eliminations(chain, np.ones(3, bool), 0.9) == {1: 0}
+    assert eliminations(chain[::-1, ::-1], np.ones(3, bool), 0.9) == {0: 1, 1: 2}
+
+
+def test_in_a_circle_nobody_is_eliminated_but_by_those_outside():
+    circle = np.zeros((4, 4))
+    circle[[0, 1, 2], [1, 2, 0]] = 0.97
+    everyone = np.ones(4, bool)
+    assert eliminations(circle, everyone, 0.9) == {}
+    assert in_circles(circle, everyone, 0.9).sum() == 6
+    assert not in_circles(circle, everyone, 0.98).any()
+    assert eliminations(circle, np.array([True, False, True, True]), 0.9) == {0: 2}
+    circle[3, 0] = 1.0
+    assert eliminations(circle, everyone, 0.9) == {0: 3}
 
 
 @pytest.mark.parametrize(

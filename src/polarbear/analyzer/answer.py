@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
 from polarbear.inference import Posterior, events
@@ -34,14 +35,16 @@ class Member:
 
     Attributes:
         name: The algorithm.
-        highest: Its largest P(best) over the timepoints: the probability that its rating is the highest of all
-            members (of all algorithms not withdrawn, if it is the only member).
+        highest: Its largest P(best) over the timepoints: the probability that, on new instances, it is the best of all
+            members (of all algorithms not withdrawn, if it is the only member) more often than any other.
+        first: How often it is the best of them at that timepoint, on new instances.
         at: The timepoint of `highest`.
         sentence: All of this in words, without the name.
     """
 
     name: str
     highest: float
+    first: float
     at: float
     sentence: str
 
@@ -190,7 +193,8 @@ class Answer:
 def answer(result: RaceResult) -> Answer:
     """The answer of a race, finished or not, in words."""
     posterior, settings = result.posterior, result.settings
-    found = relations(posterior, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    compared = settings.compared(posterior)
+    found = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set
     began = result.begun
     return Answer(
@@ -268,39 +272,47 @@ def _members(result: RaceResult) -> tuple[Member, ...]:
     members, posterior = result.pareto_set, result.posterior
     rivals = members if len(members) > 1 else _not_withdrawn(result)
     if len(rivals) == 1:
-        return (Member(rivals[0], 1.0, float(posterior.times[0]), "there is no other left to compare it with."),)
-    best_at = posterior.probability_best(rivals)
+        return (Member(rivals[0], 1.0, 1.0, float(posterior.times[0]), "there is no other left to compare it with."),)
+    first = posterior.first(rivals)
+    often, best_at = first.mean(axis=0), (first == first.max(axis=2, keepdims=True)).mean(axis=0)
     leader = best_at.argmax(axis=1)
     found: list[Member] = []
     for name in members:
         column = rivals.index(name)
         peak = int(best_at[:, column].argmax())
-        sentence = _best_at(result, best_at[:, column], leader == column)
-        found.append(Member(name, float(best_at[peak, column]), float(posterior.times[peak]), sentence))
+        sentence = _best_at(result, best_at[:, column], often[:, column], leader == column)
+        chances = float(best_at[peak, column]), float(often[peak, column])
+        found.append(Member(name, *chances, float(posterior.times[peak]), sentence))
     return tuple(found)
 
 
-def _best_at(result: RaceResult, p_best: FloatArray, leads: np.ndarray[Any, np.dtype[np.bool_]]) -> str:
+def _best_at(result: RaceResult, p_best: FloatArray, often: FloatArray, leads: NDArray[np.bool_]) -> str:
     times, settings = result.posterior.times, result.settings
     peak = int(p_best.argmax())
     if not leads.any():
         return (
             f"never the most likely best (P(best) at most {probability(p_best[peak])}, at "
-            f"{budget(times[peak], settings.axis)}), but {_nobody(result)} is known to be better at every timepoint."
+            f"{budget(times[peak], settings.axis)}; best on up to {often.max():.0%} of instances), but "
+            f"{_nobody(result)} is known to be better at every timepoint."
         )
     if leads.all() and p_best.max() - p_best.min() < 0.0005:
-        return f"most likely the best at every timepoint (P(best) {probability(p_best.min())})."
+        return f"most likely the best at every timepoint (P(best) {probability(p_best.min())}; {_share(often)})."
     if leads.all():
         low, high = probability(p_best.min()), probability(p_best.max())
-        return f"most likely the best at every timepoint (P(best) from {low} to {high})."
+        return f"most likely the best at every timepoint (P(best) from {low} to {high}; {_share(often)})."
     said = (
         f"most likely the best {spans(times, leads, settings.axis)} (P(best) up to {probability(p_best[peak])}, "
-        f"at {instant(times[peak])})"
+        f"at {instant(times[peak])}; {_share(often[leads])})"
     )
     sure = leads & (p_best >= settings.alpha)
     if sure.any():
         said += f"; {spans(times, sure, settings.axis)} with P(best) ≥ {settings.alpha:g}"
     return f"{said}."
+
+
+def _share(often: FloatArray) -> str:
+    low, high = f"{often.min():.0%}", f"{often.max():.0%}"
+    return f"best on {low} of instances" if low == high else f"best on {low} to {high} of instances"
 
 
 def _eliminations(result: RaceResult) -> list[Elimination]:
@@ -408,9 +420,25 @@ def _cautions(result: RaceResult) -> list[str]:
             "had found; of one that timed out or was killed, nothing is known past its end, which favours an algorithm "
             "that is lost on hard instances."
         )
+    found += _circles(result)
     if doubtful.any():
         where = spans(result.posterior.times, doubtful, result.settings.axis)
         found.append(f"The posterior is not to be relied on {where}: use more draws.")
+    return found
+
+
+def _circles(result: RaceResult) -> list[str]:
+    """Three algorithms of which each beats the next, and when."""
+    names, beats = result.posterior.names, result.posterior.known_wins.pairwise_probabilities() >= result.settings.alpha
+    found: list[str] = []
+    for i, j, k in permutations(range(len(names)), 3):
+        circle = beats[:, i, j] & beats[:, j, k] & beats[:, k, i]
+        if i < min(j, k) and circle.any():
+            a, b, c = names[i], names[j], names[k]
+            when = spans(result.posterior.times, circle, result.settings.axis)
+            found.append(
+                f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each on most instances, {when}: no ratings say that."
+            )
     return found
 
 

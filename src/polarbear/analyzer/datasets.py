@@ -32,7 +32,7 @@ def ratings(result: RaceResult) -> Data:
 def relations_of_pairs(result: RaceResult, found: Relations) -> Data:
     """The relation of every pair at every timepoint."""
     posterior, epsilon = result.posterior, result.settings.epsilon
-    near = posterior.equivalence_probabilities(epsilon)
+    near = result.settings.compared(posterior).equivalence_probabilities(epsilon)
     return Data.of(
         "relations",
         (result.settings.axis, "first", "second", "probability_first_better", "probability_equivalent", "relation"),

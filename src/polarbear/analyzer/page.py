@@ -48,7 +48,9 @@ def render(study: StudyView | RaceResult) -> str:
     result = study if isinstance(study, RaceResult) else study.result
     failures, invalid, damaged = _trouble(study)
     found = answer(result)
-    decided = relations(result.posterior, alpha=result.settings.alpha, epsilon=result.settings.epsilon, joint=False)
+    settings = result.settings
+    compared = settings.compared(result.posterior)
+    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     order = color_order(result)
     return fill_in(
         "report.html",

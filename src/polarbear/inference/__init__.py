@@ -16,6 +16,7 @@ from polarbear.inference.posterior import Posterior
 from polarbear.inference.prior_draws import prior
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import Sampling
+from polarbear.inference.wins import Wins
 from polarbear.inference.workers import HelperDied, Workers
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ __all__ = [
     "Recall",
     "Sampling",
     "SparseGaussianProcess",
+    "Wins",
     "Workers",
     "as_published",
     "check",

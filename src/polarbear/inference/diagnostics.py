@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,6 +62,17 @@ class Diagnostics:
                 raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    def at(self, timepoints: NDArray[np.intp]) -> Diagnostics:
+        """The diagnostics at some timepoints, given by their indices."""
+        return replace(
+            self,
+            method=tuple(np.array(self.method, dtype=object)[timepoints]),
+            ess=self.ess[timepoints],
+            k_hat=self.k_hat[timepoints],
+            r_hat=self.r_hat[timepoints],
+            widened=None if self.widened is None else self.widened[timepoints],
+        )
 
     @property
     def doubtful(self) -> NDArray[np.bool_]:

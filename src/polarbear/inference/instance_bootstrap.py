@@ -29,7 +29,7 @@ from scipy.linalg import solve_triangular
 from polarbear.inference.choices import Choices
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.likelihood import helmert
-from polarbear.inference.newton import mode
+from polarbear.inference.newton import expansion, mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import stick_breaking
 from polarbear.inference.sampling import EXACT_GIBBS, NLIS, Sampling
@@ -204,12 +204,12 @@ class _Centre:
 
     @classmethod
     def of(cls, choices: Choices, draws: FloatArray) -> _Centre:
-        """The mode; the mean of draws (D, n), and no curvature, where floating-point numbers do not suffice."""
+        """The mode; the mean of draws (D, n) where floating-point numbers do not suffice to find it."""
         try:
             log_ratings, curvature = mode(choices)
         except np.linalg.LinAlgError:
-            ratings = np.maximum(draws.mean(axis=0), _TINY)
-            return cls(ratings, np.zeros((ratings.size, ratings.size)))
+            log_ratings = np.log(np.maximum(draws.mean(axis=0), _TINY))
+            curvature = expansion(choices, log_ratings)[2]
         ratings = np.exp(log_ratings)
         prior = ratings.size * choices.alpha * (np.diag(ratings) - np.outer(ratings, ratings))
         return cls(ratings, curvature - prior)

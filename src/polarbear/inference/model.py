@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.inference.adjustment import adjusted
 from polarbear.inference.blas import one_thread
 from polarbear.inference.posterior import Posterior, checked_names, checked_times
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import NUTS, PATHFINDER, Sampling
+from polarbear.inference.wins import Wins
 from polarbear.inference.workers import Workers, working
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
@@ -113,13 +114,16 @@ def fit(
     way = chosen.methods[0] if method is None else method
     sampler = partial(_named(_BY_LIBRARIES[way]), chosen) if way in _BY_LIBRARIES else chosen.fit
     with working(workers) as team, one_thread():
+        sampling = Sampling(draws, rng, way, team, Recall() if recall is None else recall)
         posterior = sampler(
             counts,
             times=checked_times(times, counts.timepoints),
             names=checked_names(names, counts.algorithms),
-            sampling=Sampling(draws, rng, way, team, Recall() if recall is None else recall),
+            sampling=sampling,
         )
-        return adjusted(posterior, counts) if chosen.adjusted else posterior
+        if counts.instances is not None:
+            posterior = replace(posterior, tally=Wins(counts.instances, draws, sampling.seeds(1)[0]))
+        return _named("adjustment:adjusted")(posterior, counts) if chosen.adjusted else posterior
 
 
 def models() -> dict[str, type[Model]]:
@@ -139,8 +143,6 @@ def from_description(description: Mapping[str, Any]) -> Model:
     Raises:
         ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
     """
-    from dataclasses import fields
-
     parameters = dict(description)
     name = parameters.pop("model", None)
     if name not in _MODELS:

@@ -28,7 +28,7 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
         along the all-ones direction.
     """
     z = _start(choices)
-    value, gradient, curvature = _expansion(choices, z)
+    value, gradient, curvature = expansion(choices, z)
     for _ in range(_MOST_STEPS):
         pinned = curvature + np.trace(curvature) / z.size
         step = np.asarray(np.linalg.solve(pinned, gradient), dtype=np.float64)
@@ -39,7 +39,7 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
         size = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
         for _ in range(_MOST_HALVINGS):
             trial = _normalized(z + size * step)
-            found = _expansion(choices, trial)
+            found = expansion(choices, trial)
             if found[0] >= value + 1e-4 * size * decrement:
                 break
             size *= 0.5
@@ -58,7 +58,7 @@ def _start(choices: Choices) -> FloatArray:
     return _normalized(np.log((choices.wins + won) / expected))
 
 
-def _expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+def expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Log-density, its gradient and its negative Hessian at normalized log-ratings."""
     theta = np.exp(z)
     chosen_from = choices.members @ theta

@@ -20,6 +20,7 @@ from polarbear.records import FloatArray
 
 if TYPE_CHECKING:
     from polarbear.inference.model import Model
+    from polarbear.inference.wins import Wins
 
 _SAME_TIME = 1e-9
 """Times that differ by no more than this share of themselves, and of the span of all, are the same."""
@@ -42,6 +43,7 @@ class Posterior:
         hyperparameters: (D,) draws of each of the model's hyperparameters, by name; they belong to `draws` one by one.
         model: The model it is a posterior of, if known.
         excerpt: Whether it was taken from another posterior by `at`.
+        tally: Who beat whom on which instance, if known; `wins` and `first` ask it.
         chains: Which step of which chain each draw is, if they are of the same Markov chains at all timepoints.
 
     Raises:
@@ -57,6 +59,7 @@ class Posterior:
     model: Model | None = None
     excerpt: bool = False
     chains: ChainOrder | None = None
+    tally: Wins | None = None
 
     def __post_init__(self) -> None:
         draws = _view(self.draws)
@@ -192,6 +195,44 @@ class Posterior:
         one, other = self.portfolio_rating(first), self.portfolio_rating(second)
         both = one + other
         return np.divide(one, both, out=np.full(both.shape, 0.5), where=both > 0)
+
+    def wins(self, a: Algorithm, b: Algorithm) -> FloatArray:
+        """(D, T) draws of the actual probability that `a` beats `b` on a new instance, a tie counting half.
+
+        Unlike `win_probability` it does not come from the ratings but from the instances on which both ran, with no
+        model in between (see `polarbear.inference.wins`). Its draws belong together over time, and with those of
+        `first`, but not with those of the ratings.
+
+        Raises:
+            ValueError: If there is no such algorithm, or the posterior does not know the instances.
+        """
+        return self.known_wins.probability(self.index(a), self.index(b))
+
+    def first(self, names: Algorithms | None = None) -> FloatArray:
+        """(D, T, k) draws of the actual probability that each of some algorithms, default all, is the best of them.
+
+        It comes from the instances on which all of them ran to the timepoint; those that tie share it. Where rankings
+        are Plackett–Luce's it is the rating; elsewhere the rating may be far from it.
+
+        Raises:
+            ValueError: If there is no such algorithm, or the posterior does not know the instances.
+        """
+        chosen = events.members(self.names if names is None else names)
+        return self.known_wins.first(np.array([self.index(name) for name in chosen]))
+
+    @property
+    def known_wins(self) -> Wins:
+        """Who beat whom on which instance.
+
+        Raises:
+            ValueError: If that is not known.
+        """
+        if self.tally is None:
+            raise ValueError(
+                "the posterior does not know the ranking of each instance; fit it with polarbear.inference.fit, to "
+                "counts of polarbear.rankings.choice_counts at the timepoints you ask for"
+            )
+        return self.tally
 
     def log_ratio(self, a: Algorithm, b: Algorithm) -> FloatArray:
         """(D, T) draws of log(θ_a / θ_b), the log-odds of `a` against `b`."""

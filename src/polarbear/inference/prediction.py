@@ -42,15 +42,8 @@ def predicted(posterior: Posterior, times: FloatArray, rng: np.random.Generator)
     theta[~new] = posterior.draws[:, source[~new]].transpose(1, 2, 0)
     if new.any():
         theta[new] = _continued(posterior, times[new], rng)
-    found, near = posterior.diagnostics, nearest(times, posterior.times)
-    diagnostics = replace(
-        found,
-        method=tuple(found.method[int(t)] for t in near),
-        ess=found.ess[near],
-        k_hat=found.k_hat[near],
-        r_hat=found.r_hat[near],
-    )
-    return replace(posterior, draws=theta.transpose(2, 0, 1), times=times, diagnostics=diagnostics, excerpt=True)
+    draws, diagnostics = theta.transpose(2, 0, 1), posterior.diagnostics.at(nearest(times, posterior.times))
+    return replace(posterior, draws=draws, times=times, diagnostics=diagnostics, excerpt=True, tally=None)
 
 
 def _continued(posterior: Posterior, times: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from polarbear.inference import Posterior
+from polarbear.inference import Posterior, Wins
 from polarbear.race.relations import BoolArray, unresolved_pairs
 from polarbear.records import FloatArray
 
@@ -39,7 +40,9 @@ class OpenPair:
 
 
 def open_pairs(
-    posterior: Posterior,
+    beliefs: Posterior | Wins,
+    names: Sequence[str],
+    times: FloatArray,
     resolved: BoolArray,
     shared: FloatArray,
     *,
@@ -51,7 +54,9 @@ def open_pairs(
     """The unresolved pairs, the cheapest to resolve first.
 
     Args:
-        posterior: T timepoints, n algorithms.
+        beliefs: The ratings, or who beat whom.
+        names: The n algorithms.
+        times: (T,).
         resolved: (T, n, n) as in `RaceState`.
         shared: (T, n, n) on how many instances both of a pair were observed at each timepoint.
         alpha: Decision threshold.
@@ -61,10 +66,10 @@ def open_pairs(
     """
     still_open = unresolved_pairs(resolved)
     found: list[OpenPair] = []
-    for i, j in combinations(range(len(posterior.names)), 2):
+    for i, j in combinations(range(len(names)), 2):
         if not still_open[i, j]:
             continue
-        log_ratio, both = posterior.log_ratio(i, j), np.maximum(shared[:, i, j], 1.0)
+        log_ratio, both = beliefs.log_ratio(i, j), np.maximum(shared[:, i, j], 1.0)
         for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
         more = float(np.minimum(for_dominance, for_equivalence)[unresolved].max())
@@ -72,15 +77,16 @@ def open_pairs(
             more = max(more, min(_until_joint_dominance(log_ratio, both, alpha), float(for_equivalence.min())))
         if use_crossing:
             more = min(more, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
-        when = posterior.times[unresolved]
-        found.append(OpenPair(posterior.names[i], posterior.names[j], float(when[0]), float(when[-1]), more))
+        when = times[unresolved]
+        found.append(OpenPair(names[i], names[j], float(when[0]), float(when[-1]), more))
     return tuple(sorted(found, key=lambda pair: pair.more_instances))
 
 
 def _more(log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:
     """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint.
 
-    log θ_i/θ_j is taken for normal, with a spread that falls with the root of the number of shared instances.
+    log θ_i/θ_j, or the log-odds of i against j, is taken for normal, with a spread that falls with the root of the
+    number of shared instances.
     """
     from scipy.special import ndtri
 

@@ -17,6 +17,7 @@ from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
     Relations,
     eliminations,
+    in_circles,
     last_unresolved,
     next_batch,
     relations,
@@ -25,7 +26,7 @@ from polarbear.race.relations import (
 )
 from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Rival, Round
-from polarbear.race.settings import Elimination, RaceSettings, Resolution
+from polarbear.race.settings import Compared, Elimination, RaceSettings, Resolution
 from polarbear.race.state import RaceState
 from polarbear.rankings import check_algorithms, choice_counts
 from polarbear.records import Axis, Reason, Run, RunKey
@@ -48,8 +49,8 @@ class Race:
             not depend on it.
 
     Raises:
-        ValueError: If a parameter is out of range, names repeat, or joint elimination is asked of a model without
-            a joint posterior.
+        ValueError: If a parameter is out of range, names repeat, or joint elimination by ratings is asked of a
+            model without a joint posterior.
     """
 
     def __init__(
@@ -62,6 +63,7 @@ class Race:
         epsilon: float = 0.05,
         elimination: Elimination = "pointwise",
         resolution: Resolution = "strict",
+        relations: Compared = "ratings",
         axis: Axis = "evaluations",
         batch: int = 8,
         smallest_batch: int = 8,
@@ -81,6 +83,7 @@ class Race:
             epsilon=epsilon,
             elimination=elimination,
             resolution=resolution,
+            relations=relations,
             axis=axis,
             batch=batch,
             smallest_batch=smallest_batch,
@@ -89,7 +92,7 @@ class Race:
             precision=precision,
             seed=seed,
         )
-        if self.settings.elimination == "joint":
+        if self.settings.elimination == "joint" and self.settings.relations == "ratings":
             check_joint(self.model)
         self._state = RaceState.start(tuple(self.algorithms), self.times.size, self.settings.batch)
         self._runs: dict[tuple[str, int], Run] = {}
@@ -304,7 +307,9 @@ class Race:
             eliminated=dict(self._state.eliminated),
             withdrawn=self._state.withdrawn,
             undecided=open_pairs(
-                posterior,
+                settings.compared(posterior),
+                self.names,
+                self.times,
                 self._state.resolved,
                 np.einsum("pti,ptj->tij", observed, observed),
                 alpha=settings.alpha,
@@ -323,7 +328,7 @@ class Race:
         """The relations of all pairs under the present posterior."""
         settings = self.settings
         return relations(
-            self.posterior,
+            settings.compared(self.posterior),
             alpha=settings.alpha,
             epsilon=settings.epsilon,
             joint=settings.elimination == "joint",
@@ -406,7 +411,8 @@ class Race:
     def _decide(self, found: Relations, requests: Collection[Request]) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
         settings, state, names = self.settings, self._state, self.names
-        resolved = resolution(state.resolved, found, use_crossing=settings.resolution == "crossing")
+        circular = in_circles(found.dominates_anytime, state.candidates, settings.alpha)
+        resolved = resolution(state.resolved, found, circular, use_crossing=settings.resolution == "crossing")
         out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
         for gone in out:
             resolved[:, gone, :] = resolved[:, :, gone] = True

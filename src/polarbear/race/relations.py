@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.inference import Posterior
+from polarbear.inference import Posterior, Wins
 from polarbear.records import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -21,7 +21,7 @@ class Relations:
     """What the posterior says about every pair.
 
     Attributes:
-        better: (T, n, n) P(θ_i(t) > θ_j(t)).
+        better: (T, n, n) P(θ_i(t) > θ_j(t)), or that i beats j with a probability above one half.
         dominates: (T, n, n) whether i α-dominates j at t (eq. 22).
         equivalent: (T, n, n) whether i and j are (ε, α)-equivalent at t (eq. 26); dominance takes precedence.
         dominates_anytime: (n, n) probability that decides elimination of j by i: the smallest over t of `better`
@@ -34,39 +34,57 @@ class Relations:
     dominates_anytime: FloatArray
 
 
-def relations(posterior: Posterior, *, alpha: float, epsilon: float, joint: bool) -> Relations:
-    """The relations of all pairs under `posterior`.
+def relations(beliefs: Posterior | Wins, *, alpha: float, epsilon: float, joint: bool) -> Relations:
+    """The relations of all pairs.
 
     Args:
-        posterior: T timepoints, n algorithms.
+        beliefs: The ratings of n algorithms at T timepoints, or who beat whom there.
         alpha: Decision threshold α in (0.5, 1].
         epsilon: Half-width ε in [0, 0.5) of the region of practical equivalence around a win probability of 0.5.
         joint: Whether elimination looks at all timepoints at once.
     """
-    better = posterior.pairwise_probabilities()
+    better = beliefs.pairwise_probabilities()
     dominates = better >= alpha
-    near_even = posterior.equivalence_probabilities(epsilon) >= alpha
+    near_even = beliefs.equivalence_probabilities(epsilon) >= alpha
     equivalent = near_even & ~dominates & ~dominates.transpose(0, 2, 1)
-    anytime = posterior.dominance_probabilities() if joint else better.min(axis=0)
+    anytime = beliefs.dominance_probabilities() if joint else better.min(axis=0)
     np.fill_diagonal(anytime, 0.0)
     return Relations(better, dominates, equivalent, anytime)
+
+
+def in_circles(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> BoolArray:
+    """(n, n) pairs of candidates that dominate each other, by way of others.
+
+    Ratings are in an order. But A may beat B on most instances, B beat C, and C beat A: then none of them is worse than
+    another, and all stay.
+
+    Args:
+        dominates_anytime: (n, n) as in `Relations`.
+        candidates: (n,) the candidate Pareto set.
+        alpha: Decision threshold.
+    """
+    from scipy.sparse.csgraph import connected_components
+
+    dominates = (dominates_anytime >= alpha) & candidates & candidates[:, np.newaxis]
+    _, circle = connected_components(dominates, connection="strong")
+    return (circle == circle[:, np.newaxis]) & ~np.eye(circle.size, dtype=bool)
 
 
 def eliminations(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> dict[int, int]:
     """Which candidates are eliminated, and by whom (algorithm 1, lines 9–12).
 
     Candidates are looked at in order; an eliminated one eliminates no other afterwards, so that at least one
-    candidate always remains.
+    candidate always remains. In a circle none eliminates another.
 
     Args:
         dominates_anytime: (n, n) as in `Relations`.
         candidates: (n,) the candidate Pareto set before.
         alpha: Decision threshold.
     """
-    remaining = candidates.copy()
+    remaining, circular = candidates.copy(), in_circles(dominates_anytime, candidates, alpha)
     eliminated: dict[int, int] = {}
     for loser in np.flatnonzero(candidates):
-        chance = np.where(remaining, dominates_anytime[:, loser], 0.0)
+        chance = np.where(remaining & ~circular[loser], dominates_anytime[:, loser], 0.0)
         rival = int(np.argmax(chance))
         if chance[rival] >= alpha:
             remaining[loser] = False
@@ -90,25 +108,26 @@ def resolved_now(found: Relations, *, use_crossing: bool) -> BoolArray:
     return strict | crossing(found) if use_crossing else strict
 
 
-def resolution(before: BoolArray, found: Relations, *, use_crossing: bool) -> BoolArray:
+def resolution(before: BoolArray, found: Relations, circular: BoolArray, *, use_crossing: bool) -> BoolArray:
     """(T, n, n) pairs resolved at each timepoint after a round (algorithm 1, lines 13–18).
 
     What was resolved stays so, and what the present posterior resolves is added. But a pair is not closed without a
-    reason why both stay in the Pareto set: that they cross, or tie at some timepoint. If all that is left is one of
-    them ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at the timepoints
-    that the present posterior leaves undecided, since others may have been resolved in earlier rounds; or at all of
-    them if none is left, and only the joint probability (eq. 28) is still too small for an elimination.
+    reason why both stay in the Pareto set: that they cross, tie at some timepoint, or are in a circle. If all that is
+    left is one of them ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at the
+    timepoints that the present posterior leaves undecided, since others may have been resolved in earlier rounds; or at
+    all of them if none is left, and only the joint probability (eq. 28) is still too small for an elimination.
 
     Args:
         before: (T, n, n) what was resolved before the round.
         found: Relations under the present posterior.
+        circular: (n, n) as by `in_circles`.
         use_crossing: Whether a confident crossing resolves a pair.
     """
     now = resolved_now(found, use_crossing=use_crossing)
     resolved = before | now
     tied: BoolArray = np.logical_or.reduce(found.equivalent)
     closed: BoolArray = np.logical_and.reduce(resolved) & ~np.logical_and.reduce(before)
-    early = closed & ~tied & ~crossing(found)
+    early = closed & ~tied & ~crossing(found) & ~circular
     resolved[:, early] = now[:, early] & ~np.logical_and.reduce(now[:, early])
     return resolved
 

@@ -8,10 +8,12 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from polarbear.inference import Posterior, Wins
 from polarbear.records import Axis, check_axis
 
 Elimination = Literal["pointwise", "joint"]
 Resolution = Literal["strict", "crossing"]
+Compared = Literal["ratings", "wins"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,8 +23,11 @@ class RaceSettings:
     Attributes:
         alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.
         epsilon: ε in [0, 0.5): win probabilities within 0.5 ± ε count as equivalent.
-        elimination: "pointwise" (eq. 27) or "joint" (eq. 28; needs a model with a joint posterior over time).
+        elimination: "pointwise" (eq. 27) or "joint" (eq. 28; by ratings it needs a model with a joint posterior over
+            time).
         resolution: "strict" (eq. 30) or "crossing" (eq. 31: enough for membership of the Pareto set).
+        relations: What algorithms are compared by: "ratings", or "wins", the share of instances on which one beats the
+            other, with no model in between.
         axis: What timepoints are counted in, "evaluations" or "seconds".
         batch: Instances in the first round.
         smallest_batch: Lower limit of the adaptive batch size.
@@ -36,6 +41,7 @@ class RaceSettings:
     epsilon: float = 0.05
     elimination: Elimination = "pointwise"
     resolution: Resolution = "strict"
+    relations: Compared = "ratings"
     axis: Axis = "evaluations"
     batch: int = 8
     smallest_batch: int = 8
@@ -54,6 +60,7 @@ class RaceSettings:
         for name, choice, choices in (
             ("elimination", self.elimination, get_args(Elimination)),
             ("resolution", self.resolution, get_args(Resolution)),
+            ("relations", self.relations, get_args(Compared)),
         ):
             if choice not in choices:
                 raise ValueError(f"{name} is {choice!r}; choose one of {', '.join(choices)}")
@@ -69,6 +76,10 @@ class RaceSettings:
             raise ValueError(f"precision is {self.precision!r}; it is a positive number, or None")
         if self.seed < 0:
             raise ValueError(f"seed is {self.seed!r}; seeds are not negative")
+
+    def compared(self, posterior: Posterior) -> Posterior | Wins:
+        """What the race's relations are statements about: the ratings, or who beat whom."""
+        return posterior if self.relations == "ratings" else posterior.known_wins
 
 
 def _whole(name: str, value: Any) -> int:

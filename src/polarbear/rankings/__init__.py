@@ -8,7 +8,7 @@ likelihood depends on.
 from polarbear.rankings.choice import choice_counts
 from polarbear.rankings.counts import ChoiceCounts
 from polarbear.rankings.distinct import DistinctRankings
-from polarbear.rankings.instances import NOT_RUN, InstanceRanks
+from polarbear.rankings.instances import NOT_RUN, UNORDERED, InstanceRanks
 from polarbear.rankings.large_ties import LargeTies
 from polarbear.rankings.masks import MaskArray, check_algorithms, membership
 from polarbear.rankings.tie_integral import TieExpansion, TieNodes, tie_expansion, tie_nodes, tie_slope, tie_value
@@ -16,6 +16,7 @@ from polarbear.rankings.virtual import virtual_algorithm
 
 __all__ = [
     "NOT_RUN",
+    "UNORDERED",
     "ChoiceCounts",
     "DistinctRankings",
     "InstanceRanks",

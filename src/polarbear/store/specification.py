@@ -18,7 +18,8 @@ from polarbear.store.places import place, remote
 
 FORMAT = "polarbear study"
 VERSION = 3
-"""Since version 2 a manifest names all files of a study; since version 3 models over time tell of repeated rankings."""
+"""Since version 2 a manifest names all files; since version 3 races tell what they compare, models over time what they
+make of repeated rankings."""
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
 COUNTED = ("plan", "problems")
 """How many problems a plan has; studies of earlier versions do not tell."""
@@ -129,16 +130,18 @@ def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
         )
     known = cast("dict[str, Any]", spec)
     if version < 3:
-        _tell_of_repeated_rankings(known)
+        _tell_more(known)
     return StudyFile(version, known, digest)
 
 
-def _tell_of_repeated_rankings(spec: dict[str, Any]) -> None:
-    """Say of a race's model over time what it did before there was a choice."""
-    race: Any = spec.get("race")
-    model: Any = cast("dict[str, Any]", race).get("model") if isinstance(race, dict) else None
-    if isinstance(model, dict) and "time_scale" in model:
-        model["repeated"] = "as published"
+def _tell_more(spec: dict[str, Any]) -> None:
+    """Say of a race what it did when there was no choice yet."""
+    if isinstance(race := spec.get("race"), dict):
+        told = cast("dict[str, Any]", race)
+        told.setdefault("relations", "ratings")
+        model: Any = told.get("model")
+        if isinstance(model, dict) and "time_scale" in model:
+            model["repeated"] = "as published"
 
 
 def differing(

@@ -51,6 +51,8 @@ class RaceSection(Section):
     """Eliminate an algorithm when another is better at each timepoint, or at all of them jointly."""
     resolution: Literal["strict", "crossing"] = "strict"
     """Sample a pair until every timepoint is decided, or only until it is clear that the two cross."""
+    relations: Literal["ratings", "wins"] = "ratings"
+    """Compare algorithms by their ratings, or by the share of instances on which one beats the other."""
     batch: int = 8
     """Problem instances in the first round."""
     smallest_batch: int = 8

@@ -18,7 +18,7 @@ from polarbear import store
 from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
 from polarbear.race.rounds import disagreements
-from polarbear.race.settings import Elimination, Resolution
+from polarbear.race.settings import Compared, Elimination, Resolution
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import Section, wanted
@@ -40,6 +40,7 @@ class _Race(Section):
     epsilon: float
     elimination: Elimination
     resolution: Resolution
+    relations: Compared
     axis: Axis
     batch: int
     smallest_batch: int

@@ -1,0 +1,121 @@
+"""Who beats whom, and who is first: shares of instances, with no model between the rankings and the statement.
+
+The instances are taken for a sample of independent draws, and what is unknown is their distribution. Its posterior is
+the Bayesian bootstrap (Rubin 1981): instance p has a weight ξ_p ~ Exponential(1), the same at all timepoints, so that
+what its runs repeat over time is not new evidence. A priori each algorithm has won γ ~ Gamma(α) comparisons with each
+other one. Of two algorithms that were compared without ties the probability that i beats j at t then is
+Beta(α + wins, α + losses), and so is that of the Plackett–Luce model; a tie is half a win for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.inference.sampling import Seed
+from polarbear.rankings import UNORDERED, InstanceRanks
+from polarbear.records import FloatArray
+
+_TINY = np.finfo(np.float32).tiny
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wins:
+    """Draws of how probable it is that one algorithm beats another, or all others, on a new instance.
+
+    Comparisons are of two algorithms by themselves, on all instances on which both ran to the timepoint. So A may beat
+    B, B beat C, and C beat A, which ratings rule out.
+
+    Attributes:
+        instances: The rankings, of n algorithms at T timepoints.
+        draws: D, how many draws.
+        seed: What makes the weights: the same ones for every question, so that answers belong together.
+        alpha: α > 0, how many comparisons each algorithm has won a priori.
+    """
+
+    instances: InstanceRanks
+    draws: int
+    seed: Seed
+    alpha: float = 1.0
+
+    def probability(self, i: int, j: int) -> FloatArray:
+        """(D, T) draws of the probability that i beats j; a tie counts half."""
+        found = self._over_time(np.array([i]), np.array([j]))
+        return np.stack([share[0] for share in found], axis=1, dtype=np.float64)
+
+    def log_ratio(self, i: int, j: int) -> FloatArray:
+        """(D, T) draws of the log-odds of i against j."""
+        share = self.probability(i, j)
+        return np.log(np.maximum(share, _TINY)) - np.log(np.maximum(1.0 - share, _TINY))
+
+    def first(self, among: NDArray[np.intp]) -> FloatArray:
+        """(D, T, k) draws of the probability that each of some algorithms is the best of them; who ties shares it.
+
+        Only instances on which all of them ran to the timepoint count.
+        """
+        weights, prior = self._weights()
+        found = np.empty((self.instances.ranks.shape[1], among.size, self.draws))
+        for t, shares in enumerate(found):
+            ranks = self.instances.ranks[:, t, among]
+            best = ranks == ranks.min(axis=1, keepdims=True)
+            known = (ranks >= 0).all(axis=1) & (ranks.min(axis=1) < UNORDERED)
+            won = self.instances.summed(best * (known / best.sum(axis=1))[:, np.newaxis])
+            shares[:] = won.T @ weights + prior[among]
+            shares /= shares.sum(axis=0)
+        return found.transpose(2, 0, 1)
+
+    def pairwise_probabilities(self) -> FloatArray:
+        """(T, n, n) P(i beats j with a probability above one half); exactly one half counts half."""
+        i, j = self._pairs()
+        better = self._symmetric(0.5)
+        for t, share in enumerate(self._over_time(i, j)):
+            better[t, i, j] = 0.5 * ((share > 0.5).mean(axis=1) + (share >= 0.5).mean(axis=1))
+        better[:, j, i] = 1.0 - better[:, i, j]
+        return better
+
+    def equivalence_probabilities(self, epsilon: float) -> FloatArray:
+        """(T, n, n) P(the probability that i beats j is within ε of one half) (eq. 26)."""
+        i, j = self._pairs()
+        near = self._symmetric(1.0)
+        for t, share in enumerate(self._over_time(i, j)):
+            near[t, i, j] = near[t, j, i] = (np.abs(share - 0.5) <= epsilon).mean(axis=1)
+        return near
+
+    def dominance_probabilities(self) -> FloatArray:
+        """(n, n) P(i beats j with a probability above one half at all timepoints) (eq. 24)."""
+        i, j = self._pairs()
+        ahead, behind = np.ones((2, i.size, self.draws), bool)
+        for share in self._over_time(i, j):
+            ahead &= share > 0.5
+            behind &= share < 0.5
+        dominates = np.zeros((self.instances.ranks.shape[2],) * 2)
+        dominates[i, j], dominates[j, i] = ahead.mean(axis=1), behind.mean(axis=1)
+        return dominates
+
+    def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Iterator[NDArray[np.float32]]:
+        """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""
+        weights, prior = self._weights()
+        for t in range(self.instances.ranks.shape[1]):
+            one, other = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
+            met = (one >= 0) & (other >= 0) & (np.minimum(one, other) < UNORDERED)
+            won = np.where(met, (one < other) + 0.5 * (one == other), 0.0)
+            wins, comparisons = (
+                self.instances.summed(counted).astype(np.float32).T @ weights for counted in (won, met.astype(float))
+            )
+            yield np.asarray((wins + prior[i]) / (comparisons + prior[i] + prior[j]), np.float32)
+
+    def _weights(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """(G, D) weights of groups of instances, and (n, D) of what was won a priori."""
+        rng, groups = self.seed.generator(), int(self.instances.groups.max(initial=-1)) + 1
+        prior = rng.standard_gamma(self.alpha, (self.instances.ranks.shape[2], self.draws), np.float32)
+        return rng.standard_exponential((groups, self.draws), np.float32), np.maximum(prior, _TINY)
+
+    def _pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        return np.triu_indices(self.instances.ranks.shape[2], 1)
+
+    def _symmetric(self, diagonal: float) -> FloatArray:
+        _, timepoints, n = self.instances.ranks.shape
+        return np.broadcast_to(diagonal * np.eye(n), (timepoints, n, n)).copy()
