@@ -95,10 +95,11 @@ def test_check(study):
     names = [model["name"] for model in told["comparison"]["models"]]
     assert sorted(names) == ["hierarchical-dirichlet", "independent-dirichlet"]
     assert told["model"] == "independent-dirichlet"
-    assert len(told["checks"]) == 5
+    assert len(told["checks"]) == 6
     text = polarbear("check", path)[0]
     assert "random-walk" in text
     assert all(check["name"] in text for check in told["checks"])
+    assert "for studies without a race" in polarbear("check", path, "--dimension", 5, code=2)[1].replace("\n", " ")
     assert "there is no model 'spline'" in polarbear("check", path, "--model", "spline", code=2)[1]
 
 

@@ -53,6 +53,14 @@ def test_assess_prints_standings_and_writes_a_page(study, tmp_path):
     assert found["standings"][0]["algorithm"] == "fast"
 
 
+def test_an_imported_study_is_checked_on_all_its_runs(study):
+    found = json.loads(polarbear("check", study, "--final-target", "1e-8", "--json")[0])
+    assert found["comparison"]["instances"] == 24
+    assert len(found["checks"]) == 6
+    assert "win rates" in polarbear("check", study, "--dimension", "5")[0]
+    assert "no runs of" in polarbear("check", study, "--algorithm", "nobody", code=2)[1]
+
+
 def test_the_same_runs_at_two_paths_count_once(archive, tmp_path):
     found = json.loads(polarbear("assess", archive, archive, "--into", tmp_path / "out", "--json")[0])
     assert found["runs"] == 48

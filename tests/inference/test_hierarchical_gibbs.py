@@ -6,7 +6,7 @@ from scipy import stats
 
 from benchmarks.accuracy import compared
 from benchmarks.references import FOLDER, cases
-from polarbear.inference import HierarchicalDirichlet, fit, hierarchical
+from polarbear.inference import HierarchicalDirichlet, fit, gibbs, hierarchical
 from polarbear.inference.diagnostics import GIBBS, IMPORTANCE_SAMPLING
 from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import alike, drifting
@@ -64,6 +64,14 @@ def test_poor_weights_are_answered_for_by_chains(monkeypatch):
     assert posterior.diagnostics.method == (GIBBS,) * 4
     assert posterior.diagnostics.reliable
     assert np.isnan(posterior.diagnostics.k_hat).all()
+
+
+@pytest.mark.statistical
+def test_sweeps_in_which_all_chains_have_faint_rates(monkeypatch):
+    """As after many rankings that all agree; the same posterior as by weights."""
+    counts = choice_counts(drifting(timepoints=2))
+    monkeypatch.setattr(gibbs, "_LEAST", 50.0)
+    alike(by("gibbs", counts), by(None, counts, seed=1))
 
 
 def weights(log_weights):

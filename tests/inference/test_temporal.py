@@ -15,7 +15,7 @@ from polarbear.inference import (
     models,
     nested,
 )
-from polarbear.inference.diagnostics import ANNEALING, NESTED_LAPLACE
+from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
 from polarbear.inference.nested import path_draws
 from polarbear.inference.sampling import Sampling
 from polarbear.rankings import ChoiceCounts, choice_counts
@@ -143,6 +143,33 @@ def test_annealing_answers_where_the_gaussian_is_far_off():
     posterior = fitted(values, RandomWalk())
     assert set(posterior.diagnostics.method) == {ANNEALING}
     assert posterior.diagnostics.reliable
+
+
+def test_what_annealing_cannot_reach_is_left_to_chains_at_once(monkeypatch):
+    """400 rankings that all agree, at each of 20 timepoints: log-weights spread over millions."""
+    tried, sampled, chains = [], nested._sampled, nested._by_chains
+
+    def by_chains(counts, model, sampling):
+        few = choice_counts(np.broadcast_to(np.arange(4.0), (3, 20, 4)))
+        return chains(few, model, sampling)
+
+    monkeypatch.setattr(nested, "_sampled", lambda *some, anneal: tried.append(anneal) or sampled(*some, anneal=anneal))
+    monkeypatch.setattr(nested, "_by_chains", by_chains)
+    posterior = fitted(np.broadcast_to(np.arange(4.0), (400, 20, 4)), HilbertSpaceGaussianProcess(), draws=100)
+    assert tried == [False]
+    assert set(posterior.diagnostics.method) == {HAMILTONIAN}
+
+
+@pytest.mark.parametrize("model", TEMPORAL, ids=label)
+@pytest.mark.parametrize("time_scale", ["linear", "log"])
+def test_timepoints_that_rounding_cannot_tell_apart_are_named(model, time_scale):
+    described = from_description(model.describe() | {"time_scale": time_scale})
+    with pytest.raises(
+        ValueError, match=rf"timepoints 2\.0 and {2 + 1e-14!r} are closer than 1e-13 of the {time_scale}"
+    ):
+        fitted(drifting(timepoints=4), described, times=[1, 2, 2 + 1e-14, 3])
+    near = fitted(drifting(timepoints=4), described, times=[1, 2, 2 + 1e-11, 3])
+    np.testing.assert_allclose(near.draws[:, 1], near.draws[:, 2], atol=1e-4)
 
 
 @pytest.mark.statistical

@@ -12,19 +12,33 @@ def test_a_portfolio_of_best_values_wins_with_the_sum_of_its_members_ratings():
     ratings = np.array([0.2, 0.3, 0.5])
     values = -(np.log(ratings) + rng.gumbel(size=(4000, 1, 3)))
     with_portfolio = virtual_algorithm(values, [0, 1])
-    wins = (with_portfolio[:, 0, 3] < with_portfolio[:, 0, 2]).mean()
-    assert abs(wins - 0.5) < 4 * 0.5 / np.sqrt(4000)
-    against = choice_counts(with_portfolio[:, :, 2:])
-    posterior = inference.fit(against, names=["C", "A + B"], rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(with_portfolio[..., 0], values[..., 2])
+    np.testing.assert_array_equal(with_portfolio[..., 1], values[..., :2].min(axis=2))
+    posterior = inference.fit(choice_counts(with_portfolio), names=["C", "A + B"], rng=np.random.default_rng(1))
     assert posterior.mean()[0] == pytest.approx([0.5, 0.5], abs=4 * 0.5 / np.sqrt(4000))
+
+
+@pytest.mark.statistical
+def test_members_left_in_would_mislead():
+    """A portfolio of two against a rival as good as both together, by Gumbel utilities; 4 standard errors."""
+    rng = np.random.default_rng(2)
+    values = -(np.log([0.2, 0.2, 0.4, 0.2]) + rng.gumbel(size=(4000, 1, 4)))
+    alone = virtual_algorithm(values, [0, 1])
+    with_members = np.concatenate([alone, values[..., :2]], axis=2)
+    right, wrong = (
+        inference.fit(choice_counts(cells), names="CDPAB"[: cells.shape[2]], rng=rng).win_probability("P", "C").mean()
+        for cells in (alone, with_members)
+    )
+    assert right == pytest.approx(0.5, abs=4 * 0.5 / np.sqrt(4000))
+    assert wrong > 0.54
 
 
 def test_any_outcome_can_be_combined_and_unknown_members_leave_it_unknown():
     values = np.array([[[1.0, 2.0, np.nan]], [[np.inf, 3.0, 4.0]]])
-    summed = virtual_algorithm(values, [0, 1], combine=lambda v: v.sum(axis=2))
-    np.testing.assert_array_equal(summed[:, 0, 3], [3.0, np.inf])
-    np.testing.assert_array_equal(virtual_algorithm(values, [1, 2])[:, 0, 3], [np.nan, 3.0])
-    np.testing.assert_array_equal(virtual_algorithm(values, [1, 2], combine=lambda v: v[..., 0])[:, 0, 3], [np.nan, 3])
+    summed = virtual_algorithm(values, [1, 0], combine=lambda v: v.sum(axis=2))
+    np.testing.assert_array_equal(summed[:, 0], [[np.nan, 3.0], [4.0, np.inf]])
+    np.testing.assert_array_equal(virtual_algorithm(values, [1, 2])[:, 0, 1], [np.nan, 3.0])
+    np.testing.assert_array_equal(virtual_algorithm(values, [1, 2], combine=lambda v: v[..., 0])[:, 0, 1], [np.nan, 3])
 
 
 @pytest.mark.parametrize(
@@ -33,6 +47,7 @@ def test_any_outcome_can_be_combined_and_unknown_members_leave_it_unknown():
         (([[1.0]], [0]), r"values has shape \(1, 1\)"),
         (([[[1.0, 2.0]]], []), "members are"),
         (([[[1.0, 2.0]]], [2]), r"indices from 0 to 1"),
+        (([[[1.0, 2.0]]], [1, 1]), r"members are \[1, 1\]; each has one run"),
         (([[[1.0, 2.0]]], [0], lambda v: v), r"combine gave shape \(1, 1, 1\)"),
     ],
 )

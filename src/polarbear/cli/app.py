@@ -328,19 +328,32 @@ def check(
             show_default=False,
         ),
     ] = None,
+    final_target: FinalTargetOption = None,
+    algorithm: AlgorithmsOption = None,
+    function: FunctionsOption = None,
+    dimension: DimensionsOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compare the study's model with others, and check what it assumes; runs nothing."""
+    """Compare a study's model with others, and check what it assumes; of a study without a race, on all its runs."""
     from polarbear.analyzer import examine
     from polarbear.cli.console import Console
     from polarbear.cli.examined import show_examination
     from polarbear.inference import models
     from polarbear.store import StudyError
+    from polarbear.store.specification import read_spec
 
     for name in model or ():
         if name not in models():
             raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
-    result = _load(study).result
+    choice = Choice.of(algorithm, function, dimension)
+    if "race" not in read_spec(study):
+        result = recorded.result(study, choice, final_target)
+    elif final_target is not None or choice != Choice.of(None, None, None):
+        raise typer.BadParameter(
+            "--final-target, --algorithm, --function and --dimension are for studies without a race"
+        )
+    else:
+        result = _load(study).result
     if not result.begun or len(result.values) < 2:
         raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
     with Console(stderr=True).status("comparing models"):

@@ -85,7 +85,7 @@ FinalTargetOption = Annotated[
     float | None,
     typer.Option(
         "--final-target",
-        help="With --from: runs that reached this precision (or value, where no optimum is known) had solved it.",
+        help="Of recorded runs: those that reached this precision (or value, where no optimum is known) had solved it.",
         show_default=False,
     ),
 ]

@@ -28,6 +28,7 @@ from polarbear.cli.terminal import echo
 if TYPE_CHECKING:
     from polarbear.analyzer.tables import Table
     from polarbear.cli.console import Console
+    from polarbear.race import RaceResult
     from polarbear.records import Run, RunKey
     from polarbear.store import Skipped
 
@@ -336,6 +337,17 @@ def race(archive: Path, study_file: Path | None, choice: Choice, final_target: f
         echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
         return
     echo(f"{answer(found.result).text}\n\n{found}")
+
+
+def result(archive: Path, choice: Choice, final_target: float | None) -> RaceResult:
+    """What all runs of a study without a race say together."""
+    from polarbear.store.specification import read_spec
+    from polarbear.study import recorded_race, recorded_result
+
+    with _mendable():
+        subject = choice.subject(_runs([archive]))
+        the_race = recorded_race(subject.runs, spec=read_spec(archive))
+        return recorded_result(the_race, subject.runs, final_target=final_target)
 
 
 def _runs(paths: Iterable[Path]) -> list[Run]:

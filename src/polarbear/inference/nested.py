@@ -43,6 +43,8 @@ _GOOD_K_HAT = 0.5
 _USABLE_K_HAT = 0.7
 _NEARLY_EQUAL = 1.5
 """Weights below this multiple of their mean are as good as equal; there is no tail whose shape could matter."""
+_MOST_SPREAD = 1e4
+"""Log-weights that spread more are not annealed: its steps bridge tens, and it would take as long as Markov chains."""
 _POINTS_EACH, _NODES_EACH, _TIMEPOINTS_EACH = 4, 8, 4
 """How many make a piece of the work: small enough to share, large enough for long arrays."""
 
@@ -77,7 +79,8 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
 
     The Gaussians' draws are accepted if k-hat is below 0.5 and they are worth a quarter of their number, or below 0.7
     and half of it. Otherwise they are annealed, and accepted if k-hat is then below 0.7 and they are worth a quarter.
-    Where that fails too, Markov chains answer; where they were asked for, they may be longer.
+    Where that fails too, or their log-weights spread beyond its reach, as after many rankings that all agree, Markov
+    chains answer; where they were asked for, they may be longer.
 
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
@@ -104,6 +107,8 @@ def _by_importance(team: Team[PathShare], model: PathModel, sampling: Sampling) 
     found = _sampled(team, nodes, each, sampling, anneal=False)
     few, many = sampling.draws / 4, sampling.draws / 2
     if not (found.good(_GOOD_K_HAT, few) or found.good(_USABLE_K_HAT, many)):
+        if found.spread > _MOST_SPREAD:
+            return None
         found = _sampled(team, nodes, each, sampling, anneal=True)
         if not found.good(_USABLE_K_HAT, few):
             return None
@@ -149,9 +154,17 @@ def _by_chains(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Weighted:
-    """Weights (S,) of draws."""
+    """Weights (S,) of draws.
+
+    Attributes:
+        weights: They sum to 1.
+        spread: Half the distance from the 16 % to the 84 % quantile of their logarithms before smoothing.
+        k_hat: Pareto k-hat.
+        method: How the draws were found.
+    """
 
     weights: FloatArray
+    spread: float
     k_hat: float
     method: str
 
@@ -222,6 +235,7 @@ def _sampled(team: Team[PathShare], nodes: _Nodes, each: int, sampling: Sampling
     for some, found in zip(nodes.pieces, team.map(PathShare.draw, columns, each, anneal=anneal), strict=True):
         log_weights[some.start * each : some.stop * each] = found
     weights, k_hat = smoothed(log_weights)
+    spread = float(np.subtract(*np.quantile(log_weights, [0.84, 0.16]))) / 2
     if weights.max() * weights.size < _NEARLY_EQUAL:
         k_hat = -np.inf
-    return _Weighted(weights, k_hat, ANNEALING if anneal else NESTED_LAPLACE)
+    return _Weighted(weights, spread, k_hat, ANNEALING if anneal else NESTED_LAPLACE)

@@ -41,7 +41,7 @@ class TieEvents:
 
     def __call__(self, rates: FloatArray) -> FloatArray:
         """(C, n) the sum of the latent variables of all sets with the algorithm, given rates (C, n)."""
-        most = max(self._most, float(rates.sum(axis=1).max()))
+        most = max(self._most, float(rates.sum(axis=1).max(initial=0.0)))
         scaled, drawn = rates / most, np.zeros(rates.shape)
         for tied, below, amount in zip(self._ties.tied, self._ties.below, self._ties.amounts, strict=True):
             self._add(drawn, scaled, np.flatnonzero(tied), np.flatnonzero(below), float(amount))

@@ -9,6 +9,9 @@ import numpy as np
 
 from polarbear.records import FloatArray
 
+_CLOSEST = 1e-13
+"""Timepoints on an axis of unit length; its rounding is 1e-16."""
+
 TimeScale = Literal["linear", "log"]
 
 
@@ -60,9 +63,18 @@ def unit_times(times: FloatArray, time_scale: TimeScale) -> FloatArray:
     """Timepoints, or their logarithms, moved and scaled so that the first is 0 and the last is 1.
 
     Raises:
-        ValueError: If logarithms are asked of timepoints that are not all positive.
+        ValueError: If logarithms are asked of timepoints that are not all positive, or two are so close to each other
+            that paths between them cannot be told from rounding.
     """
-    return UnitAxis.of(times, time_scale).place(times)
+    places = UnitAxis.of(times, time_scale).place(times)
+    close = np.flatnonzero(np.diff(places) < _CLOSEST)
+    if close.size:
+        one, other = times[close[0] : close[0] + 2].tolist()
+        raise ValueError(
+            f"timepoints {one!r} and {other!r} are closer than {_CLOSEST:g} of the {time_scale} time axis; "
+            "leave one out"
+        )
+    return places
 
 
 def _scaled(times: FloatArray, time_scale: TimeScale) -> FloatArray:

@@ -9,7 +9,7 @@ from polarbear.study.opening import OtherSettings, RunFailureWarning, check_same
 from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_spec import PlanSpec, read_plan
 from polarbear.study.racing import EveryRunFailed, StopRules, race, race_from_spec
-from polarbear.study.replay import Replay, recorded_race, replay
+from polarbear.study.replay import Replay, recorded_race, recorded_result, replay
 from polarbear.study.running import AlgorithmRuns, Failures, PlanObserver, PlanSummary, Remarks, load_plan, run_plan
 from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
 from polarbear.study.stored import check_spec
@@ -57,6 +57,7 @@ __all__ = [
     "read_recorded_spec",
     "read_spec",
     "recorded_race",
+    "recorded_result",
     "replay",
     "run_plan",
     "verify",

@@ -113,14 +113,7 @@ def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None
         ValueError: If the final target is not finite, there is no instance on which every algorithm has a run, or there
             are two runs of one key.
     """
-    if final_target is not None:
-        runs = [_solved(run, final_target) for run in runs]
-    blocks, passed_over = _blocks(runs, race.names)
-    if not blocks:
-        raise ValueError(
-            f"there is no instance on which each of {', '.join(race.names)} has a run; "
-            "leave some out, or give runs on the same instances and repetitions"
-        )
+    blocks, passed_over = _blocks(runs, race.names, final_target)
     order: list[int] = np.random.default_rng([race.settings.seed, 1]).permutation(len(blocks)).tolist()
     axis, last = race.settings.axis, float(race.times[-1])
     everything = _everything(race, blocks)
@@ -138,6 +131,11 @@ def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None
         spent=spent,
         unknown={name: _unknown([block[name] for block in blocks], race.times, axis) for name in race.names},
     )
+
+
+def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> RaceResult:
+    """What one round on all recorded runs finds; arguments and errors as for `replay`."""
+    return _everything(race, _blocks(runs, race.names, final_target)[0])
 
 
 def recorded_race(
@@ -194,8 +192,10 @@ def _axes(spec: Mapping[str, Any]) -> Iterator[str]:
         yield from _axes(one["spec"])
 
 
-def _blocks(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[dict[str, Run]], int]:
+def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | None) -> tuple[list[dict[str, Run]], int]:
     """The runs of each instance and repetition on which all algorithms have one, and how many others there are."""
+    if final_target is not None:
+        runs = [_solved(run, final_target) for run in runs]
     found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
     for run in runs:
         if run.key.algorithm in names:
@@ -204,6 +204,11 @@ def _blocks(runs: Sequence[Run], names: Sequence[str]) -> tuple[list[dict[str, R
                 raise ValueError(f"there are two runs of {run.key}; give each repetition a seed of its own")
             block[run.key.algorithm] = run
     whole = [found[place] for place in sorted(found) if len(found[place]) == len(names)]
+    if not whole:
+        raise ValueError(
+            f"there is no instance on which each of {', '.join(names)} has a run; "
+            "leave some out, or give runs on the same instances and repetitions"
+        )
     return whole, len(found) - len(whole)
 
 

@@ -16,6 +16,7 @@ from polarbear.inference.predictive.certainty import evenly, overconfidence
 from polarbear.inference.predictive.evidence import FEWEST_REPLICATES, Evidence
 from polarbear.inference.predictive.outcomes import (
     Agreement,
+    FirstPlaces,
     IrrelevantAlternatives,
     NoiseShape,
     Outcomes,
@@ -23,16 +24,14 @@ from polarbear.inference.predictive.outcomes import (
     Repetition,
     Statistic,
     WinRates,
-    tied_share,
 )
 from polarbear.inference.predictive.replicates import Replicator, persistent
 from polarbear.inference.predictive.values import checked_values
 from polarbear.inference.predictive.verdicts import Check
-from polarbear.rankings import choice_counts
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, IntArray
 
 _TIMEPOINTS = 16
-_MOST_TIES = 0.02
+_MOST_TIED_INSIDE = 0.02
 _CELLS = 1 << 19
 """Fewer timepoints are looked at where instances times pairs of algorithms times timepoints are more than this."""
 
@@ -47,23 +46,30 @@ def check(
 ) -> tuple[Check, ...]:
     """Check what the Plackett–Luce model assumes of rankings, whatever the ratings are, and say it in plain words.
 
-    Five checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
-    instances; whether who else is present goes with who wins; whether the noise is Gumbel's; and whether the rankings
-    of the same runs at different timepoints are independent, as the likelihood takes them to be.
+    Six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
+    instances; whether who else is present goes with who wins; whether the noise is Gumbel's; whether each algorithm
+    is first as often as its rating says; and whether the rankings of the same runs at different timepoints are
+    independent, as the likelihood takes them to be.
 
     Each check compares a statistic with its distribution over replicates: rankings drawn from the model for the same
     algorithms on the same instances and timepoints, ties at the same places. The ratings are drawn from the posterior
     of an independent Dirichlet model with little weight (α = 1 / n), since it is not the prior that is checked. The
     rankings of real runs at neighbouring timepoints repeat each other. So that this does not pass for a failure of
-    anything else, the replicates of the first four checks repeat each other as much (see
+    anything else, the replicates of all other checks repeat each other as much (see
     `polarbear.inference.predictive.replicates`). At most 16 timepoints are looked at, evenly spaced, and fewer where
-    there are many instances and algorithms. The first four checks pass over timepoints at which more than 2 % of all
-    comparisons are ties: who ties depends on how good the tied are, which replicates do not imitate.
+    there are many instances and algorithms.
+
+    Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
+    counts only if the chosen one is alone at its place, in data and replicates alike. If those tie who reached a
+    target, or those who found nothing yet, all other choices are Plackett–Luce ones still, since exponential costs have
+    no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values are another matter, and bias
+    the check of the noise: it passes over timepoints at which more than 2 % of the comparisons are ties of algorithms
+    that are neither the best nor the worst. Verdicts say what was passed over.
 
     A check fails if p, its posterior predictive p-value (Gelman, Meng and Stern 1996), is 0.01 or less. Where many
     pairs are looked at, the most remarkable of all is compared with the most remarkable of all in each replicate. So
-    each check raises a false alarm in about one of a hundred studies, and that of win rates, which ratings are fitted
-    to, in fewer.
+    each check raises a false alarm in about one of a hundred studies, and those of win rates and of first places, which
+    ratings are fitted to, in fewer.
 
     Args:
         posterior: The posterior whose assumptions are checked.
@@ -86,49 +92,52 @@ def check(
     if not instances:
         return verdicts.nothing_to_check()
     most = min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2)))
-    untied = np.flatnonzero(tied_share(cells) <= _MOST_TIES)
-    order_is_seen = untied.size >= min(2, timepoints)
-    at = untied[evenly(untied.size, most)] if order_is_seen else evenly(timepoints, most)
-    part = cells[:, at]
-    reference = fit(choice_counts(part), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
+    at = evenly(timepoints, most)
+    outcomes = Outcomes.of(cells[:, at])
+    reference = fit(outcomes.choices(), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
     log_theta = np.log(np.maximum(reference.draws, np.finfo(np.float64).tiny))
-    names = posterior.names
-    found = _four_checks(part, log_theta, names, rng) if order_is_seen else verdicts.too_many_ties(_MOST_TIES)
-    return (*found, _timepoints(posterior, cells, part, log_theta, rng))
+    found = _of_rankings(outcomes, log_theta, posterior, at, rng)
+    return (*found, _timepoints(posterior, cells, outcomes, log_theta, rng))
 
 
-def _four_checks(
-    cells: FloatArray, log_theta: FloatArray, names: tuple[str, ...], rng: np.random.Generator
+def _of_rankings(
+    outcomes: Outcomes, log_theta: FloatArray, posterior: Posterior, at: IntArray, rng: np.random.Generator
 ) -> tuple[Check, ...]:
-    outcomes, centre = Outcomes.of(cells), log_theta.mean(axis=0)
+    """All checks but the last, at the timepoints with indices `at`."""
+    names, centre = posterior.names, log_theta.mean(axis=0)
     expected = 1.0 / (1.0 + np.exp(centre[:, outcomes.second] - centre[:, outcomes.first]))
-    win = WinRates(outcomes, expected)
+    smooth = outcomes.tied_inside() <= _MOST_TIED_INSIDE
+    win, first = WinRates(outcomes, expected), FirstPlaces(outcomes, centre)
     statistics = (
         win,
         RankCorrelations(outcomes, expected),
         IrrelevantAlternatives(outcomes, expected),
-        NoiseShape(outcomes, centre),
+        NoiseShape(outcomes, centre, smooth),
+        first,
     )
-    replicator, observed = persistent(outcomes, centre, rng), outcomes.won(outcomes.values)
-    rates, ranks, presence, noise = (
+    replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
+    rates, ranks, presence, noise, places = (
         Evidence.of(statistic(observed), drawn)
         for statistic, drawn in zip(statistics, _drawn(statistics, replicator, log_theta, rng), strict=True)
     )
     pairs = list(combinations(names, 2))
+    triples = [(*pair, third) for pair in pairs for third in names]
+    looked_at = verdicts.LookedAt(at.size, posterior.times.size, outcomes.hidden_share())
     return (
-        verdicts.win_rates(rates, pairs, win.rates),
-        verdicts.rank_correlations(ranks, pairs),
-        verdicts.irrelevant_alternatives(presence, [(*pair, third) for pair in pairs for third in names]),
-        verdicts.noise_shape(noise),
+        looked_at.added_to(verdicts.win_rates(rates, pairs, win.rates)),
+        looked_at.added_to(verdicts.rank_correlations(ranks, pairs)),
+        looked_at.added_to(verdicts.irrelevant_alternatives(presence, triples)),
+        looked_at.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
+        looked_at.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
     )
 
 
 def _timepoints(
-    posterior: Posterior, cells: FloatArray, part: FloatArray, log_theta: FloatArray, rng: np.random.Generator
+    posterior: Posterior, cells: FloatArray, outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator
 ) -> Check:
-    """The check of independent timepoints: observed at all of them, replicates at those in `part`."""
-    outcomes, observed = Outcomes.of(part), Repetition.over(cells)
-    (drawn,) = _drawn((Agreement(outcomes),), Replicator.of(outcomes), log_theta, rng)
+    """The check of independent timepoints: observed at all of them, replicates at those in `outcomes`."""
+    observed = Repetition.over(cells)
+    (drawn,) = _drawn((Agreement(),), Replicator.of(outcomes), log_theta, rng)
     evidence = Evidence.of(np.array([observed.agreement]), drawn)
     per_instance = float((np.count_nonzero(~np.isnan(cells), axis=2) > 1).sum(axis=1).mean())
     unknown = evidence.passed or len(cells) < 2 or posterior.diagnostics.widened is not None

@@ -24,9 +24,9 @@ class Evidence:
 
     Attributes:
         observed: (M,) what was observed.
-        low: (M,) 2.5 % quantile of the replicates.
+        low: (M,) 2.5 % quantile of the replicates and the observed number together.
         high: (M,) 97.5 % quantile.
-        z: (M,) how far the observed number is above the median of the replicates, in halves of the distance from there
+        z: (M,) how far the observed number is above the median, in halves of the distance from there
             to the quantile on its side, so that both sides count alike; 0 where nothing can be said.
         p_value: How often the largest |z| of a replicate is at least that observed. As it is the largest of all M that
             is compared, a false alarm is as rare as with one number.
@@ -46,7 +46,9 @@ class Evidence:
     def of(cls, observed: FloatArray, drawn: FloatArray) -> Evidence:
         """From what was observed (M,) and drawn (R, M); NaN where the data say nothing."""
         usable = np.isfinite(observed) & np.isfinite(drawn).all(axis=0)
-        low, middle, high = np.quantile(np.where(usable, drawn, 0.0), [0.025, 0.5, 0.975], axis=0)
+        # Both are standardized by what is not closer to one than to the other, so that p is exact with few replicates.
+        both = np.where(usable, np.vstack([drawn, observed]), 0.0)
+        low, middle, high = np.quantile(both, [0.025, 0.5, 0.975], axis=0)
         usable &= high - low > _TINY
         least = np.maximum(_SMALLEST_SIDE * (high - low), _TINY)
         below, above = np.maximum(middle - low, least) / 2, np.maximum(high - middle, least) / 2

@@ -21,53 +21,58 @@ class Replicator:
 
     At each timepoint utilities are log-ratings plus standard Gumbel noise, independent over instances and algorithms,
     so that each ranking is exactly a Plackett–Luce one. From one timepoint to the next each algorithm keeps its noise
-    on an instance with a probability, its persistence; else it is drawn afresh. The values that were observed in a
-    ranking are then dealt out in the order of the utilities, so places that tied tie again.
+    on an instance with a probability, its persistence; else it is drawn afresh. Where some tie, the values that were
+    observed are dealt out in the order of the utilities, so that the places that tied tie again.
 
     Attributes:
         outcomes: What was observed.
-        order: (T, P, n) the observed values of each ranking in increasing order, NaN last.
         tied: (T, P) whether a ranking has ties.
+        order: (·, n) the observed values of each of those rankings in increasing order, NaN last.
+        alone: (·, n) whether nobody shares the place.
         persistence: From 0, independent timepoints, to 1.
     """
 
     outcomes: Outcomes
-    order: FloatArray
     tied: NDArray[np.bool_]
+    order: FloatArray
+    alone: NDArray[np.bool_]
     persistence: float
 
     @classmethod
     def of(cls, outcomes: Outcomes, persistence: float = 0.0) -> Replicator:
         """Replicates of what was observed."""
-        order = np.sort(outcomes.values, axis=2)
-        return cls(outcomes, order, (order[..., 1:] == order[..., :-1]).any(axis=2), persistence)
+        tied = (outcomes.alone != outcomes.present).any(axis=2)
+        values, alone = outcomes.values[tied], outcomes.alone[tied]
+        places = np.argsort(values, axis=1)
+        order, alone = np.take_along_axis(values, places, axis=1), np.take_along_axis(alone, places, axis=1)
+        return cls(outcomes, tied, order, alone, persistence)
 
     def won(self, log_theta: FloatArray, rng: np.random.Generator) -> FloatArray:
         """(T, P, K) who won in a replicate with log-ratings (T, n)."""
-        shape = self.order.shape
+        shape = self.outcomes.values.shape
         noise = rng.gumbel(size=shape)
         if self.persistence > 0:
             kept = rng.random((shape[0] - 1, *shape[1:])) < self.persistence
             for t in range(1, shape[0]):
                 np.copyto(noise[t], noise[t - 1], where=kept[t - 1])
-        cost = -(noise + log_theta[:, np.newaxis])
+        alone = self.outcomes.present
+        cost = np.where(alone, -(noise + log_theta[:, np.newaxis]), np.nan)
         if self.tied.any():
-            here = np.where(self.outcomes.present[self.tied], cost[self.tied], np.inf)
-            place = np.argsort(np.argsort(here, axis=1), axis=1)
-            cost[self.tied] = np.take_along_axis(self.order[self.tied], place, axis=1)
-        return self.outcomes.won(cost)
+            place = np.argsort(np.argsort(cost[self.tied], axis=1), axis=1)
+            cost[self.tied] = np.take_along_axis(self.order, place, axis=1)
+            alone[self.tied] = np.take_along_axis(self.alone, place, axis=1)
+        return self.outcomes.won(cost, alone)
 
 
 def persistent(outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator) -> Replicator:
     """Replicates in which the timepoints repeat each other as much as was observed, found by bisection."""
-    met = outcomes.met
-    goal = Repetition.of(outcomes.won(outcomes.values), met).factor
-    seeds = rng.integers(1 << 63, size=max(1, _FEWEST_INSTANCES // met.shape[1]))
+    goal = Repetition.of(outcomes.observed()).factor
+    seeds = rng.integers(1 << 63, size=max(1, _FEWEST_INSTANCES // outcomes.values.shape[1]))
     low, high = 0.0, 1.0
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         trial = Replicator.of(outcomes, middle)
         drawn = [trial.won(log_theta, np.random.default_rng(seed)) for seed in seeds]
-        factor = np.mean([Repetition.of(won, met).factor for won in drawn])
+        factor = np.mean([Repetition.of(won).factor for won in drawn])
         low, high = (middle, high) if factor < goal else (low, middle)
     return Replicator.of(outcomes, low)

@@ -3,30 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from polarbear.inference.predictive.evidence import Evidence
+from polarbear.inference.predictive.outcomes import FirstPlaces
 from polarbear.records import FloatArray
 
 _MOST_NAMED = 3
 _MUCH = 1.25
 """A posterior that is as sure as of so many times more instances is too sure."""
-_MIRRORED = -0.5
-"""Noise counts as mirrored if Plackett–Luce is worse than its reversal by half of what it should be better."""
+_MIRRORED = 1.15
+"""Noise counts as mirrored if its shape is above this: 0.8 is that of normal noise, 1.5 of the mirror image."""
+_HIDDEN = 0.005
+"""A share of comparisons that is mentioned."""
 
 WIN_RATES = "win rates"
 UNCORRELATED = "uncorrelated algorithms"
 IRRELEVANT = "irrelevant alternatives"
 GUMBEL = "Gumbel noise"
+FIRST = "first places"
 TIMEPOINTS = "independent timepoints"
 _WHAT = {
     WIN_RATES: "how often the first of a pair wins where both ran",
     UNCORRELATED: "correlation of the ranks of a pair over the instances",
     IRRELEVANT: "how much more often the first of a pair wins where a third algorithm ran than where it did not",
-    GUMBEL: "mean log-likelihood of a ranking, less that of the ranking read from worst to best",
+    GUMBEL: "by how much more early choices go by the ratings than late ones: 0 for Gumbel noise, about 0.8 for normal "
+    "noise, 1.5 for the mirror image of Gumbel noise",
+    FIRST: "share of the instances with a single best algorithm on which an algorithm is that",
     TIMEPOINTS: "correlation of who wins on the same instance at neighbouring timepoints",
 }
 
@@ -43,8 +49,8 @@ class Check:
         p_value: How often a replicate is at least as remarkable; None if not checked.
         passed: Whether nothing remarkable was seen; None if not checked.
         verdict: What was found and what it means, in plain words.
-        named: The pairs of algorithms that are remarkable, the most remarkable first; with the third algorithm where
-            that matters.
+        named: The algorithms or pairs of them that are remarkable, the most remarkable first; with the third algorithm
+            where that matters.
     """
 
     name: str
@@ -69,10 +75,30 @@ def nothing_to_check() -> tuple[Check, ...]:
     return tuple(_unchecked(name, "there are no rankings") for name in _WHAT)
 
 
-def too_many_ties(most: float) -> tuple[Check, ...]:
-    """All checks but that of timepoints, if more than a share `most` of the comparisons are ties everywhere."""
-    why = f"more than {most:.0%} of the comparisons are ties at every timepoint, and their order is not seen"
-    return tuple(_unchecked(name, why) for name in _WHAT if name != TIMEPOINTS)
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What checks could look at.
+
+    Attributes:
+        timepoints: How many timepoints.
+        of: How many there are.
+        hidden: Share of the comparisons there that ties hide.
+    """
+
+    timepoints: int
+    of: int
+    hidden: float
+
+    def added_to(self, check: Check, rounded: int = 0) -> Check:
+        """A check whose verdict says so; `rounded` timepoints it had to pass over."""
+        words: list[str] = []
+        if self.timepoints - rounded < self.of:
+            words.append(f"Looked at {self.timepoints - rounded} of {self.of} timepoints.")
+        if rounded:
+            words.append(f"At {rounded} more, ties in the middle of the rankings would bias this check.")
+        if self.hidden > _HIDDEN:
+            words.append(f"Ties at the better place hide {self.hidden:.0%} of the comparisons.")
+        return replace(check, verdict=" ".join([check.verdict, *words]))
 
 
 def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: FloatArray) -> Check:
@@ -131,23 +157,42 @@ def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str
 def noise_shape(evidence: Evidence) -> Check:
     """The noise of utilities is Gumbel's."""
     if not evidence.possible:
-        return _unchecked(GUMBEL, "it takes three algorithms on the same instances")
-    middle = (evidence.low[0] + evidence.high[0]) / 2
+        return _unchecked(GUMBEL, "it takes three algorithms on the same instances that do not tie")
     if evidence.passed:
         verdict = "The noise looks like Gumbel noise."
-    elif evidence.z[0] > 0:
+    elif evidence.z[0] < 0:
         verdict = (
             "The noise is not Gumbel's but even more one-sided: runs are unusually good more often, and unusually bad "
             "less often, than it makes them."
         )
     else:
-        mirrored = evidence.observed[0] < _MIRRORED * middle
-        shape = "its mirror image" if mirrored else "rather symmetric, like normal noise"
+        shape = "its mirror image" if evidence.observed[0] > _MIRRORED else "rather symmetric, like normal noise"
         verdict = (
             f"The noise is not Gumbel's but {shape}: runs are unusually bad more often, and unusually good less often, "
             "than it makes them. Who beats whom is hardly touched; as a probability to be best, a rating is rough."
         )
     return _checked(GUMBEL, evidence, verdict)
+
+
+def first_places(evidence: Evidence, names: Sequence[str], times: FloatArray, places: FirstPlaces) -> Check:
+    """Ratings say who is first; `evidence` is of each algorithm at each of the timepoints `times`."""
+    if not evidence.possible:
+        return _unchecked(FIRST, "it takes three algorithms on the same instances, one of them the single best")
+    worst: dict[int, int] = {}
+    for k in evidence.remarkable.tolist():
+        worst.setdefault(k % len(names), k)
+    ratings = places.ratings.ravel()
+    low, observed, high = (ratings + shift for shift in (evidence.low, evidence.observed, evidence.high))
+    clauses = [
+        f"{names[i]} was first on {observed[k]:.0%} of the {places.instances[k // len(names)]} instances with a single "
+        f"best algorithm at {times[k // len(names)]:g}, where its rating of {ratings[k]:.2g} allows {low[k]:.0%} to "
+        f"{high[k]:.0%}"
+        for i, k in worst.items()
+    ]
+    verdict = "Ratings say how often each algorithm is the best."
+    if clauses:
+        verdict = f"{_listed(clauses)}. So a rating is not the probability of being the best."
+    return replace(_checked(FIRST, evidence, verdict, shift=ratings), named=tuple((names[i],) for i in worst))
 
 
 def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: float | None, *, joint: bool) -> Check:
