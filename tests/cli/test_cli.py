@@ -93,8 +93,8 @@ def test_check(study):
     path, _, _ = study
     told = json.loads(polarbear("check", path, "--model", "hierarchical-dirichlet", "--json")[0])
     names = [model["name"] for model in told["comparison"]["models"]]
-    assert sorted(names) == ["hierarchical-dirichlet", "independent-dirichlet"]
-    assert told["model"] == "independent-dirichlet"
+    assert sorted(names) == ["hierarchical-dirichlet", "instance-bootstrap"]
+    assert told["model"] == "instance-bootstrap"
     assert len(told["checks"]) == 6
     text = polarbear("check", path)[0]
     assert "random-walk" in text

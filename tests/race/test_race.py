@@ -450,7 +450,10 @@ class TestWithdrawing:
         ({"draws": 10}, r"draws is 10"),
         ({"precision": 0.0}, r"precision is 0.0"),
         ({"seed": -1}, r"seed is -1"),
-        ({"elimination": "joint"}, r"needs a joint posterior over time, which independent.*does not have"),
+        (
+            {"elimination": "joint", "model": IndependentDirichlet()},
+            r"needs a joint posterior over time, which independent.*does not have",
+        ),
         ({"times": []}, r"times has shape \(0,\)"),
         ({"times": [1, 1]}, r"strictly increasing"),
         ({"times": [0, 1]}, r"positive"),

@@ -68,7 +68,7 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
     if own is None:
         raise ValueError("the posterior does not say which model made it; fit it with polarbear.inference.fit")
     named = [_named(name, result) for name in models or _RIVALS]
-    rivals = {label(own): own} | {label(model): model for model in named}
+    rivals = {label(own): own} | {label(model): model for model in named if as_published(model) != as_published(own)}
     rng = np.random.default_rng(settings.seed)
     counts = choice_counts(result.values, precision=settings.precision)
     scores: dict[str, LeaveOneOut] = {}

@@ -34,9 +34,9 @@ if TYPE_CHECKING:
         leave_one_out,
         overconfidence,
     )
+    from polarbear.inference.published import as_published
     from polarbear.inference.random_walk import RandomWalk
     from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
-    from polarbear.inference.temporal import as_published
 
 __all__ = [
     "BSpline",
@@ -81,7 +81,7 @@ _PLACES = {
     "LeaveOneOut": "predictive",
     "RandomWalk": "random_walk",
     "SparseGaussianProcess": "sparse_gaussian_process",
-    "as_published": "temporal",
+    "as_published": "published",
     "check": "predictive",
     "compare": "predictive",
     "leave_one_out": "predictive",

@@ -45,13 +45,21 @@ def adjusted(posterior: Posterior, counts: ChoiceCounts) -> Posterior:
     paths = contrasts.T @ np.log(np.maximum(posterior.draws.transpose(1, 2, 0), _TINY))
     centre = paths.mean(axis=2, keepdims=True)
     paths -= centre
-    before = np.square(paths).sum(axis=(1, 2))
     scores = _scores(counts.known_instances, ratings(centre, contrasts)[:, :, 0]) @ contrasts
     paths += _added(paths.reshape(-1, paths.shape[2]), scores.reshape(-1, timepoints * (n - 1))).reshape(paths.shape)
-    after = np.square(paths).sum(axis=(1, 2))
-    widened = np.sqrt(np.divide(after, before, out=np.ones(timepoints), where=before > 0))
     theta = ratings(paths + centre, contrasts).transpose(2, 0, 1)
+    widened = widening(posterior.draws, theta)
     return replace(posterior, draws=theta, diagnostics=replace(posterior.diagnostics, widened=widened))
+
+
+def widening(before: FloatArray, after: FloatArray) -> FloatArray:
+    """(T,) how many times as wide draws of the log-ratings (D, T, n) have become."""
+    spreads: list[FloatArray] = []
+    for theta in (before, after):
+        log_theta = np.log(np.maximum(theta, _TINY))
+        log_theta -= log_theta.mean(axis=2, keepdims=True)
+        spreads.append(log_theta.var(axis=0).sum(axis=1))
+    return np.sqrt(np.divide(spreads[1], spreads[0], out=np.ones_like(spreads[0]), where=spreads[0] > 0))
 
 
 def _scores(instances: InstanceRanks, theta: FloatArray) -> FloatArray:

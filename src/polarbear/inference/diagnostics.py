@@ -41,8 +41,8 @@ class Diagnostics:
         r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
         divergences: How many transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler diverged: the energy,
             which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither answered.
-        widened: (T,) how many times as wide as by the model the draws were made, as instances repeat their rankings
-            (see `polarbear.inference.adjustment`); None if they were not.
+        widened: (T,) how many times as wide as by the likelihood the draws were made, to be as wide as the instances
+            differ (see `polarbear.inference.adjustment`); None if they were not.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -117,8 +117,8 @@ class Diagnostics:
             words.append(f"{self.divergences} transitions diverged (good: none).")
         if self.widened is not None:
             words.append(
-                f"They were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as the model has "
-                "them, since the same runs are ranked at several timepoints."
+                f"They were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as the likelihood "
+                "has them, to be as wide as the instances differ."
             )
         if doubtful:
             where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])

@@ -18,7 +18,7 @@ it is averaged with the identity, which counts as n instances.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
+from polarbear.inference.adjustment import widening
 from polarbear.inference.choices import Choices
 from polarbear.inference.dirichlet import IndependentDirichlet
 from polarbear.inference.likelihood import helmert
@@ -95,7 +96,8 @@ class InstanceBootstrap:
         instances = counts.known_instances
         apart = IndependentDirichlet(self.alpha).fit(counts, times=times, names=names, sampling=sampling)
         together = _tied(apart.draws, counts, instances, self.alpha, sampling.rng.spawn(1)[0])
-        return Posterior(together, times, names, self.joint, apart.diagnostics, model=self)
+        diagnostics = replace(apart.diagnostics, widened=widening(apart.draws, together))
+        return Posterior(together, times, names, self.joint, diagnostics, model=self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

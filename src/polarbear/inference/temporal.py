@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from dataclasses import asdict, dataclass, field
+from typing import Any, ClassVar, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,6 @@ from polarbear.inference.surface import PathModel
 from polarbear.inference.timescale import TimeScale, check_time_scale, unit_times
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
-
-if TYPE_CHECKING:
-    from polarbear.inference.model import Model
 
 Repeated = Literal["adjusted", "as published"]
 
@@ -127,8 +124,3 @@ class TemporalModel(ABC):
             model=self,
             chains=found.chains,
         )
-
-
-def as_published(model: Model) -> Model:
-    """The model, with each ranking as new evidence if it is one over time; see `TemporalModel.repeated`."""
-    return replace(model, repeated="as published") if isinstance(model, TemporalModel) else model

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
-from polarbear.inference import IndependentDirichlet, Model, Posterior, Recall, Workers, fit
+from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, Workers, fit
 from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
@@ -41,7 +41,7 @@ class Race:
     Args:
         algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
         times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
-        model: The temporal Plackett–Luce model; default `IndependentDirichlet`.
+        model: The temporal Plackett–Luce model; default `InstanceBootstrap`.
         alpha: As all that follow, see `RaceSettings`.
 
     Attributes:
@@ -77,7 +77,7 @@ class Race:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
         check_algorithms(len(self.algorithms))
         self.times = checked_times(times, axis)
-        self.model: Model = IndependentDirichlet() if model is None else model
+        self.model: Model = InstanceBootstrap() if model is None else model
         self.settings = RaceSettings(
             alpha=alpha,
             epsilon=epsilon,

@@ -95,7 +95,7 @@ class _RaceSpec(Root):
         with placed("race", "times"):
             grid = np.array(times) if isinstance(times, list) else times.grid(self.race.axis)
         with placed("model"):
-            model = inference.from_description({"model": "independent-dirichlet"} | self.model)
+            model = inference.from_description({"model": "instance-bootstrap"} | self.model)
         with placed("race"):
             return Race(algorithms, times=grid, model=model, **settings)
 

@@ -124,4 +124,5 @@ def _sentence(name: str, score: LeaveOneOut, best: str, behind: float, error: fl
     if not behind > _TOLD_APART * error:
         return f"{best} may fit better than {name}, by {by}: within {_TOLD_APART:g} standard errors of no difference."
     surely = "clearly" if behind > _CLEAR * error else "probably"
-    return f"{best} {surely} fits better than {name}, by {by}: {behind / error:.1f} standard errors."
+    errors = f"{behind / error:.1f} standard errors" if error > 0 else "as much on every instance"
+    return f"{best} {surely} fits better than {name}, by {by}: {errors}."

@@ -38,11 +38,11 @@ def is_pooled(posterior: Posterior) -> bool:
 
 
 def check_unadjusted(posterior: Posterior) -> None:
-    """Raise a ValueError if the draws are wider than the model has them."""
+    """Raise a ValueError if the draws were made wider than the likelihood has them."""
     if posterior.diagnostics.widened is not None:
         raise ValueError(
-            "the draws were made wider than the model has them, which is then not to be seen in them; fit the model "
-            "again with polarbear.inference.as_published(model)"
+            "the draws were made as wide as the instances differ, so that they are not those of the likelihood; fit "
+            "polarbear.inference.as_published(model) to the same rankings, and ask that"
         )
 
 
