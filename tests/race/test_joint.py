@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polarbear.inference import Diagnostics, GaussianProcess, IndependentDirichlet, Posterior, RandomWalk, models
+import polarbear as pb
+from polarbear.analyzer import answer
+from polarbear.inference import (
+    Diagnostics,
+    GaussianProcess,
+    IndependentDirichlet,
+    Posterior,
+    RandomWalk,
+    as_published,
+    models,
+)
 from polarbear.race import Race
 from polarbear.simulate import Truth
 
@@ -180,3 +190,25 @@ def test_the_refusal_lists_every_joint_model():
         Race(["a", "b"], times=TIMES, model=IndependentDirichlet(), elimination="joint")
     for name, kind in models().items():
         assert (name in str(refusal.value).split("choose", 1)[1]) == kind.joint
+
+
+@pytest.mark.statistical
+def test_a_model_that_counts_what_is_repeated_says_in_each_round_how_much_too_sure_it_is():
+    """Every run's values fall in step, so that its twelve rankings repeat the first."""
+    times = np.arange(1.0, 13.0)
+    found = {}
+    for model in (as_published(WALK), WALK):
+        race = Race(["a", "b"], times=times, model=model, draws=1000, smallest_batch=40, batch=40)
+        luck = np.random.default_rng(0).gumbel(size=(40, 2))
+        for request in race.ask():
+            values = luck[request.draw, race.names.index(request.key.algorithm)] - times
+            outcome = pb.Outcome(pb.Reason.BUDGET, 12, 0.0)
+            run = pb.Run(request.key, pb.Trajectory(times.astype(int), np.zeros(12), values, outcome))
+            race.tell([run])
+        found[model.repeated] = race
+    told = found["as published"].rounds[-1].overconfidence
+    assert told > 2
+    (caution,) = answer(found["as published"].result()).cautions
+    assert f"as sure as if {told:.1f} times as many instances" in caution
+    assert found["adjusted"].rounds[-1].overconfidence is None
+    assert answer(found["adjusted"].result()).cautions == ()

@@ -25,6 +25,8 @@ PREFERENCES = {
 """Named preferences over budgets, and what each says."""
 ON_REQUEST, SET_ASIDE = "on request", "nothing came back"
 """Why an algorithm was withdrawn: the user asked for it, or of all its runs in a round nothing came back."""
+_MUCH = 1.25
+"""As sure as of so many times more instances is too sure."""
 MOST_OPEN_PAIRS = 10
 """How many undecided pairs are spelled out, the cheapest to decide first."""
 
@@ -421,6 +423,11 @@ def _cautions(result: RaceResult) -> list[str]:
             "that is lost on hard instances."
         )
     found += _circles(result)
+    if last.overconfidence is not None and last.overconfidence > _MUCH:
+        found.append(
+            f"The model counts what runs repeat from budget to budget as new, and is as sure as if "
+            f"{last.overconfidence:.1f} times as many instances had been run: read the order, not the certainty."
+        )
     if doubtful.any():
         where = spans(result.posterior.times, doubtful, result.settings.axis)
         found.append(f"The posterior is not to be relied on {where}: use more draws.")

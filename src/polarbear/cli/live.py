@@ -154,6 +154,8 @@ def _line(race: Race, round_: Round) -> Text:
         f"round {round_.number}: {round_.instances} instances, {round_.evaluations:,} evaluations, "
         f"{round_.resolved_pairs} of {pairs} pairs resolved"
     )
+    if round_.overconfidence is not None:
+        line.append(f"; as sure as {round_.overconfidence:.1f} times as many instances would make it")
     for loser, winner in round_.eliminated.items():
         line.append(f"; {winner} eliminates {loser}", style="bold")
     if round_.withdrawn:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
-from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, Workers, fit
+from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, Workers, fit, overconfidence
 from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import (
@@ -468,7 +468,9 @@ class Race:
         settled = last_unresolved(state.resolved) < 0
         upper, pairs = np.triu_indices(len(names), k=1), len(names) * (len(names) - 1) // 2
         outcomes = [run.outcome for run in self._runs.values()]
-        diagnostics = self.posterior.diagnostics
+        diagnostics, excess = self.posterior.diagnostics, None
+        if self.model.pooled and not self.posterior.honest and state.instances > 1:
+            excess = overconfidence(self.posterior, self._values, precision=self.settings.precision)
         this = Round(
             number=state.round,
             batch=len({request.draw for request in requests.values()}),
@@ -489,6 +491,7 @@ class Race:
             smallest_ess=float(np.min(diagnostics.ess)),
             largest_k_hat=float(np.nanmax(diagnostics.k_hat)) if np.isfinite(diagnostics.k_hat).any() else None,
             inference_seconds=inference_seconds,
+            overconfidence=excess,
         )
         self._rounds = (*self._rounds, this)
         return this

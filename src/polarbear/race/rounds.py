@@ -63,6 +63,8 @@ class Round:
         largest_k_hat: Largest Pareto k-hat of the posterior over the timepoints (None where no
             timepoint has one).
         inference_seconds: Wall-clock seconds the posterior took.
+        overconfidence: Of how many times more instances than were run the posterior is as sure, where the model counts
+            repeated rankings as new (see `polarbear.inference.overconfidence`); else None.
     """
 
     number: int
@@ -84,6 +86,7 @@ class Round:
     smallest_ess: float
     largest_k_hat: float | None
     inference_seconds: float
+    overconfidence: float | None = None
 
     @property
     def way_out(self) -> str:
@@ -91,8 +94,11 @@ class Round:
         return "set aside" if self.batch else "withdrawn"
 
     def as_dict(self) -> dict[str, Any]:
-        """The round as plain JSON-able values."""
-        return asdict(self)
+        """The round as plain JSON-able values, without overconfidence that was not measured."""
+        fields = asdict(self)
+        if self.overconfidence is None:
+            del fields["overconfidence"]
+        return fields
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Round:

@@ -100,6 +100,7 @@ class _Round(Section):
     smallest_ess: NonNegativeFloat
     largest_k_hat: float | None
     inference_seconds: NonNegativeFloat
+    overconfidence: NonNegativeFloat | None = None
 
 
 class _State(Section):
