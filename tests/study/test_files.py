@@ -101,14 +101,14 @@ def test_names_given_in_python_have_to_be_text_too(names):
         pb.Race(names, times=[10, 100])
 
 
-def test_the_model_is_independent_unless_it_is_named(tmp_path):
+def test_the_model_is_the_instance_bootstrap_unless_it_is_named(tmp_path):
     (tmp_path / "race.toml").write_text(
         '[race]\ntimes = [10, 100]\n[model]\nalpha = 2.0\n[instances]\nsuite = "bbob"\n'
         + TAIL
         + '[[algorithms]]\nname = "other"\noptimizer = "random-search"\n'
     )
     race = read_spec(tmp_path / "race.toml").build_race()
-    assert race.model == pb.inference.from_description({"model": "independent-dirichlet", "alpha": 2.0})
+    assert race.model == pb.inference.from_description({"model": "instance-bootstrap", "alpha": 2.0})
 
 
 @pytest.mark.parametrize(

@@ -342,9 +342,15 @@ def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elim
 
 def _false_elimination(result: RaceResult) -> FalseElimination | None:
     posterior, count = result.posterior, len(result.eliminated)
-    if not count or not (posterior.joint or posterior.times.size == 1):
+    out, rivals = list(result.eliminated), _not_withdrawn(result)
+    if not count:
         return None
-    p = posterior.probability(events.false_elimination(result.eliminated, by=_not_withdrawn(result)))
+    if result.settings.relations == "wins":
+        p = posterior.known_wins.false_elimination(*([posterior.index(one) for one in all_] for all_ in (out, rivals)))
+    elif posterior.joint or posterior.times.size == 1:
+        p = posterior.probability(events.false_elimination(out, by=rivals))
+    else:
+        return None
     what = "this elimination was" if count == 1 else f"at least one of these {count} eliminations was"
     return FalseElimination(
         p,

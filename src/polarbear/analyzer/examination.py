@@ -57,8 +57,9 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
 
     Args:
         result: The race's result, with at least one complete round and two instances.
-        models: Names of the models to compare it with, all parameters at their defaults; by default the independent
-            Dirichlet model and the random walk. Time is on a log scale where timepoints are spaced so.
+        models: Names of the models to compare it with, all parameters at their defaults; by default the random walk,
+            and the independent Dirichlet model where its own is another. Each is compared as it is published. Time is
+            on a log scale where timepoints are spaced so.
 
     Raises:
         ValueError: If there is no model of that name, there are fewer than two instances, or the posterior does not

@@ -9,7 +9,7 @@ Beta(α + wins, α + losses), and so is that of the Plackett–Luce model; a tie
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -95,6 +95,14 @@ class Wins:
         dominates[i, j], dominates[j, i] = ahead.mean(axis=1), behind.mean(axis=1)
         return dominates
 
+    def false_elimination(self, eliminated: Sequence[int], by: Sequence[int]) -> float:
+        """P(none of the others beats some eliminated algorithm with a probability above one half at all timepoints)."""
+        false = np.zeros(self.draws, bool)
+        for loser in eliminated:
+            rivals = [(self.probability(rival, loser) > 0.5).all(axis=1) for rival in by if rival != loser]
+            false |= ~np.any(rivals, axis=0)
+        return float(false.mean())
+
     def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Iterator[NDArray[np.float32]]:
         """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""
         weights, prior = self._weights()
@@ -102,6 +110,7 @@ class Wins:
             one, other = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
             met = (one >= 0) & (other >= 0) & (np.minimum(one, other) < UNORDERED)
             won = np.where(met, (one < other) + 0.5 * (one == other), 0.0)
+            met = met[:, :1] if met.all() else met  # then one sum will do for all pairs
             wins, comparisons = (
                 self.instances.summed(counted).astype(np.float32).T @ weights for counted in (won, met.astype(float))
             )

@@ -55,8 +55,11 @@ class InstanceRanks:
 
     def summed(self, values: FloatArray) -> FloatArray:
         """(G, n) the sums over each group of what instances (P, n) have, times their weights."""
+        weighted = values * self.weights[:, np.newaxis]
+        if np.array_equal(self.groups, np.arange(self.groups.size)):
+            return weighted
         sums = np.zeros((int(self.groups.max(initial=-1)) + 1, values.shape[1]))
-        np.add.at(sums, self.groups, values * self.weights[:, np.newaxis])
+        np.add.at(sums, self.groups, weighted)
         return sums
 
     def select(self, timepoints: IntArray) -> InstanceRanks:
