@@ -21,6 +21,7 @@ from polarbear.inference import (
     HierarchicalDirichlet,
     HilbertSpaceGaussianProcess,
     IndependentDirichlet,
+    InstanceBootstrap,
     Model,
     RandomWalk,
     SparseGaussianProcess,
@@ -33,6 +34,7 @@ LARGE = 1000, 10, 30
 """T timepoints, n algorithms and P instances of the fits whose memory is measured."""
 MODELS: dict[str, tuple[Model, str]] = {
     "independent Dirichlet": (IndependentDirichlet(), ""),
+    "instance bootstrap": (InstanceBootstrap(), "0.3"),
     "hierarchical Dirichlet": (HierarchicalDirichlet(), "0.5"),
     "random walk": (RandomWalk(), "0.3"),
     "B-spline, K = T / 2": (BSpline(), "0.2"),

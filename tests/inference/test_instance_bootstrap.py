@@ -169,3 +169,20 @@ def test_counts_that_do_not_know_their_instances_are_refused():
     counts = replace(choice_counts(drifting()), instances=None)
     with pytest.raises(ValueError, match=r"ranking of each instance is needed.*choice_counts"):
         fit(counts, model=InstanceBootstrap(), rng=np.random.default_rng(0))
+
+
+@pytest.mark.slow
+@pytest.mark.statistical(rate=0.001)
+@pytest.mark.parametrize("instances", [10, 40])
+def test_truths_from_the_prior_have_uniform_ranks(instances):
+    """Simulation-based calibration: log-ratios at a timepoint, and their mean over two of which runs are new."""
+    ranks = []
+    for replicate in range(800):
+        rng = np.random.default_rng([instances, replicate])
+        truth = np.log(rng.dirichlet(np.ones(4), size=2))
+        posterior = bootstrapped(-(truth + rng.gumbel(size=(instances, 2, 4))), seed=replicate, draws=399)
+        below = posterior.log_ratio(0, 1) < truth[:, 0] - truth[:, 1]
+        mean = posterior.log_ratio(0, 1).mean(axis=1) < (truth[:, 0] - truth[:, 1]).mean()
+        ranks.append([below[:, 0].mean(), mean.mean()])
+    for of_one in np.transpose(ranks):
+        assert stats.chisquare(np.histogram(of_one, bins=10, range=(0, 1 + 1e-9))[0]).pvalue > 0.0005
