@@ -6,11 +6,12 @@ on, and what is said is compared with the whole: the Plackett–Luce fit of all 
 ``python -m benchmarks.honesty [samples]`` measures posteriors and draws honesty.png; ``python -m benchmarks.honesty
 races [races] [kind]`` measures whole races, those of a kind if it is named, such as "wins joint"; ``python -m
 benchmarks.honesty repeats`` how often orders persist; ``python -m benchmarks.honesty make NAME`` makes the runs of a
-population anew (minutes) and keeps its ranks.
+population anew (minutes) and keeps its ranks, "coco-d5" from hits that POLARBEAR_SHARED has.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -18,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 from scipy import stats
 
@@ -80,23 +82,44 @@ POPULATIONS: dict[str, Callable[[], pb.study.Plan]] = {
 
 
 def make(name: str) -> None:
-    """Run a population's plan and keep the ranks at timepoints from a hundredth of the budget on."""
-    plan = POPULATIONS[name]()
+    """Make a population's runs, and keep their ranks at its timepoints."""
+    values, times, names = archived() if name == "coco-d5" else run(POPULATIONS[name]())
+    FOLDER.mkdir(exist_ok=True)
+    ranks = stats.rankdata(values, method="min", axis=2).astype(np.int8)
+    np.savez_compressed(FOLDER / f"{name}.npz", ranks=ranks, times=times, names=names)
+
+
+def run(plan: pb.study.Plan) -> tuple[Values, Values, list[str]]:
+    """Values (P, T, n) of a plan's runs from a hundredth of the budget on, the timepoints and the algorithms."""
     names, last = list(plan.algorithms), int(plan.budget.of(plan.dimensions[0]))
     times = pb.log_times(last // 100, last, TIMEPOINTS)
     with tempfile.TemporaryDirectory() as folder:
         pb.study.run_plan(plan, Path(folder, "a.study"), workers=2)
         runs = pb.store.read(Path(folder, "a.study"))
     instances: dict[tuple[str, int], int] = {}
-    for run in runs:
-        instances.setdefault((run.key.instance, run.key.seed), len(instances))
+    for one in runs:
+        instances.setdefault((one.key.instance, one.key.seed), len(instances))
     values = np.full((len(instances), times.size, len(names)), np.nan)
-    for run in runs:
-        row = instances[run.key.instance, run.key.seed]
-        values[row, :, names.index(run.key.algorithm)] = run.trajectory.value_at(times, "evaluations")
-    FOLDER.mkdir(exist_ok=True)
-    ranks = stats.rankdata(values, method="min", axis=2).astype(np.int8)
-    np.savez_compressed(FOLDER / f"{name}.npz", ranks=ranks, times=times, names=names)
+    for one in runs:
+        row = instances[one.key.instance, one.key.seed]
+        values[row, :, names.index(one.key.algorithm)] = one.trajectory.value_at(times, "evaluations")
+    return values, times, names
+
+
+def archived() -> tuple[Values, Values, list[str]]:
+    """How many of 51 targets four algorithms of COCO's archive have not reached, on 24 functions in 5 dimensions.
+
+    Their runs on a function are taken together in their order: not all ran on the same instances.
+    """
+    folder = Path(os.environ.get("POLARBEAR_SHARED", "../shared"), "data", "coco_runs")
+    hits = pl.concat(pl.read_csv(path) for path in sorted(folder.glob("*_hits.csv.gz")))
+    times, values = pb.log_times(50, 50_000, TIMEPOINTS), []
+    algorithms = hits.filter(pl.col("dimension") == 5).partition_by("algorithm", as_dict=True, maintain_order=True)
+    for own in algorithms.values():
+        each = own.sort("function", "instance", "run").partition_by("function", "instance", "run", maintain_order=True)
+        reached = [one["evals_to_target"].drop_nulls().to_numpy() for one in each]
+        values.append([51.0 - np.searchsorted(np.sort(evaluations), times, side="right") for evaluations in reached])
+    return np.stack(values, axis=2), times, [name for (name,) in algorithms]
 
 
 @dataclass(frozen=True)
