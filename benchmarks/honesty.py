@@ -5,8 +5,9 @@ on, and what is said is compared with the whole: the Plackett–Luce fit of all 
 
 ``python -m benchmarks.honesty [samples]`` measures posteriors and draws honesty.png; ``python -m benchmarks.honesty
 races [races] [kind]`` measures whole races, those of a kind if it is named, such as "wins joint"; ``python -m
-benchmarks.honesty repeats`` how often orders persist; ``python -m benchmarks.honesty make NAME`` makes the runs of a
-population anew (minutes) and keeps its ranks, "coco-d5" from hits that POLARBEAR_SHARED has.
+benchmarks.honesty wins [samples]`` measures win probabilities; ``python -m benchmarks.honesty repeats`` how often
+orders persist; ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew (minutes) and keeps its
+ranks, "coco-d5" from hits that POLARBEAR_SHARED has.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy import stats
+from scipy import special, stats
 
 import polarbear as pb
 from polarbear import inference
@@ -149,6 +150,12 @@ class Population:
         return cls(values, kept["times"][at], tuple(kept["names"].tolist()), np.array(truth))
 
     @property
+    def win_rates(self) -> Values:
+        """(T, n, n) share of the instances on which one beats another, ties as halves."""
+        first, second = self.values[..., np.newaxis], self.values[:, :, np.newaxis]
+        return ((first < second) + 0.5 * (first == second)).mean(axis=0)
+
+    @property
     def persistence(self) -> float:
         """How often the order of two algorithms on an instance is the same at neighbouring timepoints."""
         first, second = np.triu_indices(len(self.names), 1)
@@ -183,9 +190,7 @@ class Kept:
         """Count what one posterior says."""
         log_theta, log_truth = np.log(np.maximum(posterior.draws, 1e-300)), np.log(truth)
         self.bands.append(_held(log_theta, log_truth))
-        centre, spread = log_theta.mean(axis=0), log_theta.std(axis=0)
-        farthest = np.quantile(np.abs((log_theta - centre) / spread).max(axis=1), LEVEL, axis=0)
-        self.paths.append(float((np.abs((log_truth - centre) / spread).max(axis=0) <= farthest).mean()))
+        self.paths.append(float(_path_held(log_theta, log_truth).mean()))
         value, true_value = posterior.draws.mean(axis=1), truth.mean(axis=0)
         self.values.append(_held(value, true_value))
         for i, j in np.argwhere(~np.eye(truth.shape[1], dtype=bool)):
@@ -211,6 +216,13 @@ def _held(draws: Values, truth: Values) -> float:
     return float(((low <= truth) & (truth <= high)).mean())
 
 
+def _path_held(draws: Values, truth: Values) -> NDArray[np.bool_]:
+    """(K,) whether bands around all of draws (D, T, K) at once hold the true paths (T, K)."""
+    centre, spread = draws.mean(axis=0), draws.std(axis=0)
+    farthest = np.quantile(np.abs((draws - centre) / spread).max(axis=1), LEVEL, axis=0)
+    return np.abs((truth - centre) / spread).max(axis=0) <= farthest
+
+
 def _claim(probability: float, right: bool) -> tuple[float, float, float]:
     return (float(not right), 1.0, 1.0 - probability) if probability >= LEVEL else (0.0, 0.0, 0.0)
 
@@ -225,6 +237,26 @@ def posteriors(name: str, instances: int, timepoints: int, samples: int) -> Iter
             counts = pb.rankings.choice_counts(population.sample(instances, rng))
             kept.add(inference.fit(counts, times=population.times, model=model, draws=DRAWS, rng=rng), population.truth)
         yield label(model), kept
+
+
+def held_wins(name: str, instances: int, samples: int) -> str:
+    """Entries of a table: shares of win probabilities that are held, and of those always between 0.02 and 0.98."""
+    population = Population.read(name, 20)
+    pairs = list(zip(*np.triu_indices(len(population.names), 1), strict=True))
+    truth = np.stack([population.win_rates[:, i, j] for i, j in pairs], axis=1)
+    inner = ((truth > 0.02) & (truth < 0.98)).all(axis=0)
+    shares: list[tuple[float, ...]] = []
+    for number in range(samples):
+        rng = np.random.default_rng([number, instances, 20])
+        counts = pb.rankings.choice_counts(population.sample(instances, rng))
+        wins = inference.fit(counts, draws=DRAWS, rng=rng).known_wins
+        draws = np.stack([wins.log_ratio(int(i), int(j)) for i, j in pairs], axis=2)
+        low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+        log_odds = np.clip(special.logit(truth), -30, 30)
+        bands, paths = ((low <= log_odds) & (log_odds <= high)).mean(axis=0), _path_held(draws, log_odds)
+        shares.append((bands.mean(), bands[inner].mean(), paths.mean(), paths[inner].mean()))
+    bands, own_bands, paths, own_paths = np.mean(shares, axis=0)
+    return f"{bands:.3f} ({own_bands:.3f}) | {paths:.3f} ({own_paths:.3f})"
 
 
 @dataclass(frozen=True)
@@ -281,9 +313,8 @@ def _run(request: pb.race.Request, population: Population, values: Values) -> pb
 
 def _pareto_set(population: Population, relations: str) -> frozenset[str]:
     """The algorithms that no other one is better than at all timepoints."""
-    first, second = population.values[..., np.newaxis], population.values[:, :, np.newaxis]
-    wins = ((first < second) + 0.5 * (first == second)).mean(axis=0) > 0.5
-    better = wins if relations == "wins" else population.truth[:, :, np.newaxis] > population.truth[:, np.newaxis]
+    ratings = population.truth[:, :, np.newaxis] > population.truth[:, np.newaxis]
+    better = population.win_rates > 0.5 if relations == "wins" else ratings
     dominated = better.all(axis=0).any(axis=0)
     return frozenset(name for name, worse in zip(population.names, dominated, strict=True) if not worse)
 
@@ -366,6 +397,12 @@ def main() -> None:
     kept = sorted(path.stem for path in FOLDER.glob("*.npz"))
     if what == "races":
         race_all(kept, int(number or 20), only)
+        return
+    if what == "wins":
+        print("| population | P | bands | whole paths |\n|---|---|---|---|")
+        for name in kept:
+            for instances in SIZES:
+                print(f"| {name} | {instances} | {held_wins(name, instances, int(number or 20))} |", flush=True)
         return
     if what == "repeats":
         for name in kept:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
 from polarbear.inference import Posterior, events
+from polarbear.inference.predictive.verdicts import TOO_SURE
 from polarbear.race import OpenPair, RaceResult, Relations, Round
 from polarbear.race.relations import relations
 from polarbear.records import Axis, FloatArray
@@ -25,8 +26,6 @@ PREFERENCES = {
 """Named preferences over budgets, and what each says."""
 ON_REQUEST, SET_ASIDE = "on request", "nothing came back"
 """Why an algorithm was withdrawn: the user asked for it, or of all its runs in a round nothing came back."""
-_MUCH = 1.25
-"""As sure as of so many times more instances is too sure."""
 MOST_OPEN_PAIRS = 10
 """How many undecided pairs are spelled out, the cheapest to decide first."""
 
@@ -346,7 +345,8 @@ def _false_elimination(result: RaceResult) -> FalseElimination | None:
     if not count:
         return None
     if result.settings.relations == "wins":
-        p = posterior.known_wins.false_elimination(*([posterior.index(one) for one in all_] for all_ in (out, rivals)))
+        losers, others = ([posterior.index(name) for name in names] for names in (out, rivals))
+        p = posterior.known_wins.false_elimination(losers, others)
     elif posterior.joint or posterior.times.size == 1:
         p = posterior.probability(events.false_elimination(out, by=rivals))
     else:
@@ -429,7 +429,7 @@ def _cautions(result: RaceResult) -> list[str]:
             "that is lost on hard instances."
         )
     found += _circles(result)
-    if last.overconfidence is not None and last.overconfidence > _MUCH:
+    if last.overconfidence is not None and last.overconfidence > TOO_SURE:
         found.append(
             f"The model counts what runs repeat from budget to budget as new, and is as sure as if "
             f"{last.overconfidence:.1f} times as many instances had been run: read the order, not the certainty."
@@ -444,9 +444,9 @@ def _circles(result: RaceResult) -> list[str]:
     """Three algorithms of which each beats the next, and when."""
     names, beats = result.posterior.names, result.posterior.known_wins.pairwise_probabilities() >= result.settings.alpha
     found: list[str] = []
-    for i, j, k in permutations(range(len(names)), 3):
+    for i, j, k in ((i, *turn) for i, *others in combinations(range(len(names)), 3) for turn in permutations(others)):
         circle = beats[:, i, j] & beats[:, j, k] & beats[:, k, i]
-        if i < min(j, k) and circle.any():
+        if circle.any():
             a, b, c = names[i], names[j], names[k]
             when = spans(result.posterior.times, circle, result.settings.axis)
             found.append(

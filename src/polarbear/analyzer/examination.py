@@ -68,8 +68,10 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
     own, settings = result.posterior.model, result.settings
     if own is None:
         raise ValueError("the posterior does not say which model made it; fit it with polarbear.inference.fit")
-    named = [_named(name, result) for name in models or _RIVALS]
-    rivals = {label(own): own} | {label(model): model for model in named if as_published(model) != as_published(own)}
+    others = [_named(name, result) for name in models or _RIVALS]
+    if not models:
+        others = [model for model in others if as_published(model) != as_published(own)]
+    rivals = {label(own): own} | {label(model): model for model in others}
     rng = np.random.default_rng(settings.seed)
     counts = choice_counts(result.values, precision=settings.precision)
     scores: dict[str, LeaveOneOut] = {}

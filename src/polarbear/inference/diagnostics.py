@@ -56,7 +56,8 @@ class Diagnostics:
     widened: FloatArray | None = None
 
     def __post_init__(self) -> None:
-        for name in ("ess", "k_hat", "r_hat"):
+        measured = ("ess", "k_hat", "r_hat", *(["widened"] if self.widened is not None else []))
+        for name in measured:
             array = np.array(getattr(self, name), dtype=np.float64)
             if array.shape != (len(self.method),):
                 raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")

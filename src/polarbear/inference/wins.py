@@ -87,21 +87,24 @@ class Wins:
     def dominance_probabilities(self) -> FloatArray:
         """(n, n) P(i beats j with a probability above one half at all timepoints) (eq. 24)."""
         i, j = self._pairs()
-        ahead, behind = np.ones((2, i.size, self.draws), bool)
-        for share in self._over_time(i, j):
-            ahead &= share > 0.5
-            behind &= share < 0.5
         dominates = np.zeros((self.instances.ranks.shape[2],) * 2)
-        dominates[i, j], dominates[j, i] = ahead.mean(axis=1), behind.mean(axis=1)
+        dominates[i, j], dominates[j, i] = (always.mean(axis=1) for always in self._always(i, j))
         return dominates
 
     def false_elimination(self, eliminated: Sequence[int], by: Sequence[int]) -> float:
         """P(none of the others beats some eliminated algorithm with a probability above one half at all timepoints)."""
-        false = np.zeros(self.draws, bool)
-        for loser in eliminated:
-            rivals = [(self.probability(rival, loser) > 0.5).all(axis=1) for rival in by if rival != loser]
-            false |= ~np.any(rivals, axis=0)
-        return float(false.mean())
+        losers, rivals = (each.ravel() for each in np.meshgrid(eliminated, by, indexing="ij"))
+        beaten = self._always(rivals, losers)[0] & (rivals != losers)[:, np.newaxis]
+        survive = ~beaten.reshape(len(eliminated), len(by), self.draws).any(axis=1)
+        return float(survive.any(axis=0).mean())
+
+    def _always(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """(K, D) whether i, and whether j, beats the other with a probability above one half at all timepoints."""
+        ahead, behind = np.ones((2, i.size, self.draws), bool)
+        for share in self._over_time(i, j):
+            ahead &= share > 0.5
+            behind &= share < 0.5
+        return ahead, behind
 
     def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Iterator[NDArray[np.float32]]:
         """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""

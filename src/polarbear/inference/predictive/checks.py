@@ -53,11 +53,9 @@ def check(
 
     Each check compares a statistic with its distribution over replicates: rankings drawn from the model for the same
     algorithms on the same instances and timepoints, ties at the same places. The ratings are drawn from the posterior
-    of an independent Dirichlet model with little weight (α = 1 / n), since it is not the prior that is checked. The
-    rankings of real runs at neighbouring timepoints repeat each other. So that this does not pass for a failure of
-    anything else, the replicates of all other checks repeat each other as much (see
-    `polarbear.inference.predictive.replicates`). At most 16 timepoints are looked at, evenly spaced, and fewer where
-    there are many instances and algorithms.
+    of an independent Dirichlet model with little weight (α = 1 / n), since it is not the prior that is checked. But for
+    the last check, replicates repeat each other over time as much as the data do. At most 16 timepoints are looked at,
+    evenly spaced, and fewer where there are many instances and algorithms.
 
     Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
     counts only if the chosen one is alone at its place, in data and replicates alike. If those tie who reached a

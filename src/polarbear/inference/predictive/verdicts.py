@@ -13,7 +13,7 @@ from polarbear.inference.predictive.outcomes import FirstPlaces
 from polarbear.records import FloatArray
 
 _MOST_NAMED = 3
-_MUCH = 1.25
+TOO_SURE = 1.25
 """A posterior that is as sure as of so many times more instances is too sure."""
 _MIRRORED = 1.15
 """Noise counts as mirrored if its shape is above this: 0.8 is that of normal noise, 1.5 of the mirror image."""
@@ -215,7 +215,7 @@ def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: f
         f"The rankings of the same runs repeat each other: {per_instance:.0f} timepoints of an instance tell as much "
         f"as {per_instance / factor:.1f} independent ones would."
     ]
-    if excess is not None and excess > _MUCH:
+    if excess is not None and excess > TOO_SURE:
         words.append(
             f"The model counts them all, so the posterior is as sure as if {excess:.1f} times as many instances had "
             f"been run: its intervals should be about {np.sqrt(excess):.1f} times as wide."
