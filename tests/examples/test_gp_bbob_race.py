@@ -45,9 +45,9 @@ def test_it_races_table_2_and_random_search_by_the_clock_as_section_5_3_does():
 
 @pytest.mark.slow
 def test_the_command_line_races_by_the_clock_and_random_search_does_not_last(tmp_path):
-    """With half a second a run; what remains of the other seven depends on the machine."""
+    """From 0.3 s on, when a busy machine too has made more than a few generations; who else remains depends on it."""
     text = STUDY.read_text()
-    for old, new in (("first = 0.2, last = 1.4, count = 13", "first = 0.1, last = 0.5, count = 5"), ("= 300", "= 600")):
+    for old, new in (("first = 0.2, last = 1.4, count = 13", "first = 0.3, last = 0.7, count = 5"), ("= 300", "= 600")):
         assert old in text
         text = text.replace(old, new)
     (tmp_path / "race.toml").write_text(text.replace("[limits]", "[limits]\ninstances = 24"))
@@ -57,6 +57,6 @@ def test_the_command_line_races_by_the_clock_and_random_search_does_not_last(tmp
     assert found.spec["race"]["axis"] == "seconds"
     assert {run.key.algorithm for run in runs} == {*TABLE_2, "random search"}
     assert {run.outcome.reason for run in runs} == {Reason.BUDGET}
-    assert min(run.outcome.seconds for run in runs) >= 0.1  # as far as the horizon of an algorithm
+    assert min(run.outcome.seconds for run in runs) >= 0.3  # as far as the horizon of an algorithm
     assert found.result.pareto_set
     assert set(found.result.pareto_set) <= set(TABLE_2)
