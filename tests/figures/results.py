@@ -9,16 +9,18 @@ from polarbear.inference import Diagnostics, Posterior
 from polarbear.race import Race, RaceResult, RaceSettings, Rival, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import relations, resolved_now
+from polarbear.rankings import InstanceRanks
 from polarbear.simulate import Truth
 
 TIMES = np.array([10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0])
 
 
 def posterior(utilities, *, spread=0.1, times=TIMES, names=None, draws=2000, joint=False, seed=1):
-    """Normal log-ratings around `utilities` (T, n)."""
+    """Normal log-ratings around `utilities` (T, n), of instances whose luck is the same at all timepoints."""
     utilities = np.asarray(utilities, dtype=float)
     timepoints, n = utilities.shape
-    noise = np.random.default_rng(seed).normal(0.0, spread, (draws, timepoints, n))
+    rng = np.random.default_rng(seed)
+    noise = rng.normal(0.0, spread, (draws, timepoints, n))
     ratings = np.exp(utilities + noise)
     diagnostics = Diagnostics(
         ("importance sampling",) * timepoints,
@@ -30,6 +32,7 @@ def posterior(utilities, *, spread=0.1, times=TIMES, names=None, draws=2000, joi
     ratings /= ratings.sum(axis=2, keepdims=True)
     found = Posterior(ratings, times, tuple(names), joint, diagnostics)
     tally = SimpleNamespace(
+        instances=InstanceRanks.of(-(utilities + rng.gumbel(size=(600, 1, n)))),
         first=lambda among: ratings[..., among] / ratings[..., among].sum(axis=2, keepdims=True),
         pairwise_probabilities=found.pairwise_probabilities,
     )

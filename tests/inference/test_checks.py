@@ -7,7 +7,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polarbear.inference import IndependentDirichlet, Posterior, RandomWalk, check, fit, overconfidence
+from polarbear.inference import (
+    IndependentDirichlet,
+    Posterior,
+    RandomWalk,
+    check,
+    fit,
+    overconfidence,
+    overconfidence_of,
+)
 from polarbear.inference.predictive import verdicts
 from polarbear.inference.predictive.evidence import Evidence
 from polarbear.inference.predictive.outcomes import (
@@ -250,6 +258,22 @@ def test_overconfidence_is_about_one_where_the_model_is_right_and_the_prior_says
     values = -(np.array([0.0, 0.4]) + rng.gumbel(size=(400, 3, 2)))
     posterior = fit(choice_counts(values), rng=rng)
     assert overconfidence(posterior, values) == pytest.approx(1.0, abs=0.15)
+
+
+@pytest.mark.statistical
+def test_overconfidence_in_a_mean_over_time_is_that_of_the_spread_over_new_instances():
+    """Two algorithms whose order is the same at all timepoints; ten copies of each instance in a group are one."""
+    rng = np.random.default_rng(12)
+    values = np.repeat(-(np.array([0.0, 0.4]) + rng.gumbel(size=(300, 1, 2))), 8, axis=1)
+    posterior = fit(choice_counts(values), rng=rng)
+    assert overconfidence_of(posterior, posterior.draws.mean(axis=1)) == pytest.approx(8, rel=0.3)
+    copies = np.tile(values, (10, 1, 1))
+    grouped = fit(choice_counts(copies, groups=np.tile(np.arange(300), 10)), rng=rng)
+    assert overconfidence_of(grouped, grouped.draws.mean(axis=1)) == pytest.approx(80, rel=0.3)
+    with pytest.raises(ValueError, match=r"quantities has shape \(3, 2\); the posterior has 4000 draws"):
+        overconfidence_of(posterior, np.ones((3, 2)))
+    with pytest.raises(ValueError, match="1 groups of instances"):
+        overconfidence_of(fit(choice_counts(values[:1]), rng=rng), posterior.draws.mean(axis=1))
 
 
 @pytest.mark.statistical

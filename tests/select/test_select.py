@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from polarbear.inference import fit
+from polarbear.rankings import choice_counts
 from polarbear.select import best, preference_values, preference_weights
 from polarbear.select.portfolios import pool
 
@@ -17,7 +19,9 @@ def posterior(alphas, draws=3000, seed=1, times=TIMES, joint=True):
     rng = np.random.default_rng(seed)
     ratings = np.stack([rng.dirichlet(alpha, size=draws) for alpha in alphas], axis=1)
     names = tuple("ABCDEFGHIJ"[: ratings.shape[2]])
-    return SimpleNamespace(draws=ratings, times=times, names=names, joint=joint, honest=joint or len(times) == 1)
+    return SimpleNamespace(
+        draws=ratings, times=times, names=names, joint=joint, honest=joint or len(times) == 1, tally=None
+    )
 
 
 CROSSING = posterior([[80, 10, 10], [60, 25, 15], [25, 65, 10], [10, 80, 10]])
@@ -193,9 +197,25 @@ def test_impossible_questions_are_refused(arguments, message):
     ],
 )
 def test_independent_timepoints_make_preferences_over_several_look_surer_than_they_are(joint, preference, sure):
+    """As a posterior that does not know its rankings says it."""
     selection = best(posterior([[8, 1], [1, 8], [1, 8], [1, 8]], joint=joint), preference)
     assert selection.sure == sure
     assert ("read the order, not the certainty" in str(selection)) == (not sure)
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("repeated", [True, False])
+def test_whether_a_selection_is_sure_is_measured(repeated):
+    """The same rankings at ten timepoints tell as much as those of one, fresh ones as much as ten."""
+    rng = np.random.default_rng(3)
+    values = rng.gumbel(size=(200, 1 if repeated else 10, 3)) + np.array([0.0, 0.1, 0.5])
+    belief = fit(choice_counts(np.repeat(values, 10 // values.shape[1], axis=1)), rng=rng)
+    selection = best(belief, "uniform")
+    assert selection.overconfidence == pytest.approx(10 if repeated else 1, rel=0.4)
+    assert selection.sure != repeated
+    assert ("times as much as there is" in str(selection)) == repeated
+    assert best(belief, "final").overconfidence is None
+    assert best(belief, "final").sure
 
 
 def test_a_selection_prints_as_a_small_table():

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
-from polarbear.inference import Posterior, events
-from polarbear.inference.predictive.verdicts import TOO_SURE
+from polarbear.inference import TOO_SURE, Posterior, events
 from polarbear.race import OpenPair, RaceResult, Relations, Round
 from polarbear.race.relations import relations
 from polarbear.records import Axis, FloatArray
@@ -379,16 +378,13 @@ def _undecided(pair: OpenPair, axis: Axis) -> Undecided:
 def _recommendation(result: RaceResult, preference: str) -> Recommendation:
     posterior, axis = result.posterior, result.settings.axis
     first, last = instant(posterior.times[0]), budget(posterior.times[-1], axis)
-    by_p2bb, by_expected, by_quantile = (
-        best(posterior, preference, criterion, candidates=result.pareto_set)
-        for criterion in ("p2bb", "expected", "quantile")
-    )
+    by_p2bb = best(posterior, preference, candidates=result.pareto_set)
     return Recommendation(
         preference=preference,
         condition=PREFERENCES[preference].format(first=first, last=last),
         likeliest=by_p2bb.best,
-        expected=by_expected.best,
-        cautious=by_quantile.best,
+        expected=max(by_p2bb.choices, key=lambda choice: choice.expected),
+        cautious=max(by_p2bb.choices, key=lambda choice: choice.quantile),
         sure=by_p2bb.sure,
     )
 

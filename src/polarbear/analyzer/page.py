@@ -115,7 +115,7 @@ def _sections(
     several = len(result.pareto_set) > 1
     pairs = [exhibits.pairs(result, decided, pair_data)] if several else []
     return {
-        "deploy": ([_values(result, order, value_data)], [exhibits.recommendations(found, value_data[:1])]),
+        "deploy": ([_values(result, found, order, value_data)], [exhibits.recommendations(found, value_data[:1])]),
         "ratings": ([_ratings(result, order, rating_data)], [exhibits.ratings(result, rating_data)]),
         "pairs": (
             [_pairs(result, decided, order, pair_data)] if several else [],
@@ -139,15 +139,15 @@ def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -
     )
 
 
-def _values(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
+def _values(result: RaceResult, found: Answer, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    members, sure = result.pareto_set, result.posterior.honest
+    members, sure = result.pareto_set, all(one.sure for one in found.recommendations)
     return picture(
         figures.preference_values(result.posterior, tuple(PREFERENCES), algorithms=members, order=order),
         "Values under preferences over budgets",
         f"Dots with intervals: the value of {listed(members)} under {len(PREFERENCES)} preferences over budgets.",
-        figures.captions.preference_values(joint=sure),
+        figures.captions.preference_values(sure=sure),
         data,
     )
 

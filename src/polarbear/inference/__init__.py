@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
     from polarbear.inference.instance_bootstrap import InstanceBootstrap
     from polarbear.inference.predictive import (
+        TOO_SURE,
         Check,
         Comparison,
         LeaveOneOut,
@@ -33,12 +34,14 @@ if TYPE_CHECKING:
         compare,
         leave_one_out,
         overconfidence,
+        overconfidence_of,
     )
     from polarbear.inference.published import as_published
     from polarbear.inference.random_walk import RandomWalk
     from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
 
 __all__ = [
+    "TOO_SURE",
     "BSpline",
     "Check",
     "Comparison",
@@ -67,6 +70,7 @@ __all__ = [
     "leave_one_out",
     "models",
     "overconfidence",
+    "overconfidence_of",
     "prior",
 ]
 
@@ -81,11 +85,13 @@ _PLACES = {
     "LeaveOneOut": "predictive",
     "RandomWalk": "random_walk",
     "SparseGaussianProcess": "sparse_gaussian_process",
+    "TOO_SURE": "predictive",
     "as_published": "published",
     "check": "predictive",
     "compare": "predictive",
     "leave_one_out": "predictive",
     "overconfidence": "predictive",
+    "overconfidence_of": "predictive",
 }
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from polarbear.inference import Posterior
+from polarbear.inference import TOO_SURE, Posterior, overconfidence_of
 from polarbear.records import FloatArray
 from polarbear.select.portfolios import Multiset, pool
 from polarbear.select.preferences import Preference, is_linear, preference_values, preference_weights, values_of
@@ -57,9 +57,12 @@ class Selection:
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
         exhaustive: Whether every multiset of that size was compared, or those that a local search visited.
-        sure: Whether the stated uncertainty can be taken at face value: the posterior is `honest`, or the preference
-            looks at one timepoint that learns nothing from others. All other models take the same runs at several
-            timepoints for independent evidence, so that intervals are too narrow and P2BB is too sure.
+        overconfidence: Of how many times more instances than were run the posterior is as sure, in these values. None
+            if it is `honest`, if the preference looks at one timepoint that learns nothing from others, or if the
+            posterior does not know its rankings.
+        sure: Whether the stated uncertainty can be taken at face value: there is no such doubt, or what was measured is
+            about 1. Otherwise the model takes what the same runs repeat over time for independent evidence, so that
+            intervals are too narrow and P2BB is too sure.
     """
 
     choices: tuple[Choice, ...]
@@ -68,6 +71,7 @@ class Selection:
     gamma: float
     size: int
     exhaustive: bool
+    overconfidence: float | None
     sure: bool
 
     @property
@@ -99,8 +103,11 @@ class Selection:
         if len(self.choices) > 10:
             lines.append(f"… and {len(self.choices) - 10} more")
         if not self.sure:
+            known = self.overconfidence is not None
+            times = f" ({self.overconfidence:.1f} times as much as there is)" if known else ""
             lines.append(
-                "The model takes what runs repeat over time for new evidence: read the order, not the certainty."
+                f"The model takes what runs repeat over time for new evidence{times}: read the order, not the "
+                "certainty."
             )
         return "\n".join(lines)
 
@@ -152,6 +159,10 @@ def best(
     compared, exhaustive = pool(len(names), size, score, limit)
     choices = _choices([tuple(names[i] for i in members) for members in compared], compared, value, gamma)
     rank = {"p2bb": "probability_best", "expected": "expected", "quantile": "quantile"}[criterion]
+    asked_about_one = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
+    trusted, measured = posterior.honest or asked_about_one, None
+    if not trusted and posterior.tally is not None and posterior.tally.instances.groups.max(initial=0) > 0:
+        measured = overconfidence_of(posterior, np.stack([value((member,)) for member in range(len(names))], axis=1))
     return Selection(
         choices=tuple(sorted(choices, key=lambda choice: (getattr(choice, rank), choice.expected), reverse=True)),
         preference=preference if isinstance(preference, str) else type(preference).__name__,
@@ -159,7 +170,8 @@ def best(
         gamma=gamma,
         size=size,
         exhaustive=exhaustive,
-        sure=posterior.honest or (not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)),
+        overconfidence=measured,
+        sure=trusted or (measured is not None and measured <= TOO_SURE),
     )
 
 

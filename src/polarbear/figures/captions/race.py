@@ -85,11 +85,11 @@ def allocation(axis: str) -> str:
     )
 
 
-def preference_values(*, joint: bool) -> str:
-    """Caption of `preference_values` of a posterior that is joint over time or not."""
+def preference_values(*, sure: bool) -> str:
+    """Caption of `preference_values`, whose uncertainty can be taken at face value or not."""
     caution = (
         ""
-        if joint
+        if sure
         else " The model takes what the same runs repeat from budget to budget for new evidence: for preferences "
         "over more than one budget, hills and intervals are too narrow and P2BB is too sure. Read the order, not the "
         "certainty, or race with the model instance-bootstrap."

@@ -1,12 +1,13 @@
 """How well a model predicts rankings, and whether rankings look as the Plackett–Luce model says."""
 
-from polarbear.inference.predictive.certainty import overconfidence
+from polarbear.inference.predictive.certainty import TOO_SURE, overconfidence, overconfidence_of
 from polarbear.inference.predictive.checks import check
 from polarbear.inference.predictive.comparison import ComparedModel, Comparison, compare
 from polarbear.inference.predictive.scores import LeaveOneOut, leave_one_out
 from polarbear.inference.predictive.verdicts import Check
 
 __all__ = [
+    "TOO_SURE",
     "Check",
     "ComparedModel",
     "Comparison",
@@ -15,4 +16,5 @@ __all__ = [
     "compare",
     "leave_one_out",
     "overconfidence",
+    "overconfidence_of",
 ]

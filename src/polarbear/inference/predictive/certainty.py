@@ -10,6 +10,8 @@ from polarbear.inference.predictive.values import check_unadjusted, checked_valu
 from polarbear.rankings import DistinctRankings, InstanceRanks
 from polarbear.records import FloatArray
 
+TOO_SURE = 1.25
+"""A posterior that is as sure as of so many times more instances is too sure."""
 _DRAWS = 1000
 _TIMEPOINTS = 16
 
@@ -49,6 +51,34 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
     else:
         ratios = [_inflation(_likelihood(rankings, log_theta, t), centred[:, t]) for t in at]
     return float(np.median(ratios))
+
+
+def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
+    """The same for what one asks of a posterior, such as values over budgets: about 1 where its uncertainty is right.
+
+    The mean over the quantities is returned. Groups of instances count as one, as they were fitted.
+
+    Args:
+        posterior: A posterior that knows its rankings, as `polarbear.inference.fit` makes it.
+        quantities: (D, k) what each of its draws says of k of them.
+
+    Raises:
+        ValueError: If the draws were adjusted, the posterior does not know its rankings, the quantities do not fit
+            it, or there are fewer than two groups of instances.
+    """
+    check_unadjusted(posterior)
+    instances, asked = posterior.known_wins.instances, np.asarray(quantities, dtype=np.float64)
+    if asked.ndim != 2 or len(asked) != len(posterior.draws):
+        raise ValueError(f"quantities has shape {asked.shape}; the posterior has {len(posterior.draws)} draws (D, k)")
+    rankings, chosen = DistinctRankings.of(instances), evenly(len(asked), _DRAWS)
+    log_theta = log_ratings(posterior.draws, _DRAWS)
+    likelihood = sum((_likelihood(rankings, log_theta, t) for t in range(posterior.times.size)), np.zeros(()))
+    of_groups = instances.summed(likelihood)
+    if len(of_groups) < 2:
+        raise ValueError(
+            f"there are {len(of_groups)} groups of instances; at least 2 are needed to see how they differ"
+        )
+    return float(_inflation(of_groups, asked[chosen] - asked[chosen].mean(axis=0)).mean())
 
 
 def evenly(count: int, most: int) -> NDArray[np.intp]:

@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.inference.predictive.certainty import TOO_SURE
 from polarbear.inference.predictive.evidence import Evidence
 from polarbear.inference.predictive.outcomes import FirstPlaces
 from polarbear.records import FloatArray
 
 _MOST_NAMED = 3
-TOO_SURE = 1.25
-"""A posterior that is as sure as of so many times more instances is too sure."""
 _MIRRORED = 1.15
 """Noise counts as mirrored if its shape is above this: 0.8 is that of normal noise, 1.5 of the mirror image."""
 _HIDDEN = 0.005
