@@ -34,6 +34,16 @@ HARD = {
     "total dominance, small alpha": (np.tile(np.arange(6.0), (8, 1, 1)), 0.3),
     "two opposite orders": (np.array([[np.arange(6.0)], [5 - np.arange(6.0)]] * 3), 1.0),
     "one never wins": (np.concatenate([gumbel_values(50, np.zeros(4), 3), np.full((50, 1, 1), 1e3)], axis=2), 1.0),
+    "one lost eight races and left": (
+        np.concatenate(
+            [
+                gumbel_values(160, [0.0, 0.2, 0.4, 1.0, 1.5, 2.5], 13),
+                np.where(np.arange(160) < 8, 1e3, np.nan)[:, np.newaxis, np.newaxis],
+            ],
+            axis=2,
+        ),
+        1.0,
+    ),
     "three found nothing": (
         np.concatenate([gumbel_values(8, np.zeros(3), 4), np.full((8, 1, 3), np.inf)], axis=2),
         1.0,

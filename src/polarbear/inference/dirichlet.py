@@ -22,6 +22,8 @@ from polarbear.records import FloatArray
 
 _GOOD_K_HAT = 0.5
 _USABLE_K_HAT = 0.7
+_NEARLY_ALL = 0.9
+"""Worth at least this share of their number, draws are accepted with a k-hat that is just usable."""
 _FEWEST_PROPOSALS = 400
 _STARTS = 100
 _NO_DRAWS = np.empty((0, 0))
@@ -35,8 +37,9 @@ class IndependentDirichlet:
 
     At each timepoint the draws come from importance sampling around the posterior mode (see
     `polarbear.inference.proposal`). They are accepted if Pareto k-hat is below 0.5 and they are worth half their
-    number. Otherwise four times as many proposals with heavier tails are tried, and accepted if k-hat is below 0.7 and
-    the draws are worth a quarter of their number. Where that fails too, Gibbs sampling answers.
+    number, or below 0.7 and 90 % of it. Otherwise four times as many proposals with heavier tails are tried, and
+    accepted if k-hat is below 0.7 and the draws are worth a quarter of their number. Where that fails too, Gibbs
+    sampling answers.
 
     Attributes:
         alpha: Concentration α > 0. At 1 all ratings on the simplex are equally likely a priori; below 1 few algorithms
@@ -214,7 +217,8 @@ def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.rando
     """Draws good enough to be accepted, or None."""
     proposals = max(draws, _FEWEST_PROPOSALS)
     found = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
-    if found.k_hat < _GOOD_K_HAT and found.ess >= draws / 2:
+    enough = _USABLE_K_HAT if found.ess >= _NEARLY_ALL * draws else _GOOD_K_HAT
+    if found.k_hat < enough and found.ess >= draws / 2:
         return found
     found = importance(ordered, source.heavier_tailed(), draws=draws, proposals=4 * proposals, rng=rng)
     return found if found.k_hat < _USABLE_K_HAT and found.ess >= draws / 4 else None

@@ -3,9 +3,16 @@
 Put the algorithms in an order, best first, and break the stick: v_i = θ_i / Σ_{j ≥ i} θ_j is the chance that i is
 chosen from itself and those behind. The logits y_i = log(v_i / (1 − v_i)) have the same density as the log-ratings.
 They are independent and log-F distributed, exactly, when all rankings agree, when there are none, and when there are
-two algorithms; with many rankings they are nearly normal. In between, y = mode + B e with independent log-F
-distributed e comes close: B carries the correlation, from the Hessian at the mode, and the shape of each e_k is read
-off the density along its axis, as Geweke (1989, section 4) does for his split distributions.
+two algorithms; with many rankings they are nearly normal. In between,
+
+    y_k = mode_k + B_kk e_k + Σ_{j>k} B_kj g_j(e_j)
+
+with independent log-F distributed e_k comes close. The triangular B carries the correlation, from the Hessian at the
+mode, and the shapes of each e_k are read off the density along its axis, as Geweke (1989, section 4) does for his split
+distributions. How far e_j moves the other logits follows its score, the derivative of its log-density: g_j is minus
+that, which is e_j near the mode and all along if e_j is normal. But the score is bounded where a tail is heavy: how
+hopeless an algorithm is that lost every race says nothing more of the others. B being triangular, the density of y is
+that of e.
 """
 
 from __future__ import annotations
@@ -13,6 +20,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import expit
 
 from polarbear.inference.choices import Choices
 from polarbear.records import FloatArray
@@ -25,7 +33,7 @@ _MOST_LOPSIDED = 1000.0
 """How many times the smaller shape of an axis the larger may be: beyond, differences cannot tell it."""
 _ROUNDING = 16 * np.finfo(np.float64).eps
 """Of a fourth difference, by the values: its coefficients have the sum 16."""
-_MOST_IN_HEAVY_TAILS = 20.0
+_MOST_IN_HEAVY_TAILS = 10.0
 _STENCIL = np.arange(-2.0, 3.0)
 _SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12
 _THIRD = np.array([-0.5, 1.0, 0.0, -1.0, 0.5])
@@ -34,7 +42,9 @@ _FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Proposal:
-    """y = centre + axes @ e with independent e_k, each with mode 0 and unit curvature of its log-density there.
+    """y_k = centre_k + Σ_j axes_kj g_j(e_j), where g_j is minus the score of e_j, and e_k itself for j = k.
+
+    The e_k are independent, each with mode 0 and unit curvature of its log-density there.
 
     The log-F distribution with shapes a and b is that of log(G_a / G_b), two independent standard gamma variables.
 
@@ -57,23 +67,20 @@ class Proposal:
         density = -0.5 * np.einsum("kd,kd->d", bells, bells)
         if normal.all():
             return stick_breaking(self.centre[:, np.newaxis] + self.axes @ bells), density
-        e = np.empty((self.left.size, number))
-        e[normal] = bells
+        e, pull = np.empty((2, self.left.size, number))
+        e[normal] = pull[normal] = bells
         left, right = self.left[~normal, np.newaxis], self.right[~normal, np.newaxis]
+        spread = np.sqrt(1 / left + 1 / right)
         x = log_gamma(left, number, rng) - log_gamma(right, number, rng)
         density += left.T[0] @ x - (left + right).T[0] @ softplus(x)
-        e[~normal] = (x - np.log(left / right)) / np.sqrt(1 / left + 1 / right)
-        return stick_breaking(self.centre[:, np.newaxis] + self.axes @ e), density
+        e[~normal] = (x - np.log(left / right)) / spread
+        pull[~normal] = spread * ((left + right) * expit(x) - left)
+        y = self.axes @ pull + np.diag(self.axes)[:, np.newaxis] * (e - pull)
+        return stick_breaking(self.centre[:, np.newaxis] + y), density
 
     def heavier_tailed(self) -> Proposal:
         """The same mode and curvature with shapes of half the size or less: tails at least twice as heavy."""
-        total = self.left + self.right
-        normal = np.isinf(total)
-        factor = np.minimum(0.5, _MOST_IN_HEAVY_TAILS / np.where(normal, 1.0, total))
-        left, right = (
-            np.where(normal, _MOST_IN_HEAVY_TAILS / 2, np.where(normal, 1.0, shape) * factor)
-            for shape in (self.left, self.right)
-        )
+        left, right = (np.minimum(shape / 2, _MOST_IN_HEAVY_TAILS) for shape in (self.left, self.right))
         return Proposal(self.centre, self.axes, left, right)
 
 
