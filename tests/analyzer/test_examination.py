@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from polarbear.analyzer import examine
-from polarbear.analyzer.examination import checks, label
-from polarbear.inference import GaussianProcess, IndependentDirichlet, RandomWalk, fit, leave_one_out
+from polarbear.analyzer.examination import REPLICATES, checks, doubts, label
+from polarbear.inference import Check, GaussianProcess, IndependentDirichlet, RandomWalk, fit, leave_one_out
 from polarbear.rankings import choice_counts
 from tests.analyzer.test_report import Page, render
 from tests.figures.results import raced
@@ -72,8 +72,18 @@ def test_labels_tell_models_apart():
     assert label(RandomWalk()) == "random-walk"
 
 
+def test_doubts_are_of_failed_checks_and_not_of_what_the_posterior_takes_into_account(found):
+    said = "MSR is 1.5 times as often first as at 3. A portfolio is worth less."
+    failed = Check("first places", "share", 1.0, (0.0, 0.5), 0.005, False, said)
+    repeated = replace(failed, name="independent timepoints", verdict="The rankings repeat each other; 3 of 50.")
+    every = (replace(failed, passed=True), failed, repeated, replace(failed, passed=None))
+    assert doubts(every, found) == ["first places: MSR is 1.5 times as often first as at 3."]
+    published = replace(found, posterior=replace(found.posterior, joint=False))
+    assert doubts(every, published)[1:] == ["independent timepoints: The rankings repeat each other."]
+
+
 def test_the_report_has_the_checks(found):
     page = Page(render(found))
-    told = checks(found, replicates=200)
+    told = checks(found, replicates=REPLICATES)
     assert all(any(one.verdict in text for text in page.texts) for one in told)
     assert json.loads(page.downloads["checks.json"])["p_value"] == [one.p_value for one in told]

@@ -71,6 +71,7 @@ def test_show_says_the_same_to_people_and_machines(study):
     assert "CMA-ES" in shown["pareto_set"]
     assert shown["study"] == str(path)
     assert 0 < shown["saved"] < 1
+    assert {"win rates", "first places"} <= {one["name"] for one in shown["checks"]}
 
 
 def test_racing_a_finished_study_again_runs_nothing_and_says_the_same(study):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,10 +22,13 @@ from polarbear.inference import (
     leave_one_out,
     overconfidence,
 )
+from polarbear.inference.predictive.verdicts import TIMEPOINTS
 from polarbear.race import RaceResult
 from polarbear.rankings import choice_counts
 from polarbear.records import FloatArray
 
+REPLICATES = 200
+"""Enough for the checks that stand beside an answer."""
 _RIVALS = ("independent-dirichlet", "random-walk")
 
 
@@ -103,6 +107,13 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
         precision=result.settings.precision,
         replicates=replicates,
     )
+
+
+def doubts(found: Sequence[Check], result: RaceResult) -> list[str]:
+    """Of each check that failed, in one sentence, what was found; but not of what the posterior takes into account."""
+    settled = {TIMEPOINTS} if result.posterior.honest else set[str]()
+    failed = (one for one in found if one.passed is False and one.name not in settled)
+    return [f"{one.name}: {re.split('; |[.] ', one.verdict)[0].rstrip('.')}." for one in failed]
 
 
 def label(model: Model) -> str:

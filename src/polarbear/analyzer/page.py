@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer import datasets, exhibits
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
-from polarbear.analyzer.examination import checks
+from polarbear.analyzer.examination import REPLICATES, checks
 from polarbear.analyzer.html import Picture, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.tables import Data, Table
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from polarbear.study import StudyView
 
 _TRACEBACKS = 5
-_REPLICATES = 200
 
 
 def report(study: StudyView | RaceResult, path: str | Path) -> Path:
@@ -62,7 +61,7 @@ def render(study: StudyView | RaceResult) -> str:
         sections=_sections(result, found, decided, order) if result.begun else {},
         undecided=exhibits.undecided(found, result.settings.axis),
         reliability=exhibits.reliability(result),
-        checks=exhibits.checks(checks(result, replicates=_REPLICATES)) if result.begun else None,
+        checks=exhibits.checks(checks(result, replicates=REPLICATES)) if result.begun else None,
         failures=exhibits.failures(failures) if failures else None,
         tracebacks=_tracebacks(failures),
         invalid=exhibits.invalid(invalid) if invalid else None,

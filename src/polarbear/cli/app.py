@@ -451,12 +451,17 @@ def _race(
 
 def _print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
     from polarbear.analyzer import answer
+    from polarbear.analyzer.examination import REPLICATES, checks, doubts
 
     found = answer(result)
+    checked = checks(result, replicates=REPLICATES) if result.begun else ()
     if as_json:
-        echo(to_json({"study": str(path), "stopped": stopped, **found.as_dict(), **extra}))
-    else:
-        echo("\n" + found.text)
+        told = {**found.as_dict(), "checks": [one.as_dict() for one in checked]}
+        echo(to_json({"study": str(path), "stopped": stopped, **told, **extra}))
+        return
+    echo("\n" + found.text)
+    if against := doubts(checked, result):
+        echo("\nNot as the model assumes (polarbear check tells more):\n  " + "\n  ".join(against))
 
 
 def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:
