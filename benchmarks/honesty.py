@@ -42,13 +42,16 @@ INDEPENDENT, BOOTSTRAP = inference.IndependentDirichlet(), inference.InstanceBoo
 WALK, PROCESS = inference.RandomWalk(time_scale="log"), inference.GaussianProcess(time_scale="log")
 MODELS = (INDEPENDENT, inference.as_published(WALK), WALK, PROCESS, BOOTSTRAP)
 CONTESTS = (
-    (INDEPENDENT, "ratings", "pointwise"),
-    (inference.as_published(WALK), "ratings", "joint"),
-    (WALK, "ratings", "joint"),
-    (BOOTSTRAP, "ratings", "pointwise"),
-    (BOOTSTRAP, "ratings", "joint"),
-    (INDEPENDENT, "wins", "pointwise"),
-    (INDEPENDENT, "wins", "joint"),
+    (INDEPENDENT, "ratings", "pointwise", "crossing", "doubling"),
+    (inference.as_published(WALK), "ratings", "joint", "crossing", "doubling"),
+    (WALK, "ratings", "joint", "crossing", "doubling"),
+    (BOOTSTRAP, "ratings", "pointwise", "crossing", "doubling"),
+    (BOOTSTRAP, "ratings", "joint", "crossing", "doubling"),
+    (BOOTSTRAP, "ratings", "joint", "crossing", "forecast"),
+    (BOOTSTRAP, "ratings", "pointwise", "strict", "doubling"),
+    (BOOTSTRAP, "ratings", "pointwise", "strict", "forecast"),
+    (INDEPENDENT, "wins", "pointwise", "crossing", "doubling"),
+    (INDEPENDENT, "wins", "joint", "crossing", "doubling"),
 )
 
 
@@ -261,11 +264,12 @@ def held_wins(name: str, instances: int, samples: int) -> str:
 
 @dataclass(frozen=True)
 class Raced:
-    """What one race found, what is so, and how many instances it took."""
+    """What one race found, what is so, and how many instances and evaluations it took."""
 
     pareto_set: tuple[str, ...]
     true_set: frozenset[str]
     instances: int
+    evaluations: int
 
     @property
     def wrong(self) -> bool:
@@ -279,7 +283,14 @@ class Raced:
 
 
 def race(
-    population: Population, model: inference.Model, elimination: str, seed: int, *, relations: str = "ratings"
+    population: Population,
+    model: inference.Model,
+    elimination: str,
+    seed: int,
+    *,
+    relations: str = "ratings",
+    resolution: str = "crossing",
+    batches: str = "doubling",
 ) -> Raced:
     """Race on instances drawn from a population until every pair is resolved."""
     n = len(population.names)
@@ -290,8 +301,9 @@ def race(
         alpha=LEVEL,
         epsilon=0.05,
         elimination=elimination,
-        resolution="crossing",
+        resolution=resolution,
         relations=relations,
+        batches=batches,
         draws=DRAWS,
         seed=seed,
     )
@@ -299,7 +311,8 @@ def race(
     falling = n * np.arange(population.times.size)[:, np.newaxis]
     while requests := contest.ask(available=MOST_INSTANCES):
         contest.tell(_run(request, population, population.values[rows[request.draw]] - falling) for request in requests)
-    return Raced(contest.pareto_set, _pareto_set(population, relations), contest.state.instances)
+    spent = contest.rounds[-1].evaluations
+    return Raced(contest.pareto_set, _pareto_set(population, relations), contest.state.instances, spent)
 
 
 def _run(request: pb.race.Request, population: Population, values: Values) -> pb.Run:
@@ -362,24 +375,29 @@ def race_all(names: list[str], races: int, only: str) -> None:
         "model",
         "compared by",
         "elimination",
+        "resolution",
+        "batches",
         "races",
         "a false elimination",
         "exact set",
         "instances",
+        "evaluations",
     )
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in names:
         population = Population.read(name, 20)
-        for model, relations, elimination in CONTESTS:
-            if only not in f"{name} {label(model)} {relations} {elimination}":
+        for model, relations, elimination, resolution, batches in CONTESTS:
+            words = name, label(model), relations, elimination, resolution, batches
+            if only not in " ".join(words):
                 continue
-            found = [race(population, model, elimination, seed, relations=relations) for seed in range(races)]
+            how = {"relations": relations, "resolution": resolution, "batches": batches}
+            found = [race(population, model, elimination, seed, **how) for seed in range(races)]
             wrong = sum(one.wrong for one in found)
             low, high = stats.binomtest(wrong, races).proportion_ci(method="wilson")
-            exact, instances = (np.mean([getattr(one, of) for one in found]) for of in ("exact", "instances"))
+            exact, instances, spent = np.mean([(one.exact, one.instances, one.evaluations) for one in found], axis=0)
             print(
-                f"| {name} | {label(model)} | {relations} | {elimination} | {races} | {wrong / races:.1%} "
-                f"({low:.1%} to {high:.1%}) | {exact:.0%} | {instances:.0f} |",
+                f"| {' | '.join(words)} | {races} | {wrong / races:.1%} ({low:.1%} to {high:.1%}) | {exact:.0%} "
+                f"| {instances:.0f} | {spent:,.0f} |",
                 flush=True,
             )
 

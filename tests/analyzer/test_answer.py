@@ -122,7 +122,7 @@ class TestUndecided:
         assert f"about {pair.more_instances:.0f} more instances (rough forecast)" in pair.sentence
 
     def test_no_number_in_sight(self, found):
-        hopeless = replace(found, undecided=(OpenPair("A", "B", 50.0, 50.0, np.inf),))
+        hopeless = replace(found, undecided=(OpenPair("A", "B", 50.0, 50.0, np.inf, np.inf),))
         (pair,) = answer(hopeless).undecided
         assert pair.sentence == (
             "A – B is undecided at 50 evaluations; no number of instances that would decide it is in sight."

@@ -12,7 +12,7 @@ import polarbear as pb
 from benchmarks import honesty
 from polarbear.inference import IndependentDirichlet, Recall, Workers
 from polarbear.race import CannotWithdraw, Race, RaceState, Round
-from polarbear.race.forecast import open_pairs
+from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
 from polarbear.records import lost
 from polarbear.simulate import Truth
 
@@ -168,7 +168,9 @@ def test_instances_that_run_out_end_the_race_with_a_valid_answer():
     assert pair.more_instances > 0
 
 
-def forecast(centre, spread, shared, *, alpha=0.95, epsilon=0.1, use_crossing=False, open_at=None):
+def forecast(
+    centre, spread, shared, *, alpha=0.95, epsilon=0.1, use_crossing=False, open_at=None, what="more_instances"
+):
     """More instances for two algorithms whose log-ratio is normal; scalars or one entry per timepoint."""
     centre, spread = np.atleast_1d(centre), np.atleast_1d(spread)
     quantiles = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
@@ -190,7 +192,7 @@ def forecast(centre, spread, shared, *, alpha=0.95, epsilon=0.1, use_crossing=Fa
         epsilon=epsilon,
         use_crossing=use_crossing,
     )
-    return pair.more_instances
+    return getattr(pair, what)
 
 
 class TestForecast:
@@ -216,8 +218,34 @@ class TestForecast:
         assert forecast(**arguments) > 10_000
         assert forecast(**arguments, use_crossing=True) == 171
 
+    def test_runs_may_be_shorter_once_the_last_open_timepoint_is_decided(self):
+        arguments = {"centre": [0.01, 0.5, 0.4], "spread": [0.5] * 3, "shared": [100] * 3, "epsilon": 0.0}
+        assert forecast(**arguments, open_at=[0, 1], what="until_shorter") == 171
+        assert forecast(**arguments, open_at=[0, 1]) > 10_000
+        crossing = {**arguments, "centre": [0.5, -0.5, 0.01]}
+        assert forecast(**crossing, use_crossing=True, what="until_shorter") == 171
+
     def test_no_number_is_in_sight_for_equals_without_a_region_of_equivalence(self):
         assert forecast(0.0, 0.5, shared=100, epsilon=0.0) > 1e12
+
+
+def test_a_round_has_a_quarter_of_the_instances_that_the_next_change_takes():
+    def pair(until_shorter):
+        return OpenPair("a", "b", 1.0, 9.0, np.inf, until_shorter)
+
+    def batch(*pairs):
+        return batch_by_forecast(pairs, smallest=8, largest=128)
+
+    assert batch(pair(200.0), pair(81.0)) == 21
+    assert batch(pair(3.0)) == batch() == 8
+    assert batch(pair(np.inf)) == batch(pair(1e300)) == 128
+
+
+def test_batches_by_forecast_and_by_doubling_find_the_same():
+    by_forecast, doubling = (drive(new_race(batches=batches), CROSSING) for batches in ("forecast", "doubling"))
+    assert by_forecast.pareto_set == doubling.pareto_set
+    assert by_forecast.finished
+    assert [r.next_batch for r in by_forecast.rounds] != [r.next_batch for r in doubling.rounds]
 
 
 @pytest.mark.parametrize("interrupted_after", [1, 2, 3])
@@ -444,6 +472,7 @@ class TestWithdrawing:
         ({"epsilon": 0.5}, r"epsilon is 0.5"),
         ({"epsilon": -0.1}, r"epsilon is -0.1"),
         ({"elimination": "both"}, r"elimination is 'both'; choose one of pointwise, joint"),
+        ({"batches": "tripling"}, r"batches is 'tripling'; choose one of doubling, forecast"),
         ({"resolution": "loose"}, r"resolution is 'loose'; choose one of strict, crossing"),
         ({"axis": "hours"}, r"axis is 'hours'"),
         ({"batch": 4}, r"1 <= smallest_batch <= batch <= largest_batch"),

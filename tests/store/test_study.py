@@ -71,7 +71,7 @@ def test_what_is_no_study_is_said(path):
         ('{"format": "polarbear study", "version": "1", "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": true, "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": 1}', "lacks a whole-number 'version' or a 'spec'"),
-        ('{"format": "polarbear study", "version": 4, "spec": {}}', "has format version 4.* up to 3; upgrade"),
+        ('{"format": "polarbear study", "version": 5, "spec": {}}', "has format version 5.* up to 4; upgrade"),
     ],
 )
 def test_an_unusable_study_file_is_named(path, content, complaint):

@@ -26,6 +26,8 @@ class OpenPair:
         more_instances: About how many more instances it would take to resolve the pair, +inf if no number of
             instances is in sight. A rough forecast: the posterior's centre is kept and its spread shrinks with the
             root of the number of instances.
+        until_shorter: About how many more instances it would take until the runs of this pair may be shorter, since the
+            last timepoint at which it is unresolved is decided; at most `more_instances`.
     """
 
     first: str
@@ -33,6 +35,7 @@ class OpenPair:
     from_time: float
     to_time: float
     more_instances: float
+    until_shorter: float
 
     def as_dict(self) -> dict[str, Any]:
         """The pair as plain values."""
@@ -72,14 +75,25 @@ def open_pairs(
         log_ratio, both = beliefs.log_ratio(i, j), np.maximum(shared[:, i, j], 1.0)
         for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
-        more = float(np.minimum(for_dominance, for_equivalence)[unresolved].max())
+        at_each = np.minimum(for_dominance, for_equivalence)[unresolved]
+        more = float(at_each.max())
         if joint:
             more = max(more, min(_until_joint_dominance(log_ratio, both, alpha), float(for_equivalence.min())))
         if use_crossing:
             more = min(more, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
         when = times[unresolved]
-        found.append(OpenPair(names[i], names[j], float(when[0]), float(when[-1]), more))
+        shorter = min(more, float(at_each[-1]) or more)  # 0 where only the joint probability keeps the pair open
+        found.append(OpenPair(names[i], names[j], float(when[0]), float(when[-1]), more, shorter))
     return tuple(sorted(found, key=lambda pair: pair.more_instances))
+
+
+def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int) -> int:
+    """A quarter of the instances it would take until the next pair is resolved or needs shorter runs, within limits.
+
+    A forecast may well be twice what it takes, and what is run beyond that is lost.
+    """
+    soonest = min((pair.until_shorter for pair in pairs), default=0.0)
+    return int(np.clip(np.ceil(soonest / 4), smallest, largest))
 
 
 def _more(log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:

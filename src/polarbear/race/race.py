@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.descriptions import did_you_mean
 from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, Workers, fit, overconfidence
 from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
-from polarbear.race.forecast import open_pairs
+from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
 from polarbear.race.relations import (
     Relations,
     eliminations,
@@ -26,7 +26,7 @@ from polarbear.race.relations import (
 )
 from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Rival, Round
-from polarbear.race.settings import Compared, Elimination, RaceSettings, Resolution
+from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
 from polarbear.race.state import RaceState
 from polarbear.rankings import check_algorithms, choice_counts
 from polarbear.records import Axis, Reason, Run, RunKey
@@ -65,6 +65,7 @@ class Race:
         resolution: Resolution = "strict",
         relations: Compared = "ratings",
         axis: Axis = "evaluations",
+        batches: Batches = "doubling",
         batch: int = 8,
         smallest_batch: int = 8,
         largest_batch: int = 128,
@@ -85,6 +86,7 @@ class Race:
             resolution=resolution,
             relations=relations,
             axis=axis,
+            batches=batches,
             batch=batch,
             smallest_batch=smallest_batch,
             largest_batch=largest_batch,
@@ -295,7 +297,6 @@ class Race:
     def result(self) -> RaceResult:
         """What the race has found so far."""
         settings, posterior = self.settings, self.posterior
-        observed = (~np.isnan(self._values)).astype(np.float64)
         spent = dict.fromkeys(self.names, 0)
         for run in self._runs.values():
             spent[run.key.algorithm] += run.outcome.evaluations
@@ -306,17 +307,7 @@ class Race:
             rounds=self._rounds,
             eliminated=dict(self._state.eliminated),
             withdrawn=self._state.withdrawn,
-            undecided=open_pairs(
-                settings.compared(posterior),
-                self.names,
-                self.times,
-                self._state.resolved,
-                np.einsum("pti,ptj->tij", observed, observed),
-                alpha=settings.alpha,
-                epsilon=settings.epsilon,
-                use_crossing=settings.resolution == "crossing",
-                joint=settings.elimination == "joint",
-            ),
+            undecided=self._open_pairs(self._state.resolved),
             finished=self.finished,
             settings=settings,
             values=self._values.copy(),
@@ -429,14 +420,32 @@ class Race:
         )
         for name in self._silent(requests):
             decided = decided.without(name, found.dominates_anytime, settings.alpha)
-        batch = next_batch(
-            state.batch,
-            unresolved_before=int(unresolved_pairs(state.resolved).sum()),
-            unresolved_after=int(unresolved_pairs(decided.resolved).sum()),
-            smallest=settings.smallest_batch,
-            largest=settings.largest_batch,
-        )
+        smallest, largest = settings.smallest_batch, settings.largest_batch
+        if settings.batches == "forecast":
+            batch = batch_by_forecast(self._open_pairs(decided.resolved), smallest=smallest, largest=largest)
+        else:
+            batch = next_batch(
+                state.batch,
+                unresolved_before=int(unresolved_pairs(state.resolved).sum()),
+                unresolved_after=int(unresolved_pairs(decided.resolved).sum()),
+                smallest=smallest,
+                largest=largest,
+            )
         return replace(decided, batch=batch).still_catching_up()
+
+    def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
+        settings, observed = self.settings, (~np.isnan(self._values)).astype(np.float64)
+        return open_pairs(
+            settings.compared(self.posterior),
+            self.names,
+            self.times,
+            resolved,
+            np.einsum("pti,ptj->tij", observed, observed),
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            use_crossing=settings.resolution == "crossing",
+            joint=settings.elimination == "joint",
+        )
 
     def _silent(self, requests: Collection[Request]) -> list[str]:
         """Algorithms of whose runs in this round nothing came back; of all or of one run it may be bad luck."""

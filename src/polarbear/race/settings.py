@@ -14,6 +14,7 @@ from polarbear.records import Axis, check_axis
 Elimination = Literal["pointwise", "joint"]
 Resolution = Literal["strict", "crossing"]
 Compared = Literal["ratings", "wins"]
+Batches = Literal["doubling", "forecast"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +30,9 @@ class RaceSettings:
         relations: What algorithms are compared by: "ratings", or "wins", the share of instances on which one beats the
             other, with no model in between.
         axis: What timepoints are counted in, "evaluations" or "seconds".
+        batches: How many instances the next round has: "doubling", twice as many when no pair was resolved, half as
+            many when more than a fifth were (section 4.3), or by "forecast" a quarter of those it would take until
+            a pair is resolved or needs shorter runs.
         batch: Instances in the first round.
         smallest_batch: Lower limit of the adaptive batch size.
         largest_batch: Upper limit of the adaptive batch size.
@@ -43,6 +47,7 @@ class RaceSettings:
     resolution: Resolution = "strict"
     relations: Compared = "ratings"
     axis: Axis = "evaluations"
+    batches: Batches = "doubling"
     batch: int = 8
     smallest_batch: int = 8
     largest_batch: int = 128
@@ -61,6 +66,7 @@ class RaceSettings:
             ("elimination", self.elimination, get_args(Elimination)),
             ("resolution", self.resolution, get_args(Resolution)),
             ("relations", self.relations, get_args(Compared)),
+            ("batches", self.batches, get_args(Batches)),
         ):
             if choice not in choices:
                 raise ValueError(f"{name} is {choice!r}; choose one of {', '.join(choices)}")

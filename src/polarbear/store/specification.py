@@ -17,7 +17,7 @@ from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
 from polarbear.store.places import place, remote
 
 FORMAT = "polarbear study"
-VERSION = 3
+VERSION = 4
 """Since version 2 a manifest names all files; since version 3 races tell what they compare, models over time what they
 make of repeated rankings."""
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
@@ -129,18 +129,19 @@ def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
             f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
         )
     known = cast("dict[str, Any]", spec)
-    if version < 3:
-        _tell_more(known)
+    if version < VERSION:
+        _tell_more(known, version)
     return StudyFile(version, known, digest)
 
 
-def _tell_more(spec: dict[str, Any]) -> None:
-    """Say of a race what it did when there was no choice yet."""
+def _tell_more(spec: dict[str, Any], version: int) -> None:
+    """Say of a race what it did in an earlier version, when there was no choice yet."""
     if isinstance(race := spec.get("race"), dict):
         told = cast("dict[str, Any]", race)
+        told.setdefault("batches", "doubling")
         told.setdefault("relations", "ratings")
         model: Any = told.get("model")
-        if isinstance(model, dict) and "time_scale" in model:
+        if version < 3 and isinstance(model, dict) and "time_scale" in model:
             model["repeated"] = "as published"
 
 

@@ -53,6 +53,8 @@ class RaceSection(Section):
     """Sample a pair until every timepoint is decided, or only until it is clear that the two cross."""
     relations: Literal["ratings", "wins"] = "ratings"
     """Compare algorithms by their ratings, or by the share of instances on which one beats the other."""
+    batches: Literal["doubling", "forecast"] = "doubling"
+    """The next round has twice or half as many instances, or a quarter of those that the next decision would take."""
     batch: int = 8
     """Problem instances in the first round."""
     smallest_batch: int = 8

@@ -18,7 +18,7 @@ from polarbear import store
 from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
 from polarbear.race.rounds import disagreements
-from polarbear.race.settings import Compared, Elimination, Resolution
+from polarbear.race.settings import Batches, Compared, Elimination, Resolution
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import Section, wanted
@@ -42,6 +42,7 @@ class _Race(Section):
     resolution: Resolution
     relations: Compared
     axis: Axis
+    batches: Batches
     batch: int
     smallest_batch: int
     largest_batch: int
