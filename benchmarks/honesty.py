@@ -3,11 +3,12 @@
 A population is what many algorithms did on many instances, kept as rankings. Samples of it are inferred from, or raced
 on, and what is said is compared with the whole: the Plackett–Luce fit of all rankings at each timepoint.
 
-``python -m benchmarks.honesty [samples]`` measures posteriors and draws honesty.png; ``python -m benchmarks.honesty
-races [races] [kind]`` measures whole races, those of a kind if it is named, such as "wins joint"; ``python -m
-benchmarks.honesty wins [samples]`` measures win probabilities; ``python -m benchmarks.honesty repeats`` how often
-orders persist; ``python -m benchmarks.honesty make NAME`` makes the runs of a population anew (minutes) and keeps its
-ranks, "coco-d5" from hits that POLARBEAR_SHARED has.
+python -m benchmarks.honesty [samples] [timepoints] [model]   posteriors; 20 timepoints and all models draw honesty.png
+python -m benchmarks.honesty races [races] [kind]             whole races, such as those of kind "wins joint"
+python -m benchmarks.honesty wins [samples]                   win probabilities
+python -m benchmarks.honesty repeats                          how often orders persist
+python -m benchmarks.honesty make NAME                        the runs of a population anew (minutes), of which ranks
+                                                              are kept; coco-d5 from hits that POLARBEAR_SHARED has
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special, stats
 
 import polarbear as pb
@@ -178,15 +179,21 @@ class Kept:
         bands: Shares of the 95 % bands that hold the true log-rating at a timepoint.
         paths: Shares of the 95 % bands of whole paths that hold the true path.
         values: Shares of the 95 % intervals that hold the value under log-uniform budgets, the mean rating over time.
-        orders: Of the orders of two such values that are at least 95 % sure: how many are wrong, there are, and should
-            be wrong by their own probabilities.
+        portfolios: The same of the values of two algorithms in parallel.
+        pairs: Of the orders of two ratings at a timepoint that are at least 95 % sure: how many are wrong, there are,
+            and should be wrong by their own probabilities.
+        orders: The same of the orders of two values.
+        best: The same of who has the highest value (P2BB).
         dominances: The same of "better at all timepoints".
     """
 
     bands: list[float] = field(default_factory=list)
     paths: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
+    portfolios: list[float] = field(default_factory=list)
+    pairs: Values = field(default_factory=lambda: np.zeros(3))
     orders: Values = field(default_factory=lambda: np.zeros(3))
+    best: Values = field(default_factory=lambda: np.zeros(3))
     dominances: Values = field(default_factory=lambda: np.zeros(3))
 
     def add(self, posterior: inference.Posterior, truth: Values) -> None:
@@ -196,10 +203,15 @@ class Kept:
         self.paths.append(float(_path_held(log_theta, log_truth).mean()))
         value, true_value = posterior.draws.mean(axis=1), truth.mean(axis=0)
         self.values.append(_held(value, true_value))
+        i, j = np.triu_indices(truth.shape[1], 1)
+        self.portfolios.append(_held(value[:, i] + value[:, j], true_value[i] + true_value[j]))
+        highest = np.bincount(value.argmax(axis=1), minlength=true_value.size) / len(value)
+        self.best += _claims(highest, true_value == true_value.max())
         for i, j in np.argwhere(~np.eye(truth.shape[1], dtype=bool)):
-            self.orders += _claim((value[:, i] > value[:, j]).mean(), true_value[i] > true_value[j])
-            ahead = (posterior.draws[..., i] > posterior.draws[..., j]).all(axis=1).mean()
-            self.dominances += _claim(ahead, (truth[:, i] > truth[:, j]).all())
+            better, truly = posterior.draws[..., i] > posterior.draws[..., j], truth[:, i] > truth[:, j]
+            self.pairs += _claims(better.mean(axis=0), truly)
+            self.orders += _claims((value[:, i] > value[:, j]).mean(), true_value[i] > true_value[j])
+            self.dominances += _claims(better.all(axis=1).mean(), truly.all())
 
     @property
     def shares(self) -> tuple[float, float, float]:
@@ -208,9 +220,10 @@ class Kept:
 
     def row(self) -> str:
         """Entries of a table, with standard errors over samples."""
-        shares = (self.bands, self.paths, self.values)
+        shares = (self.bands, self.paths, self.values, self.portfolios)
         held = " | ".join(f"{np.mean(share):.3f} ± {np.std(share) / np.sqrt(len(share)):.3f}" for share in shares)
-        claims = (f"{wrong:.0f} of {all_:.0f} ({own:.1f})" for wrong, all_, own in (self.orders, self.dominances))
+        every = (self.pairs, self.orders, self.best, self.dominances)
+        claims = (f"{wrong:.0f} of {count:,.0f} ({own:.1f})" for wrong, count, own in every)
         return f"{held} | {' | '.join(claims)}"
 
 
@@ -226,14 +239,17 @@ def _path_held(draws: Values, truth: Values) -> NDArray[np.bool_]:
     return np.abs((truth - centre) / spread).max(axis=0) <= farthest
 
 
-def _claim(probability: float, right: bool) -> tuple[float, float, float]:
-    return (float(not right), 1.0, 1.0 - probability) if probability >= LEVEL else (0.0, 0.0, 0.0)
+def _claims(probability: ArrayLike, right: ArrayLike) -> Values:
+    """(3,) how many sure claims are wrong, there are, and should be wrong."""
+    chance, holds = np.atleast_1d(probability), np.atleast_1d(right)
+    sure = chance >= LEVEL
+    return np.array([(sure & ~holds).sum(), sure.sum(), (1 - chance)[sure].sum()])
 
 
-def posteriors(name: str, instances: int, timepoints: int, samples: int) -> Iterator[tuple[str, Kept]]:
-    """For each model what its posteriors of samples are worth."""
+def posteriors(name: str, instances: int, timepoints: int, samples: int, only: str = "") -> Iterator[tuple[str, Kept]]:
+    """For each model, or those that have `only` in their names, what its posteriors of samples are worth."""
     population = Population.read(name, timepoints)
-    for model in MODELS:
+    for model in (model for model in MODELS if only in label(model)):
         kept = Kept()
         for number in range(samples):
             rng = np.random.default_rng([number, instances, timepoints])
@@ -426,15 +442,18 @@ def main() -> None:
         for name in kept:
             print(f"{name}: {Population.read(name, TIMEPOINTS).persistence:.3f}")
         return
-    print("| population | P | T | model | bands | whole paths | values | sure orders, wrong | sure dominances, wrong |")
-    print("|---|---|---|---|---|---|---|---|---|")
+    timepoints = int(number or 20)
+    held, sure = ("bands", "whole paths", "values", "portfolios"), ("pairs", "orders", "best", "dominances")
+    print(f"| population | P | T | model | {' | '.join(held)} | {' | '.join(f'sure {one}, wrong' for one in sure)} |")
+    print("|---" * (4 + len(held) + len(sure)) + "|")
     shares: dict[tuple[str, int, str], tuple[float, float, float]] = {}
     for name in kept:
         for instances in SIZES:
-            for model, found in posteriors(name, instances, 20, int(what or 20)):
-                print(f"| {name} | {instances} | 20 | {model} | {found.row()} |", flush=True)
+            for model, found in posteriors(name, instances, timepoints, int(what or 20), only):
+                print(f"| {name} | {instances} | {timepoints} | {model} | {found.row()} |", flush=True)
                 shares[name, instances, model] = found.shares
-    draw(shares, FIGURE)
+    if timepoints == 20 and not only:
+        draw(shares, FIGURE)
 
 
 if __name__ == "__main__":
