@@ -285,6 +285,19 @@ def test_models_over_time_of_the_second_version_stay_as_published(tmp_path):
     assert json.loads(file.read_bytes())["spec"]["race"]["model"]["repeated"] == "as published"
 
 
+def test_races_of_the_third_version_go_on_doubling(study):
+    before, file = answer(study), study / "study.json"
+    content = json.loads(file.read_bytes())
+    content["version"] = 3
+    assert content["spec"]["race"].pop("batches") == "doubling"
+    replace(study, file, json.dumps(content).encode())
+    assert answer(study) == before
+    content["version"] = VERSION
+    replace(study, file, json.dumps(content).encode())
+    with pytest.raises(StudyError, match="batches"):
+        answer(study)
+
+
 def test_what_was_damaged_in_the_first_version_stays_named_when_it_is_brought_up(study):
     as_version_1(study)
     rounds, parts = files(study, "round"), files(study, "part")
