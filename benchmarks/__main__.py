@@ -11,7 +11,18 @@ import sys
 from pathlib import Path
 
 DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data"
-INFERENCE = ("inference", "models", "sharing", "scaling", "accuracy", "calibration", "truth", "joint", "studies")
+INFERENCE = (
+    "inference",
+    "models",
+    "sharing",
+    "scaling",
+    "deciding",
+    "accuracy",
+    "calibration",
+    "truth",
+    "joint",
+    "studies",
+)
 OURS = ("startup", "recorder", "isolation", "throughput", "affine", "gp_bbob", "noise", *INFERENCE)
 ON_DATA = ("imports", "assessment")
 
