@@ -307,10 +307,9 @@ def test_studies_that_are_no_longer_used_hold_no_files(directory, run, monkeypat
         study.extend(run(seed, size=1, instance="f" * 300) for seed in range(900))
 
     def files():
-        """Those of SQLite and of the study: what else runs in this process opens and closes its own."""
         gc.collect()
-        open_here = [str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()]
-        return {one for one in open_here if "etilqs" in one or str(directory) in one}
+        held = {str(one.readlink()) for one in Path("/proc/self/fd").iterdir() if one.is_symlink()}
+        return {one for one in held if "etilqs" in one or str(directory) in one}  # SQLite's, and the study's
 
     del study
     before = files()
@@ -320,8 +319,7 @@ def test_studies_that_are_no_longer_used_hold_no_files(directory, run, monkeypat
         next(study.batches())
         next(study.outcomes())
     assert len(files() - before) >= 5
-    studies.clear()
-    del study
+    del study, studies
     assert not files() - before
 
 

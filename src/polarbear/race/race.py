@@ -260,8 +260,7 @@ class Race:
         joining = [name for name in self.algorithms if name not in state.algorithms]
         self.algorithms = {name: self.algorithms[name] for name in (*state.algorithms, *joining)}
         self._state, self._rounds = state, tuple(rounds)
-        self._requests, self._posterior = None, None
-        self._runs = {}
+        self._requests, self._posterior, self._runs = None, None, {}
         self._values = np.full((state.instances, self.times.size, len(state.algorithms)), np.nan)
         cells = {
             (name, self.seed_of(draw)): draw
@@ -420,17 +419,12 @@ class Race:
         )
         for name in self._silent(requests):
             decided = decided.without(name, found.dominates_anytime, settings.alpha)
-        smallest, largest = settings.smallest_batch, settings.largest_batch
+        limits = {"smallest": settings.smallest_batch, "largest": settings.largest_batch}
         if settings.batches == "forecast":
-            batch = batch_by_forecast(self._open_pairs(decided.resolved), smallest=smallest, largest=largest)
+            batch = batch_by_forecast(self._open_pairs(decided.resolved), **limits)
         else:
-            batch = next_batch(
-                state.batch,
-                unresolved_before=int(unresolved_pairs(state.resolved).sum()),
-                unresolved_after=int(unresolved_pairs(decided.resolved).sum()),
-                smallest=smallest,
-                largest=largest,
-            )
+            before, after = (int(unresolved_pairs(one.resolved).sum()) for one in (state, decided))
+            batch = next_batch(state.batch, unresolved_before=before, unresolved_after=after, **limits)
         return replace(decided, batch=batch).still_catching_up()
 
     def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
