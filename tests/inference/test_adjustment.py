@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from polarbear.inference import GaussianProcess, IndependentDirichlet, RandomWalk, as_published, fit
-from polarbear.inference.adjustment import _added
+from polarbear.inference.adjustment import _stretch
 from polarbear.rankings import choice_counts
 from tests.inference.fits import TEMPORAL, drifting, label
 
@@ -56,7 +56,8 @@ def test_the_covariance_is_that_of_the_formula(draws, groups, size):
     root = np.real(sqrtm(before))
     variances, axes = np.linalg.eigh(root @ scores.T @ scores @ root * (1 + 2 / groups))
     expected = root @ axes @ np.diag(np.maximum(variances, 1)) @ axes.T @ root
-    after = deviations + _added(deviations, scores)
+    weights, pulls = _stretch(scores @ deviations, groups)
+    after = deviations + deviations @ weights.T @ pulls
     np.testing.assert_allclose(after @ after.T / draws, expected, atol=1e-6 * expected.max())
 
 

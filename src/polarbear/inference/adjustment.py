@@ -30,6 +30,7 @@ from polarbear.records import FloatArray
 
 _TINY = np.finfo(np.float64).tiny
 _NEGLIGIBLE = 1e-12
+_ENTRIES_AT_ONCE = 1 << 20
 _ENOUGH = 1000
 """Draws that tell a standard deviation to 2 %."""
 
@@ -43,15 +44,32 @@ def adjusted(posterior: Posterior, counts: ChoiceCounts) -> Posterior:
     timepoints, n = posterior.times.size, len(posterior.names)
     if min(timepoints, n - 1) < 1:
         return posterior
-    contrasts = helmert(n)
-    paths = contrasts.T @ np.log(np.maximum(posterior.draws.transpose(1, 2, 0), _TINY))
-    centre = paths.mean(axis=2, keepdims=True)
-    paths -= centre
+    contrasts, draws = helmert(n), len(posterior.draws)
+    step = max(1, _ENTRIES_AT_ONCE // (n * draws))
+    parts = [slice(start, start + step) for start in range(0, timepoints, step)]
+
+    def paths(some: slice) -> FloatArray:
+        """(t, q, D) Helmert's contrasts of the log-ratings: those of all timepoints at once take too much memory."""
+        return contrasts.T @ np.log(np.maximum(posterior.draws[:, some].transpose(1, 2, 0), _TINY))
+
+    centre = np.concatenate([paths(some).mean(axis=2, keepdims=True) for some in parts])
     scores = _scores(counts.known_instances, ratings(centre, contrasts)[:, :, 0]) @ contrasts
-    paths += _added(paths.reshape(-1, paths.shape[2]), scores.reshape(-1, timepoints * (n - 1))).reshape(paths.shape)
-    theta = ratings(paths + centre, contrasts).transpose(2, 0, 1)
-    widened = widening(posterior.draws, theta)
-    return replace(posterior, draws=theta, diagnostics=replace(posterior.diagnostics, widened=widened))
+    groups, flat = int(scores.any(axis=(1, 2)).sum()), scores.reshape(len(scores), timepoints * (n - 1))
+    if len(flat) > flat.shape[1]:
+        flat = np.asarray(np.linalg.qr(flat, mode="r"), dtype=np.float64)  # fewer columns of G, the same J
+    scores = flat.reshape(-1, timepoints, n - 1)
+    pulls = np.zeros((len(scores), draws))
+    for some in parts:
+        pulls += np.tensordot(scores[:, some], paths(some) - centre[some], axes=2)
+    weights, pulls = _stretch(pulls, groups)
+    theta = np.empty((timepoints, n, draws))
+    for some in parts:
+        path = paths(some)
+        path += ((path - centre[some]) @ weights.T) @ pulls
+        theta[some] = ratings(path, contrasts)
+    together = theta.transpose(2, 0, 1)
+    widened = widening(posterior.draws, together)
+    return replace(posterior, draws=together, diagnostics=replace(posterior.diagnostics, widened=widened))
 
 
 def widening(before: FloatArray, after: FloatArray) -> FloatArray:
@@ -71,14 +89,10 @@ def _scores(instances: InstanceRanks, theta: FloatArray) -> FloatArray:
     return np.stack([instances.summed(rankings.scores(t, here)) for t, here in enumerate(theta)], axis=1)
 
 
-def _added(deviations: FloatArray, scores: FloatArray) -> FloatArray:
-    """(T q, D) what the adjustment adds to deviations (T q, D), from scores (G, T q)."""
-    draws, groups = deviations.shape[1], np.count_nonzero(scores.any(axis=1))
-    if len(scores) > len(deviations):
-        scores = np.asarray(np.linalg.qr(scores, mode="r"), dtype=np.float64)  # fewer columns of G, the same J
-    pulls = scores @ deviations
-    variances, axes = np.linalg.eigh(pulls @ pulls.T / draws)
+def _stretch(pulls: FloatArray, groups: int) -> tuple[FloatArray, FloatArray]:
+    """From the pulls Gᵀ d (P, D) of the scores on deviations d, w and u (k, D): deviations become d + (d wᵀ) u."""
+    variances, axes = np.linalg.eigh(pulls @ pulls.T / pulls.shape[1])
     large = variances > _NEGLIGIBLE
-    variances, pulls = variances[large], axes[:, large].T @ pulls
+    variances, along = variances[large, np.newaxis], axes[:, large].T @ pulls
     factors = np.sqrt(np.maximum(variances * (1 + 2 / max(groups, 1)), 1.0)) - 1.0
-    return (deviations @ pulls.T / draws * (factors / variances)) @ pulls
+    return along * (factors / variances / pulls.shape[1]), along
