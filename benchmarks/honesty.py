@@ -280,12 +280,13 @@ def held_wins(name: str, instances: int, samples: int) -> str:
 
 @dataclass(frozen=True)
 class Raced:
-    """What one race found, what is so, and how many instances and evaluations it took."""
+    """What one race found, what is so, and how many instances, evaluations and rounds it took."""
 
     pareto_set: tuple[str, ...]
     true_set: frozenset[str]
     instances: int
     evaluations: int
+    rounds: int
 
     @property
     def wrong(self) -> bool:
@@ -327,8 +328,8 @@ def race(
     falling = n * np.arange(population.times.size)[:, np.newaxis]
     while requests := contest.ask(available=MOST_INSTANCES):
         contest.tell(_run(request, population, population.values[rows[request.draw]] - falling) for request in requests)
-    spent = contest.rounds[-1].evaluations
-    return Raced(contest.pareto_set, _pareto_set(population, relations), contest.state.instances, spent)
+    instances, spent, rounds = contest.state.instances, contest.rounds[-1].evaluations, len(contest.rounds)
+    return Raced(contest.pareto_set, _pareto_set(population, relations), instances, spent, rounds)
 
 
 def _run(request: pb.race.Request, population: Population, values: Values) -> pb.Run:
@@ -398,6 +399,7 @@ def race_all(names: list[str], races: int, only: str) -> None:
         "exact set",
         "instances",
         "evaluations",
+        "rounds",
     )
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in names:
@@ -410,10 +412,11 @@ def race_all(names: list[str], races: int, only: str) -> None:
             found = [race(population, model, elimination, seed, **how) for seed in range(races)]
             wrong = sum(one.wrong for one in found)
             low, high = stats.binomtest(wrong, races).proportion_ci(method="wilson")
-            exact, instances, spent = np.mean([(one.exact, one.instances, one.evaluations) for one in found], axis=0)
+            each = [(one.exact, one.instances, one.evaluations, one.rounds) for one in found]
+            exact, instances, spent, rounds = np.mean(each, axis=0)
             print(
                 f"| {' | '.join(words)} | {races} | {wrong / races:.1%} ({low:.1%} to {high:.1%}) | {exact:.0%} "
-                f"| {instances:.0f} | {spent:,.0f} |",
+                f"| {instances:.0f} | {spent:,.0f} | {rounds:.1f} |",
                 flush=True,
             )
 

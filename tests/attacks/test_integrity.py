@@ -292,10 +292,12 @@ def test_races_of_the_third_version_go_on_doubling(study):
     assert content["spec"]["race"].pop("batches") == "doubling"
     replace(study, file, json.dumps(content).encode())
     assert answer(study) == before
-    content["version"] = VERSION
-    replace(study, file, json.dumps(content).encode())
-    with pytest.raises(StudyError, match="batches"):
-        answer(study)
+    for version, field in ((VERSION, "batches"), (3, "relations")):  # what a version always told is not made up
+        lacking = {**content, "version": version}
+        lacking["spec"]["race"].pop(field, None)
+        replace(study, file, json.dumps(lacking).encode())
+        with pytest.raises(StudyError, match=field):
+            answer(study)
 
 
 def test_what_was_damaged_in_the_first_version_stays_named_when_it_is_brought_up(study):

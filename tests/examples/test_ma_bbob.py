@@ -28,7 +28,7 @@ def test_it_is_the_study_of_section_5_2():
     assert spec.build_instances() == MABBOB(dimension=30)
 
 
-def test_all_run_to_the_end_are_the_same_algorithms_on_other_instances():
+def test_all_run_to_the_end_are_the_same_algorithms_with_other_seeds():
     plan, race = read_plan(EXAMPLES / "ma_bbob_whole.toml"), read_spec(EXAMPLES / "ma_bbob.toml").build_race()
     text = (EXAMPLES / "ma_bbob_whole.toml").read_text()
     assert {"draws = 200", "budget = 60_000"} <= set(text.splitlines())

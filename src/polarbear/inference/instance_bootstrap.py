@@ -180,7 +180,7 @@ def _tied(
     draws, timepoints, n = apart.shape
     if n == 1:
         return apart
-    rankings, groups = DistinctRankings.of(instances), int(instances.groups.max(initial=-1)) + 1
+    rankings, groups = DistinctRankings.of(instances), instances.units
     weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of what comes of them matters
     theta = np.empty((timepoints, n, draws))
     step = max(1, _ENTRIES_AT_ONCE // (max(draws, groups + n) * n))

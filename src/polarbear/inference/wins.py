@@ -121,7 +121,7 @@ class Wins:
 
     def _weights(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """(G, D) weights of groups of instances, and (n, D) of what was won a priori."""
-        rng, groups = self.seed.generator(), int(self.instances.groups.max(initial=-1)) + 1
+        rng, groups = self.seed.generator(), self.instances.units
         prior = rng.standard_gamma(self.alpha, (self.instances.ranks.shape[2], self.draws), np.float32)
         return rng.standard_exponential((groups, self.draws), np.float32), np.maximum(prior, _TINY)
 

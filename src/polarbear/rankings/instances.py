@@ -34,6 +34,11 @@ class InstanceRanks:
         for name, dtype in (("ranks", np.int8), ("weights", np.float64), ("groups", np.int64)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
 
+    @property
+    def units(self) -> int:
+        """How many groups there are: what is resampled, and independent of each other."""
+        return int(self.groups.max(initial=-1)) + 1
+
     @classmethod
     def of(
         cls,
@@ -58,7 +63,7 @@ class InstanceRanks:
         weighted = values * self.weights[:, np.newaxis]
         if np.array_equal(self.groups, np.arange(self.groups.size)):
             return weighted
-        sums = np.zeros((int(self.groups.max(initial=-1)) + 1, values.shape[1]))
+        sums = np.zeros((self.units, values.shape[1]))
         np.add.at(sums, self.groups, weighted)
         return sums
 
@@ -73,7 +78,7 @@ class InstanceRanks:
 
     def merged(self, other: InstanceRanks) -> InstanceRanks:
         """These rankings and those of further instances; no group of one is a group of the other."""
-        after = other.groups + (self.groups.max(initial=-1) + 1)
+        after = other.groups + self.units
         return InstanceRanks(
             np.concatenate([self.ranks, other.ranks]),
             np.concatenate([self.weights, other.weights]),

@@ -161,7 +161,7 @@ def best(
     rank = {"p2bb": "probability_best", "expected": "expected", "quantile": "quantile"}[criterion]
     asked_about_one = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
     trusted, measured = posterior.honest or asked_about_one, None
-    if not trusted and posterior.tally is not None and posterior.tally.instances.groups.max(initial=0) > 0:
+    if not trusted and posterior.tally is not None and posterior.tally.instances.units > 1:
         measured = overconfidence_of(posterior, np.stack([value((member,)) for member in range(len(names))], axis=1))
     return Selection(
         choices=tuple(sorted(choices, key=lambda choice: (getattr(choice, rank), choice.expected), reverse=True)),

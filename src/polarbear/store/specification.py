@@ -19,7 +19,7 @@ from polarbear.store.places import place, remote
 FORMAT = "polarbear study"
 VERSION = 4
 """Since version 2 a manifest names all files; since version 3 races tell what they compare, models over time what they
-make of repeated rankings."""
+make of repeated rankings; since version 4 races tell how large their rounds are."""
 SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
 COUNTED = ("plan", "problems")
 """How many problems a plan has; studies of earlier versions do not tell."""
@@ -139,10 +139,11 @@ def _tell_more(spec: dict[str, Any], version: int) -> None:
     if isinstance(race := spec.get("race"), dict):
         told = cast("dict[str, Any]", race)
         told.setdefault("batches", "doubling")
-        told.setdefault("relations", "ratings")
-        model: Any = told.get("model")
-        if version < 3 and isinstance(model, dict) and "time_scale" in model:
-            model["repeated"] = "as published"
+        if version < 3:
+            told.setdefault("relations", "ratings")
+            model: Any = told.get("model")
+            if isinstance(model, dict) and "time_scale" in model:
+                model["repeated"] = "as published"
 
 
 def differing(

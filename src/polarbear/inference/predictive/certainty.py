@@ -46,7 +46,7 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
     centred = log_theta - log_theta.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=0)
     if is_pooled(posterior):
-        likelihood = sum((_likelihood(rankings, log_theta, t) for t in range(posterior.times.size)), np.zeros(()))
+        likelihood = _likelihood_over_time(rankings, log_theta)
         ratios = [_inflation(likelihood, centred[:, t]) for t in at]
     else:
         ratios = [_inflation(_likelihood(rankings, log_theta, t), centred[:, t]) for t in at]
@@ -70,20 +70,23 @@ def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
     instances, asked = posterior.known_wins.instances, np.asarray(quantities, dtype=np.float64)
     if asked.ndim != 2 or len(asked) != len(posterior.draws):
         raise ValueError(f"quantities has shape {asked.shape}; the posterior has {len(posterior.draws)} draws (D, k)")
-    rankings, chosen = DistinctRankings.of(instances), evenly(len(asked), _DRAWS)
-    log_theta = log_ratings(posterior.draws, _DRAWS)
-    likelihood = sum((_likelihood(rankings, log_theta, t) for t in range(posterior.times.size)), np.zeros(()))
-    of_groups = instances.summed(likelihood)
-    if len(of_groups) < 2:
+    if instances.units < 2:
         raise ValueError(
-            f"there are {len(of_groups)} groups of instances; at least 2 are needed to see how they differ"
+            f"there are {instances.units} groups of instances; at least 2 are needed to see how they differ"
         )
-    return float(_inflation(of_groups, asked[chosen] - asked[chosen].mean(axis=0)).mean())
+    likelihood = _likelihood_over_time(DistinctRankings.of(instances), log_ratings(posterior.draws, _DRAWS))
+    chosen = asked[evenly(len(asked), _DRAWS)]
+    return float(_inflation(instances.summed(likelihood), chosen - chosen.mean(axis=0)).mean())
 
 
 def evenly(count: int, most: int) -> NDArray[np.intp]:
     """Indices of at most so many of `count` things, evenly spaced, the first and the last among them."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
+
+
+def _likelihood_over_time(rankings: DistinctRankings, log_theta: FloatArray) -> FloatArray:
+    """(P, D) log-likelihood of each instance at all timepoints together, of log-ratings (D, T, n)."""
+    return sum((_likelihood(rankings, log_theta, t) for t in range(log_theta.shape[1])), np.zeros(()))
 
 
 def _likelihood(rankings: DistinctRankings, log_theta: FloatArray, t: int) -> FloatArray:
