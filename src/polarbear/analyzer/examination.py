@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.analyzer.answer import answer
 from polarbear.inference import (
     Check,
     Comparison,
@@ -107,6 +108,14 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
         precision=result.settings.precision,
         replicates=replicates,
     )
+
+
+def told(result: RaceResult) -> tuple[dict[str, Any], str]:
+    """A race's answer and what its rankings tell against the model: plain JSON-able values, and text."""
+    found, checked = answer(result), checks(result, replicates=REPLICATES) if result.begun else ()
+    against = ["\n\nNot as the model assumes (polarbear check tells more):", *doubts(checked, result)]
+    text = found.text + ("\n  ".join(against) if len(against) > 1 else "")
+    return {**found.as_dict(), "checks": [one.as_dict() for one in checked]}, text
 
 
 def doubts(found: Sequence[Check], result: RaceResult) -> list[str]:

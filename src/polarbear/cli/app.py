@@ -450,18 +450,13 @@ def _race(
 
 
 def _print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
-    from polarbear.analyzer import answer
-    from polarbear.analyzer.examination import REPLICATES, checks, doubts
+    from polarbear.analyzer.examination import told
 
-    found = answer(result)
-    checked = checks(result, replicates=REPLICATES) if result.begun else ()
+    values, text = told(result)
     if as_json:
-        told = {**found.as_dict(), "checks": [one.as_dict() for one in checked]}
-        echo(to_json({"study": str(path), "stopped": stopped, **told, **extra}))
-        return
-    echo("\n" + found.text)
-    if against := doubts(checked, result):
-        echo("\nNot as the model assumes (polarbear check tells more):\n  " + "\n  ".join(against))
+        echo(to_json({"study": str(path), "stopped": stopped, **values, **extra}))
+    else:
+        echo("\n" + text)
 
 
 def _print_fields(listed: dict[str, dict[str, Any]], *, as_json: bool) -> None:

@@ -320,7 +320,7 @@ def table(
 
 def race(archive: Path, study_file: Path | None, choice: Choice, final_target: float | None, *, as_json: bool) -> None:
     """Race on recorded runs, and say what it would have saved."""
-    from polarbear.analyzer import answer
+    from polarbear.analyzer.examination import told
     from polarbear.cli.console import Console
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
@@ -333,10 +333,8 @@ def race(archive: Path, study_file: Path | None, choice: Choice, final_target: f
         else:
             the_race = recorded_race(subject.runs, spec=read_spec(archive) if exists(archive) else None)
         found = replay(the_race, subject.runs, final_target=final_target)
-    if as_json:
-        echo(to_json({**answer(found.result).as_dict(), **found.as_dict()}))
-        return
-    echo(f"{answer(found.result).text}\n\n{found}")
+    values, text = told(found.result)
+    echo(to_json({**values, **found.as_dict()}) if as_json else f"{text}\n\n{found}")
 
 
 def result(archive: Path, choice: Choice, final_target: float | None) -> RaceResult:
