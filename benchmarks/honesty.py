@@ -7,14 +7,15 @@ python -m benchmarks.honesty [samples] [timepoints] [model]   posteriors; 20 tim
 python -m benchmarks.honesty races [races] [kind]             whole races, such as those of kind "wins joint"
 python -m benchmarks.honesty wins [samples]                   win probabilities
 python -m benchmarks.honesty repeats                          how often orders persist
-python -m benchmarks.honesty make NAME                        the runs of a population anew (minutes), of which ranks
-                                                              are kept; coco-d5 from hits that POLARBEAR_SHARED has
+python -m benchmarks.honesty --level 0.99 …                   at another level than 0.95
+python -m benchmarks.honesty make NAME [STUDY]                the runs of a population anew (minutes), or those of a
+                                                              study; ranks are kept; coco-d5 from POLARBEAR_SHARED
 """
 
 from __future__ import annotations
 
+import argparse
 import os
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -79,35 +80,43 @@ def ma_bbob() -> pb.study.Plan:
     return pb.study.Plan(algorithms | {"random search": pb.optimizers.RandomSearch()}, suite, budget=1000, draws=500)
 
 
+def gp_bbob() -> pb.study.Plan:
+    """Seven variants of one optimizer and random search by the clock, on functions of some 240 variables."""
+    return pb.study.read_plan("examples/gp_bbob_whole.toml")
+
+
 POPULATIONS: dict[str, Callable[[], pb.study.Plan]] = {
     "bbob-d5": lambda: bbob(5),
     "bbob-d20": lambda: bbob(20),
     "ma-bbob-d5": ma_bbob,
+    "gp-bbob": gp_bbob,
 }
 
 
-def make(name: str) -> None:
-    """Make a population's runs, and keep their ranks at its timepoints."""
-    values, times, names = archived() if name == "coco-d5" else run(POPULATIONS[name]())
+def make(name: str, study: str) -> None:
+    """Make a population's runs, or take those of a study, and keep their ranks at its timepoints."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(study or Path(folder, "a.study"))
+        values, times, names = archived() if name == "coco-d5" else run(POPULATIONS[name](), path)
     FOLDER.mkdir(exist_ok=True)
     ranks = stats.rankdata(values, method="min", axis=2).astype(np.int8)
     np.savez_compressed(FOLDER / f"{name}.npz", ranks=ranks, times=times, names=names)
 
 
-def run(plan: pb.study.Plan) -> tuple[Values, Values, list[str]]:
+def run(plan: pb.study.Plan, path: Path) -> tuple[Values, Values, list[str]]:
     """Values (P, T, n) of a plan's runs from a hundredth of the budget on, the timepoints and the algorithms."""
-    names, last = list(plan.algorithms), int(plan.budget.of(plan.dimensions[0]))
-    times = pb.log_times(last // 100, last, TIMEPOINTS)
-    with tempfile.TemporaryDirectory() as folder:
-        pb.study.run_plan(plan, Path(folder, "a.study"), workers=2)
-        runs = pb.store.read(Path(folder, "a.study"))
+    names, last = list(plan.algorithms), plan.budget.at(plan.dimensions[0], plan.axis)
+    seconds = plan.axis == "seconds"
+    times = np.linspace(last / TIMEPOINTS, last, TIMEPOINTS) if seconds else pb.log_times(last // 100, last, TIMEPOINTS)
+    pb.study.run_plan(plan, path, workers=2)
+    runs = pb.store.read(path)
     instances: dict[tuple[str, int], int] = {}
     for one in runs:
         instances.setdefault((one.key.instance, one.key.seed), len(instances))
     values = np.full((len(instances), times.size, len(names)), np.nan)
     for one in runs:
         row = instances[one.key.instance, one.key.seed]
-        values[row, :, names.index(one.key.algorithm)] = one.trajectory.value_at(times, "evaluations")
+        values[row, :, names.index(one.key.algorithm)] = one.trajectory.value_at(times, plan.axis)
     return values, times, names
 
 
@@ -176,17 +185,19 @@ class Kept:
     """How often what a posterior says of several samples is so.
 
     Attributes:
-        bands: Shares of the 95 % bands that hold the true log-rating at a timepoint.
-        paths: Shares of the 95 % bands of whole paths that hold the true path.
-        values: Shares of the 95 % intervals that hold the value under log-uniform budgets, the mean rating over time.
+        level: What intervals and bands are to hold, and from which probability on a claim is sure.
+        bands: Shares of the bands that hold the true log-rating at a timepoint.
+        paths: Shares of the bands of whole paths that hold the true path.
+        values: Shares of the intervals that hold the value under log-uniform budgets, the mean rating over time.
         portfolios: The same of the values of two algorithms in parallel.
-        pairs: Of the orders of two ratings at a timepoint that are at least 95 % sure: how many are wrong, there are,
-            and should be wrong by their own probabilities.
+        pairs: Of the sure orders of two ratings at a timepoint: how many are wrong, there are, and should be wrong by
+            their own probabilities.
         orders: The same of the orders of two values.
         best: The same of who has the highest value (P2BB).
         dominances: The same of "better at all timepoints".
     """
 
+    level: float = LEVEL
     bands: list[float] = field(default_factory=list)
     paths: list[float] = field(default_factory=list)
     values: list[float] = field(default_factory=list)
@@ -199,19 +210,19 @@ class Kept:
     def add(self, posterior: inference.Posterior, truth: Values) -> None:
         """Count what one posterior says."""
         log_theta, log_truth = np.log(np.maximum(posterior.draws, 1e-300)), np.log(truth)
-        self.bands.append(_held(log_theta, log_truth))
-        self.paths.append(float(_path_held(log_theta, log_truth).mean()))
+        self.bands.append(_held(log_theta, log_truth, self.level))
+        self.paths.append(float(_path_held(log_theta, log_truth, self.level).mean()))
         value, true_value = posterior.draws.mean(axis=1), truth.mean(axis=0)
-        self.values.append(_held(value, true_value))
+        self.values.append(_held(value, true_value, self.level))
         i, j = np.triu_indices(truth.shape[1], 1)
-        self.portfolios.append(_held(value[:, i] + value[:, j], true_value[i] + true_value[j]))
+        self.portfolios.append(_held(value[:, i] + value[:, j], true_value[i] + true_value[j], self.level))
         highest = np.bincount(value.argmax(axis=1), minlength=true_value.size) / len(value)
-        self.best += _claims(highest, true_value == true_value.max())
+        self.best += _claims(highest, true_value == true_value.max(), self.level)
         for i, j in np.argwhere(~np.eye(truth.shape[1], dtype=bool)):
             better, truly = posterior.draws[..., i] > posterior.draws[..., j], truth[:, i] > truth[:, j]
-            self.pairs += _claims(better.mean(axis=0), truly)
-            self.orders += _claims((value[:, i] > value[:, j]).mean(), true_value[i] > true_value[j])
-            self.dominances += _claims(better.all(axis=1).mean(), truly.all())
+            self.pairs += _claims(better.mean(axis=0), truly, self.level)
+            self.orders += _claims((value[:, i] > value[:, j]).mean(), true_value[i] > true_value[j], self.level)
+            self.dominances += _claims(better.all(axis=1).mean(), truly.all(), self.level)
 
     @property
     def shares(self) -> tuple[float, float, float]:
@@ -227,30 +238,32 @@ class Kept:
         return f"{held} | {' | '.join(claims)}"
 
 
-def _held(draws: Values, truth: Values) -> float:
-    low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
+def _held(draws: Values, truth: Values, level: float) -> float:
+    low, high = np.quantile(draws, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return float(((low <= truth) & (truth <= high)).mean())
 
 
-def _path_held(draws: Values, truth: Values) -> NDArray[np.bool_]:
+def _path_held(draws: Values, truth: Values, level: float) -> NDArray[np.bool_]:
     """(K,) whether bands around all of draws (D, T, K) at once hold the true paths (T, K)."""
     centre, spread = draws.mean(axis=0), draws.std(axis=0)
-    farthest = np.quantile(np.abs((draws - centre) / spread).max(axis=1), LEVEL, axis=0)
+    farthest = np.quantile(np.abs((draws - centre) / spread).max(axis=1), level, axis=0)
     return np.abs((truth - centre) / spread).max(axis=0) <= farthest
 
 
-def _claims(probability: ArrayLike, right: ArrayLike) -> Values:
+def _claims(probability: ArrayLike, right: ArrayLike, level: float) -> Values:
     """(3,) how many sure claims are wrong, there are, and should be wrong."""
     chance, holds = np.atleast_1d(probability), np.atleast_1d(right)
-    sure = chance >= LEVEL
+    sure = chance >= level
     return np.array([(sure & ~holds).sum(), sure.sum(), (1 - chance)[sure].sum()])
 
 
-def posteriors(name: str, instances: int, timepoints: int, samples: int, only: str = "") -> Iterator[tuple[str, Kept]]:
+def posteriors(
+    name: str, instances: int, timepoints: int, samples: int, only: str = "", level: float = LEVEL
+) -> Iterator[tuple[str, Kept]]:
     """For each model, or those that have `only` in their names, what its posteriors of samples are worth."""
     population = Population.read(name, timepoints)
     for model in (model for model in MODELS if only in label(model)):
-        kept = Kept()
+        kept = Kept(level)
         for number in range(samples):
             rng = np.random.default_rng([number, instances, timepoints])
             counts = pb.rankings.choice_counts(population.sample(instances, rng))
@@ -272,7 +285,7 @@ def held_wins(name: str, instances: int, samples: int) -> str:
         draws = np.stack([wins.log_ratio(int(i), int(j)) for i, j in pairs], axis=2)
         low, high = np.quantile(draws, [(1 - LEVEL) / 2, (1 + LEVEL) / 2], axis=0)
         log_odds = np.clip(special.logit(truth), -30, 30)
-        bands, paths = ((low <= log_odds) & (log_odds <= high)).mean(axis=0), _path_held(draws, log_odds)
+        bands, paths = ((low <= log_odds) & (log_odds <= high)).mean(axis=0), _path_held(draws, log_odds, LEVEL)
         shares.append((bands.mean(), bands[inner].mean(), paths.mean(), paths[inner].mean()))
     bands, own_bands, paths, own_paths = np.mean(shares, axis=0)
     return f"{bands:.3f} ({own_bands:.3f}) | {paths:.3f} ({own_paths:.3f})"
@@ -308,6 +321,7 @@ def race(
     relations: str = "ratings",
     resolution: str = "crossing",
     batches: str = "doubling",
+    alpha: float = LEVEL,
 ) -> Raced:
     """Race on instances drawn from a population until every pair is resolved."""
     n = len(population.names)
@@ -315,7 +329,7 @@ def race(
         population.names,
         times=population.times,
         model=model,
-        alpha=LEVEL,
+        alpha=alpha,
         epsilon=0.05,
         elimination=elimination,
         resolution=resolution,
@@ -385,7 +399,7 @@ def draw(shares: dict[tuple[str, int, str], tuple[float, float, float]], path: P
     figure.savefig(path, dpi=130)
 
 
-def race_all(names: list[str], races: int, only: str) -> None:
+def race_all(names: list[str], races: int, only: str, level: float) -> None:
     """Print what so many races on each population came to, if the kind of race has the text `only` in its words."""
     columns = (
         "population",
@@ -408,7 +422,7 @@ def race_all(names: list[str], races: int, only: str) -> None:
             words = name, label(model), relations, elimination, resolution, batches
             if only not in " ".join(words):
                 continue
-            how = {"relations": relations, "resolution": resolution, "batches": batches}
+            how = {"relations": relations, "resolution": resolution, "batches": batches, "alpha": level}
             found = [race(population, model, elimination, seed, **how) for seed in range(races)]
             wrong = sum(one.wrong for one in found)
             low, high = stats.binomtest(wrong, races).proportion_ci(method="wilson")
@@ -427,13 +441,17 @@ def label(model: inference.Model) -> str:
 
 
 def main() -> None:
-    what, number, only, *_ = [*sys.argv[1:], "", "", ""]
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("words", nargs="*")
+    parser.add_argument("--level", type=float, default=LEVEL, help="of intervals and claims; α of races")
+    given = parser.parse_args()
+    what, number, only, *_ = [*given.words, "", "", ""]
     if what == "make":
-        make(number)
+        make(number, only)
         return
     kept = sorted(path.stem for path in FOLDER.glob("*.npz"))
     if what == "races":
-        race_all(kept, int(number or 20), only)
+        race_all(kept, int(number or 20), only, given.level)
         return
     if what == "wins":
         print("| population | P | bands | whole paths |\n|---|---|---|---|")
@@ -452,10 +470,10 @@ def main() -> None:
     shares: dict[tuple[str, int, str], tuple[float, float, float]] = {}
     for name in kept:
         for instances in SIZES:
-            for model, found in posteriors(name, instances, timepoints, int(what or 20), only):
+            for model, found in posteriors(name, instances, timepoints, int(what or 20), only, given.level):
                 print(f"| {name} | {instances} | {timepoints} | {model} | {found.row()} |", flush=True)
                 shares[name, instances, model] = found.shares
-    if timepoints == 20 and not only:
+    if timepoints == 20 and not only and given.level == LEVEL:
         draw(shares, FIGURE)
 
 

@@ -1,0 +1,75 @@
+"""The third case study of Wurth et al. 2026 (section 5.3): two models race on the same runs.
+
+polarbear run examples/gp_bbob_whole.toml --into gp_bbob_whole.study --workers 2
+python examples/gp_bbob.py gp_bbob_whole.study [folder]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from PIL import Image
+
+import polarbear as pb
+from polarbear import figures, inference
+
+MODELS = (inference.BSpline(), inference.InstanceBootstrap())
+TIMES = np.linspace(0.1, 3.0, 30)
+"""Seconds, a tenth of the paper's."""
+
+
+def race(runs: Sequence[pb.Run], model: inference.Model) -> pb.study.Replay:
+    """A race with the settings of section 5.3, in which recorded runs answer."""
+    settings = {"alpha": 0.99, "epsilon": 0.05, "elimination": "joint", "resolution": "crossing"}
+    contest = pb.study.recorded_race(runs, times=TIMES, model=model, axis="seconds", seed=1, **settings)
+    return pb.study.replay(contest, runs)
+
+
+def tell(model: inference.Model, found: pb.study.Replay) -> None:
+    """Print what a race came to, who was eliminated when, and who is worth most where any budget is as likely."""
+    result = found.result
+    print(f"\n{model.name}: {len(result.rounds)} rounds\n{found}")
+    for this in result.rounds:
+        print(f"  {this.instances:4} instances: eliminated {', '.join(this.eliminated) or 'none'}")
+    for pair in result.undecided:
+        print(f"  undecided: {pair}")
+    values = result.posterior.draws.mean(axis=1)
+    for name, value in sorted(zip(result.posterior.names, values.T, strict=True), key=lambda each: -each[1].mean()):
+        low, high = np.quantile(value, [0.025, 0.975])
+        print(f"  {name:14} {value.mean():.3f} ({low:.3f} to {high:.3f})")
+
+
+def draw(model: inference.Model, result: pb.RaceResult, order: Sequence[str]) -> dict[str, Figure]:
+    """Ratings and values (figure 11) and dominance over the rounds (figure 12)."""
+    posterior, out = result.posterior, tuple(result.eliminated)
+    return {
+        f"ratings-{model.name}": figures.rating_over_time(posterior, eliminated=out),
+        f"values-{model.name}": figures.preference_values(posterior, algorithms=result.pareto_set),
+        f"dominance-{model.name}": figures.dominance_over_rounds(
+            result.rounds, alpha=result.settings.alpha, names=order
+        ),
+    }
+
+
+def save(pictures: dict[str, Figure], folder: Path) -> None:
+    """Write figures as small PNG files."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for what, figure in pictures.items():
+        path = folder / f"gp-bbob-{what}.png"
+        figure.savefig(path, dpi=110)
+        Image.open(path).convert("RGB").quantize(128).save(path, optimize=True)
+        print(path)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    runs, folder = pb.store.read(sys.argv[1]), Path(sys.argv[2] if len(sys.argv) > 2 else ".")
+    for model in MODELS:
+        found = race(runs, model)
+        tell(model, found)
+        save(draw(model, found.result, found.result.posterior.names), folder)
