@@ -14,7 +14,6 @@ DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data"
 INFERENCE = (
     "inference",
     "models",
-    "sharing",
     "scaling",
     "deciding",
     "accuracy",

@@ -1,4 +1,4 @@
-"""Attacks on processes that start or help: signals during imports, too little memory, too few files, dead helpers."""
+"""Attacks on processes that start: signals during imports, too little memory, too few files."""
 
 import contextlib
 import os
@@ -14,7 +14,6 @@ import pytest
 
 from polarbear.cli.starting import after_fragile_calls
 from polarbear.experiment import WorkerPool
-from tests.study.test_racing import decisions, race
 
 ROOT = Path(__file__).parents[2]
 COMMAND = str(Path(sys.executable).parent / "polarbear")
@@ -100,45 +99,6 @@ def test_too_few_open_files_for_workers_are_said():
     done = subprocess.run([sys.executable, "-c", NO_FILES], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr
     assert "Too many open files" in done.stdout
-
-
-DRIVER = """
-import sys
-from polarbear.cli import main
-from tests.attacks.test_starting import kill_helpers
-kill_helpers()
-sys.argv = ["polarbear", "resume", sys.argv[1], "--workers", "2", "--import", "tests.study.entrants"]
-main()
-"""
-
-
-def kill_helpers():
-    """Have the next helper process die as it starts to work."""
-    from polarbear.inference.helpers import Helpers
-
-    begin = Helpers.begin
-
-    def kill_and_begin(self, *arguments):
-        for child in _children("polarbear.inference.helper_process"):
-            os.kill(child, signal.SIGKILL)
-        begin(self, *arguments)
-
-    Helpers.begin = kill_and_begin
-
-
-def test_a_dead_inference_helper_ends_a_race_with_a_sentence_and_it_resumes(tmp_path):
-    whole = race(tmp_path / "whole.study")
-    path = tmp_path / "a.study"
-    from polarbear.study import StopRules
-
-    race(path, stop=StopRules(instances=8))
-    environment = os.environ | {"PYTHONPATH": str(ROOT)}  # before the packages called `tests` that others install
-    process = start(sys.executable, "-c", DRIVER, path, env=environment)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 5, said
-    assert "was killed by SIGKILL (is memory short?); fit again" in said
-    assert "Traceback" not in said
-    assert decisions(race(path)) == decisions(whole)
 
 
 def _children(words):

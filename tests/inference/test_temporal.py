@@ -16,6 +16,7 @@ from polarbear.inference import (
     nested,
 )
 from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
+from polarbear.inference.likelihood import Likelihood
 from polarbear.inference.nested import path_draws
 from polarbear.inference.sampling import Sampling
 from polarbear.rankings import ChoiceCounts, choice_counts
@@ -147,13 +148,15 @@ def test_annealing_answers_where_the_gaussian_is_far_off():
 
 def test_what_annealing_cannot_reach_is_left_to_chains_at_once(monkeypatch):
     """400 rankings that all agree, at each of 20 timepoints: log-weights spread over millions."""
-    tried, sampled, chains = [], nested._sampled, nested._by_chains
+    tried, sampled, chains = [], nested._draw_paths, nested._by_chains
 
-    def by_chains(counts, model, sampling):
-        few = choice_counts(np.broadcast_to(np.arange(4.0), (3, 20, 4)))
+    def by_chains(likelihood, model, sampling):
+        few = Likelihood(choice_counts(np.broadcast_to(np.arange(4.0), (3, 20, 4))))
         return chains(few, model, sampling)
 
-    monkeypatch.setattr(nested, "_sampled", lambda *some, anneal: tried.append(anneal) or sampled(*some, anneal=anneal))
+    monkeypatch.setattr(
+        nested, "_draw_paths", lambda *some, anneal: tried.append(anneal) or sampled(*some, anneal=anneal)
+    )
     monkeypatch.setattr(nested, "_by_chains", by_chains)
     posterior = fitted(np.broadcast_to(np.arange(4.0), (400, 20, 4)), HilbertSpaceGaussianProcess(), draws=100)
     assert tried == [False]
@@ -249,7 +252,7 @@ def test_the_heuristics_of_hilbert_space_models():
 def test_memory_is_bounded_by_the_draws(monkeypatch):
     """Chunks of nodes give the same posterior as all at once."""
     whole = fitted(drifting(), RandomWalk())
-    monkeypatch.setattr("polarbear.inference.path_share._ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr("polarbear.inference.nested._ENTRIES_AT_ONCE", 1)
     pieces = fitted(drifting(), RandomWalk())
     np.testing.assert_allclose(whole.draws, pieces.draws, rtol=1e-9)
 

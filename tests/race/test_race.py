@@ -8,7 +8,7 @@ import pytest
 
 import polarbear as pb
 from benchmarks import honesty
-from polarbear.inference import IndependentDirichlet, Recall, Workers
+from polarbear.inference import IndependentDirichlet, Recall
 from polarbear.race import CannotWithdraw, Race, RaceState, Round
 from polarbear.records import lost
 from polarbear.simulate import Truth
@@ -191,7 +191,7 @@ def test_a_restored_race_decides_as_if_it_had_never_stopped(interrupted_after):
 
 
 def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
-    """Most of a race's late timepoints do not change from round to round; more workers change nothing either."""
+    """Most of a race's late timepoints do not change from round to round."""
     known, recalled = Recall.known, []
 
     def counted(self, key):
@@ -200,9 +200,7 @@ def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
         return found
 
     monkeypatch.setattr(Recall, "known", counted)
-    usual = new_race()
-    with Workers(2) as usual.workers:
-        drive(usual, CROSSING)
+    usual = drive(new_race(), CROSSING)
     assert sum(recalled) > 0.1 * len(recalled)
     monkeypatch.setattr(Recall, "known", lambda self, key: None)
     anew = drive(new_race(), CROSSING)

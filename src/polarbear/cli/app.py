@@ -97,7 +97,6 @@ app.command()(verify)
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
-    from polarbear.inference import HelperDied
     from polarbear.race import CannotWithdraw
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError
@@ -114,7 +113,7 @@ def run() -> NoReturn:
         _fail(error, EVERY_RUN_FAILED)
     except (StudyError, OSError) as error:
         _fail(error, UNUSABLE_STUDY)
-    except (BrokenExecutor, HelperDied) as error:
+    except BrokenExecutor as error:
         _fail(error, NO_WORKERS)
     sys.exit(0)
 

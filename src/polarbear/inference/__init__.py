@@ -17,7 +17,6 @@ from polarbear.inference.prior_draws import prior
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import Sampling
 from polarbear.inference.wins import Wins
-from polarbear.inference.workers import HelperDied, Workers
 
 if TYPE_CHECKING:
     from polarbear.inference.bspline import BSpline
@@ -47,7 +46,6 @@ __all__ = [
     "Comparison",
     "Diagnostics",
     "GaussianProcess",
-    "HelperDied",
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
     "IndependentDirichlet",
@@ -60,7 +58,6 @@ __all__ = [
     "Sampling",
     "SparseGaussianProcess",
     "Wins",
-    "Workers",
     "as_published",
     "check",
     "compare",

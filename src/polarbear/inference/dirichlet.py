@@ -16,7 +16,7 @@ from polarbear.inference.importance import ImportanceDraws, importance
 from polarbear.inference.newton import mode
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, log_gamma, proposal
-from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
+from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -26,7 +26,6 @@ _NEARLY_ALL = 0.9
 """Worth at least this share of their number, draws are accepted with a k-hat that is just usable."""
 _FEWEST_PROPOSALS = 400
 _STARTS = 100
-_NO_DRAWS = np.empty((0, 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,23 +82,16 @@ class IndependentDirichlet:
         counts do.
         """
         draws, exact, recall = sampling.draws, sampling.method == EXACT_GIBBS, sampling.recall
-        seeds = sampling.seeds(counts.timepoints)
-        keys = [
-            recall.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed) for t, seed in enumerate(seeds)
-        ]
+        theta, found = np.empty((counts.timepoints, counts.algorithms, draws)), list[Sampled]()
         recall.begin()
-        known: list[Sampled | None] = [recall.known(key) for key in keys]
-        with sampling.workers.team(_Share, counts, self.alpha, draws, exact=exact) as team:
-            theta = team.array((counts.timepoints, counts.algorithms, draws))
-            unknown = [(t, seeds[t]) for t, one in enumerate(known) if one is None]
-            sampled = iter(team.map(_Share.sample, unknown))
-            for t, one in enumerate(known):
-                if one is not None:
-                    theta[t] = one.theta
-            theta = team.kept(theta)
-        found = [replace(next(sampled) if one is None else one, theta=theta[t]) for t, one in enumerate(known)]
-        for key, here in zip(keys, found, strict=True):
-            recall.keep(key, here)
+        for t, seed in enumerate(sampling.seeds(counts.timepoints)):
+            key = recall.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed)
+            here: Sampled | None = recall.known(key)
+            if here is None:
+                here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact)
+            theta[t] = here.theta
+            found.append(replace(here, theta=theta[t]))
+            recall.keep(key, found[t])
         method = tuple(here.method for here in found)
         ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
         return Posterior(
@@ -110,33 +102,6 @@ class IndependentDirichlet:
             diagnostics=Diagnostics(method, ess, k_hat, r_hat),
             model=self,
         )
-
-
-class _Share:
-    """One process's share of the work: draws at some timepoints.
-
-    Args:
-        counts: The rankings.
-        alpha: The prior's concentration.
-        draws: How many draws.
-        exact: Sample by Gibbs at once.
-    """
-
-    def __init__(self, counts: ChoiceCounts, alpha: float, draws: int, *, exact: bool) -> None:
-        self._counts, self._alpha, self._draws, self._exact = counts, alpha, draws, exact
-        self._theta = _NO_DRAWS
-
-    def lend(self, memory: FloatArray) -> None:
-        """Take the memory for ratings (T, n, D)."""
-        self._theta = memory
-
-    def sample(self, place: tuple[int, Seed]) -> Sampled:
-        """Draw at one timepoint; the draws themselves go to the memory."""
-        t, seed = place
-        choices = Choices.at(self._counts, t, self._alpha)
-        here = sample(choices, draws=self._draws, rng=seed.generator(), exact=self._exact)
-        self._theta[t] = here.theta
-        return replace(here, theta=_NO_DRAWS)
 
 
 def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,11 @@ from polarbear.inference.pareto import smoothed
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.proposal import Proposal, proposal
 from polarbear.inference.sampling import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
-from polarbear.inference.workers import Team
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
-_NO_DRAWS = np.empty((0, 0))
 _FEWEST_PROPOSALS = 512
 _PILOTS = 200
-_TIMEPOINTS_EACH = 4
-"""Timepoints that make a piece of the work."""
 _AT_ONCE = 4
 """Grid points on either side of the mode at which log κ is looked at together."""
 _MOST_PILOTS = 8
@@ -112,20 +108,19 @@ class HierarchicalDirichlet:
         n, timepoints, draws = counts.algorithms, counts.timepoints, sampling.draws
         prior = self._concentration(n)
         number = max(draws, _FEWEST_PROPOSALS)
-        with sampling.workers.team(_Share, counts, sampling.seeds(timepoints)) as team:
-            task = _Task(team, counts, prior)
-            marginal = task.explored(number)
-            drawn = marginal.draw(number, sampling.rng)
-            log_kappa = drawn.points[:, 0]
-            corners = marginal.frame.outside(marginal.grid)[:, 0]
-            theta = team.array((timepoints, n, draws))
-            found = team.map(_Share.weigh, task.pieces, _Drawn(log_kappa, drawn.blend, corners), draws)
-            theta = team.kept(theta)
-        if n > 1:
-            ess, k_hat = np.array([one for some in found for one in some]).reshape(-1, 2).T
-        else:
-            theta[:] = 1.0
-            ess, k_hat = np.full(timepoints, float(draws)), np.full(timepoints, -np.inf)
+        task = _Task(counts, prior, sampling.seeds(timepoints))
+        marginal = task.explored(number)
+        drawn = marginal.draw(number, sampling.rng)
+        log_kappa = drawn.points[:, 0]
+        log_evidence = drawn.blend @ task.log_evidence(marginal.frame.outside(marginal.grid)[:, 0])
+        theta, ess, k_hat = (
+            np.ones((timepoints, n, draws)),
+            np.full(timepoints, float(draws)),
+            np.full(timepoints, -np.inf),
+        )
+        for t in task.timepoints:
+            found = task.weighted(t, log_kappa, log_evidence[:, t], draws)
+            theta[t], ess[t], k_hat[t] = found.theta, found.ess, found.k_hat
         if not ((k_hat < LARGEST_K_HAT) & (ess >= min(FEWEST_WEIGHTED, draws / 4))).all():
             return self._by_chains(counts, times, names, sampling)
         return Posterior(
@@ -251,16 +246,17 @@ class _Cell:
     anchors: FloatArray
     proposals: list[_Proposals]
 
-    def log_mean_weights(self, alpha: FloatArray, nearest: Sequence[int]) -> FloatArray:
-        """(K,) logarithm of the mean weight, but for the prior's part, for α (K,) and the anchors that serve them."""
-        served = [self.proposals[anchor] for anchor in nearest]
+    def log_mean_weights(self, log_kappa: FloatArray) -> FloatArray:
+        """(K,) logarithm of the mean weight for log κ (K,)."""
+        n, nearest = len(self.proposals[0].log_theta), _nearest(self.anchors, log_kappa)
+        served = [self.proposals[int(anchor)] for anchor in nearest]
         weights = np.stack([one.total for one in served])
-        weights *= alpha[:, np.newaxis]
+        weights *= np.exp(log_kappa)[:, np.newaxis] / n
         weights += np.stack([one.rest for one in served])
         top = weights.max(axis=1)
         weights -= top[:, np.newaxis]
         np.exp(weights, out=weights)
-        return top + np.log(weights.mean(axis=1))
+        return top + np.log(weights.mean(axis=1)) + _log_prior(log_kappa, n)
 
     def paired(self, log_kappa: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Log-ratings (n, D), one draw for each of D values of log κ, and their log-weights (D,)."""
@@ -273,96 +269,51 @@ class _Cell:
         return log_theta, log_weights
 
 
-class _Drawn(NamedTuple):
-    """Values of log κ (S,), weights (S, G) that interpolate from grid points, and these grid points (G,)."""
-
-    log_kappa: FloatArray
-    blend: FloatArray
-    corners: FloatArray
-
-
-class _Share:
-    """One process's share of the work: the proposals at some timepoints.
-
-    Args:
-        counts: The rankings.
-        seeds: One for each timepoint, whose generator goes on from call to call.
-    """
-
-    def __init__(self, counts: ChoiceCounts, seeds: Sequence[Seed]) -> None:
-        self._counts, self._seeds = counts, seeds
-        self._generators: dict[int, np.random.Generator] = {}
-        self._cells: dict[int, _Cell] = {}
-        self._theta = _NO_DRAWS
-
-    def lend(self, memory: FloatArray) -> None:
-        """Take the memory for ratings (T, n, D)."""
-        self._theta = memory
-
-    def propose(self, piece: range, anchors: FloatArray, number: int) -> None:
-        """Make so many proposals at each timepoint for each anchor."""
-        self._cells |= {t: self._cell(t, anchors, number, heavy=False) for t in piece}
-
-    def log_evidence(self, piece: range, log_kappa: FloatArray) -> FloatArray:
-        """(K, timepoints) log-probability of the rankings at each timepoint given log κ (K,)."""
-        n = self._counts.algorithms
-        nearest, alpha = _nearest(self._cells[piece[0]].anchors, log_kappa).tolist(), np.exp(log_kappa) / n
-        found = [self._cells[t].log_mean_weights(alpha, nearest) for t in piece]
-        return np.stack(found, axis=1) + _log_prior(log_kappa, n)[:, np.newaxis]
-
-    def weigh(self, piece: range, drawn: _Drawn, draws: int) -> list[tuple[float, float]]:
-        """Weight and resample the proposals; the draws go to the memory.
-
-        Returns:
-            ESS and k-hat at each timepoint.
-        """
-        log_evidence = drawn.blend @ self.log_evidence(piece, drawn.corners)
-        return [self._weighed(t, drawn.log_kappa, log_evidence[:, k], draws) for k, t in enumerate(piece)]
-
-    def _weighed(self, t: int, log_kappa: FloatArray, log_evidence: FloatArray, draws: int) -> tuple[float, float]:
-        cell, rng = self._cells.pop(t), self._generators[t]
-        found = _weighted(cell, log_kappa, log_evidence, draws, rng)
-        if not (found.k_hat < _GOOD_K_HAT and found.ess >= draws / 4):
-            heavy = self._cell(t, cell.anchors, _MORE * log_kappa.size, heavy=True)
-            found = _weighted(heavy, np.tile(log_kappa, _MORE), np.tile(log_evidence, _MORE), draws, rng)
-        self._theta[t] = found.theta
-        return found.ess, found.k_hat
-
-    def _cell(self, t: int, anchors: FloatArray, number: int, *, heavy: bool) -> _Cell:
-        """So many proposals at one timepoint for each anchor."""
-        rng = self._generators.setdefault(t, self._seeds[t].generator())
-        alphas = (np.exp(anchors) / self._counts.algorithms).tolist()
-        choices = [Choices.at(self._counts, t, alpha) for alpha in alphas]
-        return _Cell(anchors, [_Proposals(one, number, rng, heavy=heavy) for one in choices])
-
-
 class _Task:
-    """The posterior of u = log κ, from proposals that a team makes.
+    """The posterior of u = log κ, and the ratings at each timepoint, from proposals.
 
     Args:
-        team: Who makes them.
         counts: The rankings.
         prior: Of the concentration.
+        seeds: One for each timepoint.
 
     Attributes:
-        pieces: The timepoints, a few at a time; none if there is one algorithm alone, which the concentration says
-            nothing about.
+        timepoints: None if there is one algorithm alone, which the concentration says nothing about.
     """
 
-    def __init__(self, team: Team[_Share], counts: ChoiceCounts, prior: _Concentration) -> None:
-        self._team, self._prior = team, prior
-        timepoints = range(counts.timepoints if counts.algorithms > 1 else 0)
-        self.pieces = [timepoints[t : t + _TIMEPOINTS_EACH] for t in timepoints[::_TIMEPOINTS_EACH]]
+    def __init__(self, counts: ChoiceCounts, prior: _Concentration, seeds: Sequence[Seed]) -> None:
+        self._counts, self._prior = counts, prior
+        self._generators = [seed.generator() for seed in seeds]
+        self._cells: list[_Cell] = []
+        self.timepoints = range(counts.timepoints if counts.algorithms > 1 else 0)
 
     def propose(self, anchors: FloatArray, number: int) -> None:
         """So many proposals at each timepoint for each anchor, instead of those there are."""
-        self._team.map(_Share.propose, self.pieces, anchors, number)
+        self._cells = [self._cell(t, anchors, number, heavy=False) for t in self.timepoints]
+
+    def log_evidence(self, log_kappa: FloatArray) -> FloatArray:
+        """(K, T) log-probability of the rankings at each timepoint given log κ (K,), by the present proposals."""
+        return np.array([cell.log_mean_weights(log_kappa) for cell in self._cells]).reshape(-1, log_kappa.size).T
+
+    def weighted(self, t: int, log_kappa: FloatArray, log_evidence: FloatArray, draws: int) -> ImportanceDraws:
+        """Weight and resample the proposals at a timepoint."""
+        cell, rng = self._cells[t], self._generators[t]
+        found = _weighted(cell, log_kappa, log_evidence, draws, rng)
+        if found.k_hat < _GOOD_K_HAT and found.ess >= draws / 4:
+            return found
+        heavy = self._cell(t, cell.anchors, _MORE * log_kappa.size, heavy=True)
+        return _weighted(heavy, np.tile(log_kappa, _MORE), np.tile(log_evidence, _MORE), draws, rng)
+
+    def _cell(self, t: int, anchors: FloatArray, number: int, *, heavy: bool) -> _Cell:
+        """So many proposals at one timepoint for each anchor."""
+        alphas = (np.exp(anchors) / self._counts.algorithms).tolist()
+        choices = [Choices.at(self._counts, t, alpha) for alpha in alphas]
+        return _Cell(anchors, [_Proposals(one, number, self._generators[t], heavy=heavy) for one in choices])
 
     def log_density(self, points: FloatArray) -> FloatArray:
         """(K,) the posterior log-density at points u (K, 1), by the present proposals."""
         log_kappa = points[:, 0]
-        found = [some.sum(axis=1) for some in self._team.map(_Share.log_evidence, self.pieces, log_kappa)]
-        return self._prior.log_density(log_kappa) + np.sum([np.zeros(log_kappa.size), *found], axis=0)
+        return self._prior.log_density(log_kappa) + self.log_evidence(log_kappa).sum(axis=1)
 
     def explored(self, number: int) -> Marginal:
         """The posterior of log κ; so many proposals are made at each timepoint, for anchors that cover it."""

@@ -16,7 +16,6 @@ from polarbear.inference.posterior import Posterior, checked_names, checked_time
 from polarbear.inference.recall import Recall
 from polarbear.inference.sampling import NUTS, PATHFINDER, Sampling
 from polarbear.inference.wins import Wins
-from polarbear.inference.workers import Workers, working
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -77,7 +76,6 @@ def fit(
     draws: int = 4000,
     rng: np.random.Generator,
     method: str | None = None,
-    workers: int | Workers = 1,
     recall: Recall | None = None,
 ) -> Posterior:
     """Infer the ratings of n algorithms at T timepoints from rankings.
@@ -93,8 +91,6 @@ def fit(
             Markov chains of our own, which go on until they are reliable or a limit is met; "nuts" is the No-U-Turn
             sampler, for anyone who doubts, and "pathfinder" is there for comparison and warns; these two need
             ``pip install 'polarbear[nuts]'``.
-        workers: Among how many processes the work is shared out; or `Workers`, which stay for the next fit, as
-            starting them takes half a second. The draws do not depend on it, and Markov chains have no use for it.
         recall: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
             has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
 
@@ -102,19 +98,18 @@ def fit(
         The posterior.
 
     Raises:
-        ValueError: If the numbers of times or names do not fit the counts, `draws` or `workers` is below 1, or the
+        ValueError: If the numbers of times or names do not fit the counts, `draws` is below 1, or the
             model cannot be computed by `method`.
         TypeError: If `rng` is no numpy Generator.
         ImportError: If `method` needs a package that is not installed.
-        HelperDied: If one of the other processes ended.
     """
     chosen = from_description({"model": "independent-dirichlet"}) if model is None else model
     if method is not None and method not in chosen.methods:
         raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
     way = chosen.methods[0] if method is None else method
     sampler = partial(_named(_BY_LIBRARIES[way]), chosen) if way in _BY_LIBRARIES else chosen.fit
-    with working(workers) as team, one_thread():
-        sampling = Sampling(draws, rng, way, team, Recall() if recall is None else recall)
+    with one_thread():
+        sampling = Sampling(draws, rng, way, Recall() if recall is None else recall)
         posterior = sampler(
             counts,
             times=checked_times(times, counts.timepoints),

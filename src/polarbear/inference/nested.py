@@ -15,23 +15,23 @@ Where the weights vary too much, the draws are carried from the Gaussians to the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from itertools import accumulate, pairwise
 
 import numpy as np
 
+from polarbear.inference.annealing import annealed
 from polarbear.inference.chain_order import ChainOrder, evenly_chosen
 from polarbear.inference.diagnostics import ANNEALING, FEWEST_OF_CHAINS, HAMILTONIAN, NESTED_LAPLACE
 from polarbear.inference.hamiltonian import chain_draws
 from polarbear.inference.importance import resampled
-from polarbear.inference.likelihood import Likelihood
+from polarbear.inference.likelihood import Likelihood, ratings
 from polarbear.inference.marginal import Frame, explore, located
+from polarbear.inference.modes import Centre, near_modes
+from polarbear.inference.nodes import Node
 from polarbear.inference.pareto import smoothed
-from polarbear.inference.path_share import Columns, PathShare, Places, Points, Pushes, Shifts
 from polarbear.inference.sampling import HMC, Sampling
-from polarbear.inference.surface import PathModel, Peak, Surface, peaks
-from polarbear.inference.workers import Team
+from polarbear.inference.surface import PathModel, Surface, peaks
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
@@ -45,8 +45,10 @@ _NEARLY_EQUAL = 1.5
 """Weights below this multiple of their mean are as good as equal; there is no tail whose shape could matter."""
 _MOST_SPREAD = 1e4
 """Log-weights that spread more are not annealed: its steps bridge tens, and it would take as long as Markov chains."""
-_POINTS_EACH, _NODES_EACH, _TIMEPOINTS_EACH = 4, 8, 4
-"""How many make a piece of the work: small enough to share, large enough for long arrays."""
+_PAIRS = 4
+"""Antithetic pairs of paths at each node that tell how far the mean is from the mode."""
+_ENTRIES_AT_ONCE = 1 << 17
+"""Paths are weighted so many numbers at a time: they fit into the processor's cache."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,52 +92,41 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
     Raises:
         numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere near the posterior's mode.
     """
-    if sampling.method != HMC:
-        with sampling.workers.team(PathShare, counts, model) as team:
-            if (found := _by_importance(team, model, sampling)) is not None:
-                return found
-    return _by_chains(counts, model, sampling)
+    likelihood = Likelihood(counts)
+    if sampling.method != HMC and (found := _by_importance(likelihood, model, sampling)) is not None:
+        return found
+    return _by_chains(likelihood, model, sampling)
 
 
-def _by_importance(team: Team[PathShare], model: PathModel, sampling: Sampling) -> PathDraws | None:
+def _by_importance(likelihood: Likelihood, model: PathModel, sampling: Sampling) -> PathDraws | None:
     """Weighted draws of the Gaussians, annealed if need be, made equal; None if they are not good enough."""
-    surface = Surface(model, partial(_searched, team))
-    nodes = _nodes(team, surface, sampling)
-    each = -(-max(sampling.draws, _FEWEST_PROPOSALS) // len(nodes.points))
-    timepoints, q = team.own.likelihood.shape
-    theta = team.array((timepoints, q + 1, each * len(nodes.points)))
-    found = _sampled(team, nodes, each, sampling, anneal=False)
+    nodes = _nodes(likelihood, Surface(model, partial(peaks, likelihood, model)), sampling)
+    each = -(-max(sampling.draws, _FEWEST_PROPOSALS) // len(nodes))
+    timepoints, contrasts = likelihood.shape
+    theta = np.empty((timepoints, contrasts + 1, each * len(nodes)))
+    found = _draw_paths(likelihood, nodes, sampling, theta, anneal=False)
     few, many = sampling.draws / 4, sampling.draws / 2
     if not (found.good(_GOOD_K_HAT, few) or found.good(_USABLE_K_HAT, many)):
         if found.spread > _MOST_SPREAD:
             return None
-        found = _sampled(team, nodes, each, sampling, anneal=True)
+        found = _draw_paths(likelihood, nodes, sampling, theta, anneal=True)
         if not found.good(_USABLE_K_HAT, few):
             return None
     chosen = resampled(found.weights, sampling.draws, sampling.rng)
-    slices = [slice(start, start + _TIMEPOINTS_EACH) for start in range(0, timepoints, _TIMEPOINTS_EACH)]
-    team.map(PathShare.take, slices, chosen)
+    for here in theta:  # in place: a copy of all would double the memory
+        here[:, : chosen.size] = here[:, chosen]
     return PathDraws(
-        theta=team.kept(theta[:, :, : chosen.size]),
-        hyperparameters=np.exp(nodes.points.T)[:, chosen // each],
+        theta=theta[:, :, : chosen.size],
+        hyperparameters=np.exp(np.stack([node.hyperparameters for node in nodes], axis=1))[:, chosen // each],
         method=found.method,
         ess=min(found.ess, float(sampling.draws)),
         k_hat=found.k_hat,
     )
 
 
-def _searched(team: Team[PathShare], points: FloatArray, starts: Sequence[FloatArray | None]) -> list[Peak | None]:
-    """The peaks at points, an even number of pieces of them."""
-    pieces = 2 * -(-len(points) // (2 * _POINTS_EACH))
-    ends = [len(points) * k // pieces for k in range(pieces + 1)]
-    parts = [slice(*some) for some in pairwise(ends) if some[0] < some[1]]
-    found = team.map(PathShare.peaks, [Points(points[part], starts[part]) for part in parts])
-    return [peak for some in found for peak in some]
-
-
-def _by_chains(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> PathDraws:
+def _by_chains(likelihood: Likelihood, model: PathModel, sampling: Sampling) -> PathDraws:
     """Draws by Markov chains, each as often as any other but for one."""
-    likelihood, steady, draws = Likelihood(counts), model.steady(), sampling.draws
+    steady, draws = model.steady(), sampling.draws
     surface = Surface(steady, partial(peaks, likelihood, steady))
     enough, patient = min(float(FEWEST_OF_CHAINS), draws), sampling.method == HMC
     found = chain_draws(likelihood, surface, enough, sampling.rng, patient=patient)
@@ -176,64 +167,75 @@ class _Weighted:
         return self.k_hat < k_hat and self.ess >= ess
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Nodes:
-    """Values of the hyperparameters, of which each process keeps the Gaussians of some.
-
-    Attributes:
-        points: (K, p) their logarithms.
-        pieces: The slices of the nodes that the pieces hold; every other piece comes first, so that two processes write
-            to different halves of the memory.
-    """
-
-    points: FloatArray
-    pieces: list[slice]
-
-
-def _nodes(team: Team[PathShare], surface: Surface, sampling: Sampling) -> _Nodes:
+def _nodes(likelihood: Likelihood, surface: Surface, sampling: Sampling) -> list[Node]:
     """Values of the hyperparameters drawn from their approximate posterior, each with a Gaussian for the path."""
     marginal = explore(surface, located(surface, Frame.around(*surface.start)))
     number = min(max(sampling.draws // _PATHS_EACH, _FEWEST_NODES), _MOST_NODES)
     drawn = marginal.draw(number, sampling.rng)
-    corners = surface.paths(marginal.frame.outside(marginal.grid))
-    slices = [slice(start, start + _NODES_EACH) for start in range(0, number, _NODES_EACH)]
-    places = [Places(piece, drawn.points[some], drawn.blend[some]) for piece, some in enumerate(slices)]
-    begun = team.map(PathShare.begin, places, corners)
-    found = [some.start + np.flatnonzero(here) for some, here in zip(slices, begun, strict=True)]
-    halves = [*range(0, len(found), 2), *range(1, len(found), 2)]
-    kept = np.concatenate([found[piece] for piece in halves])
-    if not kept.size:
+    starts = np.tensordot(drawn.blend, surface.paths(marginal.frame.outside(marginal.grid)), axes=1)
+    fields = {k: field for k, point in enumerate(drawn.points) if (field := surface.field(point)) is not None}
+    near = near_modes(likelihood, list(fields.values()), starts[list(fields)])
+    found = {k: centre for k, centre in zip(fields, near, strict=True) if centre is not None}
+    if not found:
         raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-    ends = accumulate((found[piece].size for piece in halves), initial=0)
-    pieces = dict(zip(halves, (slice(*some) for some in pairwise(ends)), strict=True))
-    nodes = _Nodes(drawn.points[kept], [pieces[piece] for piece in range(len(found))])
-    log_ratio = surface.log_prior(nodes.points) - drawn.log_density[kept]
-    _shift_to_the_mean(team, nodes, drawn.within[kept], log_ratio, sampling)
-    return nodes
+    kept = list(found)
+    log_ratio = surface.log_prior(drawn.points[kept]) - drawn.log_density[kept]
+    centres = _shifted_to_the_mean(likelihood, list(found.values()), drawn.within[kept], sampling)
+    return [Node.at(*node) for node in zip(drawn.points[kept], centres, log_ratio.tolist(), strict=True)]
 
 
-def _shift_to_the_mean(
-    team: Team[PathShare], nodes: _Nodes, within: FloatArray, log_ratio: FloatArray, sampling: Sampling
-) -> None:
-    """Move the centres from the mode towards the mean.
+def _shifted_to_the_mean(
+    likelihood: Likelihood, centres: Sequence[Centre], within: FloatArray, sampling: Sampling
+) -> list[Centre]:
+    """The centres, moved from the mode towards the mean.
 
-    The estimates of the forces at the nodes are smoothed by a plane over the hyperparameters.
+    The gradient averaged over the Gaussian vanishes at the mean of the best Gaussian. Its estimates, one per centre,
+    are smoothed by a plane over the hyperparameters, `within` (K, p).
     """
     plane = np.concatenate([np.ones((len(within), 1)), within], axis=1)
-    solution, seeds = np.asarray(np.linalg.pinv(plane), dtype=np.float64), sampling.seeds(len(within))
-    pushes = [Pushes(piece, seeds[some], solution[:, some]) for piece, some in enumerate(nodes.pieces)]
-    fitted = np.sum(team.map(PathShare.force, pushes), axis=0)
-    shifts = [Shifts(piece, plane[some], log_ratio[some]) for piece, some in enumerate(nodes.pieces)]
-    team.map(PathShare.shift, shifts, fitted)
+    forces = [
+        _mean_gradient(likelihood, centre, seed.generator())
+        for centre, seed in zip(centres, sampling.seeds(len(centres)), strict=True)
+    ]
+    smooth = np.tensordot(plane @ np.linalg.pinv(plane), forces, axes=1)
+    return [_pushed(centre, force) for centre, force in zip(centres, smooth, strict=True)]
 
 
-def _sampled(team: Team[PathShare], nodes: _Nodes, each: int, sampling: Sampling, *, anneal: bool) -> _Weighted:
-    """Equally many draws at each node."""
-    seeds = sampling.seeds(len(nodes.points))
-    columns = [Columns(piece, seeds[some], some.start * each) for piece, some in enumerate(nodes.pieces)]
-    log_weights = np.empty(len(nodes.points) * each)
-    for some, found in zip(nodes.pieces, team.map(PathShare.draw, columns, each, anneal=anneal), strict=True):
-        log_weights[some.start * each : some.stop * each] = found
+def _mean_gradient(likelihood: Likelihood, centre: Centre, rng: np.random.Generator) -> FloatArray:
+    """(T, q) gradient of the log-density, averaged over antithetic pairs of paths around the centre."""
+    moves = centre.conditioned.spread(rng.standard_normal((centre.conditioned.noises, _PAIRS)))
+    paths = centre.path[:, :, np.newaxis] + np.concatenate([moves, -moves], axis=2)
+    return likelihood.slope(paths)[1].mean(axis=2) - centre.pull
+
+
+def _pushed(centre: Centre, force: FloatArray) -> Centre:
+    """The centre moved to where a force pushes it."""
+    move = centre.conditioned.response(force)
+    pull = centre.pull + force - (centre.curvature @ move[:, :, np.newaxis])[:, :, 0]
+    return replace(centre, path=centre.path + move, pull=pull)
+
+
+def _draw_paths(
+    likelihood: Likelihood, nodes: Sequence[Node], sampling: Sampling, theta: FloatArray, *, anneal: bool
+) -> _Weighted:
+    """Draw equally many paths at each node; their ratings go to `theta` (T, n, S)."""
+    each, generators = theta.shape[2] // len(nodes), [seed.generator() for seed in sampling.seeds(len(nodes))]
+    log_weights = np.empty(theta.shape[2])
+    step = max(1, _ENTRIES_AT_ONCE // (each * theta[:, 1:, 0].size))
+    for first in range(0, len(nodes), step):
+        here, columns = nodes[first : first + step], slice(first * each, (first + step) * each)
+        noises = [
+            rng.standard_normal((each, node.centre.conditioned.noises)).T
+            for node, rng in zip(here, generators[first:], strict=False)
+        ]
+        if anneal:
+            noises, log_weights[columns] = annealed(likelihood, here, noises, generators[first])
+        moves = [node.centre.conditioned.spread(noise) for node, noise in zip(here, noises, strict=True)]
+        paths = np.concatenate([node.path(move) for node, move in zip(here, moves, strict=True)], axis=2)
+        if not anneal:
+            ratio = [node.log_ratio(move) for node, move in zip(here, moves, strict=True)]
+            log_weights[columns] = likelihood.value(paths) + np.concatenate(ratio)
+        theta[:, :, columns] = ratings(paths, likelihood.contrasts)
     weights, k_hat = smoothed(log_weights)
     spread = float(np.subtract(*np.quantile(log_weights, [0.84, 0.16]))) / 2
     if weights.max() * weights.size < _NEARLY_EQUAL:

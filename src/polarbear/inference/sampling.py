@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from polarbear.inference.recall import Recall
-from polarbear.inference.workers import ALONE, Workers
 
 NLIS = "nlis"
 """Nested Laplace importance sampling, and whatever it falls back on."""
@@ -47,7 +46,6 @@ class Sampling:
         draws: How many posterior draws.
         rng: The source of all randomness.
         method: One of the model's `methods`.
-        workers: Processes that share out the work.
         recall: What the last fit computed, for models that can take it up.
 
     Raises:
@@ -58,7 +56,6 @@ class Sampling:
     draws: int
     rng: np.random.Generator
     method: str = NLIS
-    workers: Workers = ALONE
     recall: Recall = field(default_factory=Recall)
 
     def __post_init__(self) -> None:

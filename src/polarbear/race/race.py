@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
-from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, Workers, fit, overconfidence
+from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, fit, overconfidence
 from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
 from polarbear.race.relations import (
@@ -43,10 +43,6 @@ class Race:
         times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
         model: The temporal Plackett–Luce model; default `InstanceBootstrap`.
         alpha: As all that follow, see `RaceSettings`.
-
-    Attributes:
-        workers: The processes that inference is shared out to, or how many; 1 unless set. What the race decides does
-            not depend on it.
 
     Raises:
         ValueError: If a parameter is out of range, names repeat, or joint elimination by ratings is asked of a
@@ -103,7 +99,6 @@ class Race:
         self._rounds: tuple[Round, ...] = ()
         self._posterior: Posterior | None = None
         self._recall = Recall()
-        self.workers: int | Workers = 1
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -371,7 +366,6 @@ class Race:
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
-            workers=self.workers,
             recall=self._recall,
         )
 

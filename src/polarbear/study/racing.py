@@ -24,9 +24,6 @@ from polarbear.study.plan import described
 from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
 
-_MOST_SHARING = 4
-"""Processes beyond which a fit has too few pieces to gain much."""
-
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
@@ -82,8 +79,7 @@ def race(
             ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
         path: The study's directory, or a URL such as ``s3://bucket/a.study``.
-        workers: Number of worker processes of our own pool, which is passed over when an executor is given; and of
-            processes that share out the inference, four at most, during which the others wait.
+        workers: Number of worker processes of our own pool, which is passed over when an executor is given.
         executor: Any `concurrent.futures.Executor` to run on instead.
         stop: When to stop before all is resolved.
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
@@ -127,7 +123,7 @@ def race(
         leaving = [withdraw] if isinstance(withdraw, str) else withdraw
         if (decided := race.withdraw(*leaving)) is not None:
             _keep(decided, race, study, told)
-        with _sharing_inference(race, workers), executor_or_pool(executor, workers, timeout, plan.axis) as pool:
+        with executor_or_pool(executor, workers, timeout, plan.axis) as pool:
             runner = _Runner(plan, study, pool, told, retry_killed, retry)
             if retry and (requests := race.killed()):
                 told.round_started(race, requests)
@@ -137,16 +133,6 @@ def race(
         told.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
-
-
-@contextmanager
-def _sharing_inference(race: Race, workers: int) -> Generator[None]:
-    """Some processes share out the inference of all rounds; they start now, to be up when the first round ends."""
-    try:
-        with inference.Workers(min(workers, _MOST_SHARING)) as race.workers:
-            yield
-    finally:
-        race.workers = 1
 
 
 @dataclass(frozen=True, slots=True)

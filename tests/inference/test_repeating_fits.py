@@ -1,0 +1,104 @@
+"""Recalled results save time and change nothing, bit by bit; nor do the processor's cores, as one thread computes."""
+
+import numpy as np
+import pytest
+import threadpoolctl
+
+from polarbear.inference import (
+    HierarchicalDirichlet,
+    IndependentDirichlet,
+    RandomWalk,
+    Recall,
+    dirichlet,
+    fit,
+    prediction,
+    prior,
+)
+from polarbear.inference.sampling import Sampling
+from polarbear.rankings import choice_counts
+from tests.inference.fits import drifting, label
+
+
+def draws_of(counts, model, **arguments):
+    rng = np.random.default_rng(0)
+    return fit(counts, model=model, draws=600, rng=rng, **arguments)
+
+
+@pytest.mark.parametrize("bits", [np.random.PCG64, np.random.MT19937, np.random.Philox, np.random.SFC64])
+def test_seeds_are_those_of_spawned_generators(bits):
+    one, other = (np.random.Generator(bits(7)) for _ in range(2))
+    for _ in range(2):
+        for seed, generator in zip(Sampling(1, one).seeds(3), other.spawn(3), strict=True):
+            np.testing.assert_array_equal(seed.generator().random(4), generator.random(4))
+
+
+def threads():
+    """Of the libraries for linear algebra."""
+    return {library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"}
+
+
+def test_linear_algebra_has_one_thread_as_long_as_a_fit_lasts(monkeypatch):
+    seen, sample = [], dirichlet.sample
+    monkeypatch.setattr(dirichlet, "sample", lambda *args, **more: seen.append(threads()) or sample(*args, **more))
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        draws_of(choice_counts(drifting()), None)
+        assert threads() == {2}
+    assert seen == [{1}] * 8
+
+
+def test_linear_algebra_has_one_thread_while_priors_and_predictions_are_drawn(monkeypatch):
+    seen = []
+
+    def noting(made):
+        return lambda *args, **more: seen.append(threads()) or made(*args, **more)
+
+    monkeypatch.setattr(RandomWalk, "draw_prior", noting(RandomWalk.draw_prior))
+    monkeypatch.setattr(prediction, "predicted", noting(prediction.predicted))
+    rng = np.random.default_rng(0)
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        prior(RandomWalk(), times=[1.0, 2.0], algorithms=2, draws=9, rng=rng).at([1.5], rng=rng)
+        assert threads() == {2}
+    assert seen == [{1}] * 2
+
+
+class TestRecall:
+    """`sampled` are the timepoints at which draws were computed anew."""
+
+    @pytest.fixture
+    def sampled(self, monkeypatch):
+        computed = []
+        sample = dirichlet.sample
+        monkeypatch.setattr(dirichlet, "sample", lambda *args, **more: computed.append(1) or sample(*args, **more))
+        return computed
+
+    def test_timepoints_without_news_are_not_computed_again(self, sampled):
+        first, second = drifting(instances=10), drifting(instances=14)
+        second[:10] = first
+        second[10:, 3:] = np.nan
+        recall = Recall()
+        draws_of(choice_counts(first), None, recall=recall)
+        assert len(sampled) == 8
+        recalled = draws_of(choice_counts(second), None, recall=recall)
+        assert len(sampled) == 8 + 3
+        np.testing.assert_array_equal(recalled.draws, draws_of(choice_counts(second), None).draws)
+        draws_of(choice_counts(second), None, recall=recall)
+        assert len(sampled) == 8 + 3 + 8, "the fit without recall alone sampled"
+
+    @pytest.mark.parametrize(
+        "change",
+        [{"model": IndependentDirichlet(2.0)}, {"draws": 601}, {"rng": np.random.default_rng(1)}, {"method": "gibbs"}],
+        ids=lambda change: next(iter(change)),
+    )
+    def test_what_was_computed_otherwise_is_not_taken_up(self, sampled, change):
+        counts, recall = choice_counts(drifting()), Recall()
+        asked = {"model": IndependentDirichlet(), "draws": 600, "rng": np.random.default_rng(0), "recall": recall}
+        fit(counts, **asked)
+        fit(counts, **(asked | {"rng": np.random.default_rng(0)} | change))
+        assert len(sampled) == 16
+
+    @pytest.mark.parametrize("model", [HierarchicalDirichlet(), RandomWalk()], ids=label)
+    def test_models_that_join_timepoints_compute_all_anew(self, model):
+        recall = Recall()
+        draws_of(choice_counts(drifting(instances=5)), model, recall=recall)
+        counts = choice_counts(drifting())
+        np.testing.assert_array_equal(draws_of(counts, model, recall=recall).draws, draws_of(counts, model).draws)
