@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.references import FOLDER, LEVELS, Case, cases, logarithms
 from polarbear.inference import Posterior, fit
-from polarbear.inference.diagnostics import HAMILTONIAN
+from polarbear.inference.sampling.diagnostics import HAMILTONIAN
 
 DRAWS = 40_000
 RUNS = 16

@@ -28,8 +28,8 @@ from scipy import special, stats
 
 import polarbear as pb
 from polarbear import inference
-from polarbear.inference.choices import Choices
-from polarbear.inference.newton import mode
+from polarbear.inference.likelihood.newton import mode
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
 
 FOLDER = Path(__file__).parent / "populations"
 FIGURE = Path("honesty.png")

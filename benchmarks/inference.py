@@ -22,8 +22,8 @@ import numpy as np
 from scipy import stats
 
 from polarbear.inference import IndependentDirichlet, Posterior, fit
-from polarbear.inference.choices import Choices
-from polarbear.inference.gibbs import gibbs
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.gibbs import gibbs
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 TIMEPOINTS, ALGORITHMS, INSTANCES = 200, 7, 1000

@@ -29,8 +29,8 @@ from scipy.interpolate import BSpline as SciPySpline
 
 from benchmarks.models import DRAWS, MODELS
 from polarbear.inference import IndependentDirichlet, Model, fit
-from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
-from polarbear.inference.likelihood import helmert
+from polarbear.inference.likelihood.path_likelihood import helmert
+from polarbear.inference.model.hilbert_space import HilbertSpaceGaussianProcess
 from polarbear.rankings import choice_counts
 
 CHAINS, WARM_UP, SAMPLES = 4, 1000, 2000

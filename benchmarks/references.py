@@ -2,7 +2,7 @@
 
 ``python -m benchmarks.references [case ...]`` (needs the extra ``bench``) writes one small file of summaries for each
 case to tests/inference/references. Temporal models and the hierarchical Dirichlet are sampled by ``method="nuts"``, for
-which they are written down a second time (see `polarbear.inference.numpyro_models`); the independent Dirichlet by the
+which they are written down a second time (see `inference.reference.numpyro_models`); the independent Dirichlet by the
 exact Gibbs sampler; and both Dirichlet models directly where all rankings are the same. A run is kept only if all R-hat
 are below 1.01 and all effective sample sizes above 400, for the ratings as for the hyperparameters, and if no
 transition diverged, but for the cases in `DIVERGENCES`.
@@ -35,7 +35,7 @@ from polarbear.inference import (
     as_published,
     fit,
 )
-from polarbear.inference.nuts import chains
+from polarbear.inference.reference.nuts import chains
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 FOLDER = Path(__file__).parents[1] / "tests" / "inference" / "references"

@@ -36,7 +36,7 @@ def tell(model: inference.Model, found: pb.study.Replay) -> None:
     for this in result.rounds:
         print(f"  {this.instances:4} instances: eliminated {', '.join(this.eliminated) or 'none'}")
     for pair in result.undecided:
-        print(f"  undecided: {pair}")
+        print(f"  undecided: {pair.first} and {pair.second}, some {pair.more_instances:.0f} instances more")
     values = result.posterior.draws.mean(axis=1)
     for name, value in sorted(zip(result.posterior.names, values.T, strict=True), key=lambda each: -each[1].mean()):
         low, high = np.quantile(value, [0.025, 0.975])

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Generator, Iterable, Iterator,
 from contextlib import contextmanager
 from typing import Any, cast
 
+from polarbear.plugins import Group, load_plugin, plugin_name
+
 _STEERING = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f"  # control characters but tab and line feed
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of writing
@@ -23,6 +25,7 @@ Place = tuple[str | int, ...]
 
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
+_GROUPS: dict[str, Group] = {"optimizer": "optimizers", "suite": "problems", "problem": "problems"}
 _METHODS = {"optimizer": {"__call__"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
 """What a class of one's own has one of, by what it is to be."""
 
@@ -160,9 +163,10 @@ _DEFERRED = (
 def own_description(x: object, kind: str) -> dict[str, Any]:
     """An object of a user's own class: where the class is, and its fields if it is a dataclass.
 
-    `own_object` makes a dataclass anew from it. Other objects can be told apart by it, but not made.
+    A class that an installed package offers goes by its name there (see `polarbear.plugins`). `own_object` makes a
+    dataclass anew from it. Other objects can be told apart by it, but not made.
     """
-    described: dict[str, Any] = {kind: reference(type(x))}
+    described: dict[str, Any] = {kind: plugin_name(_GROUPS[kind], type(x)) or reference(type(x))}
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
         described |= {field.name: plain_value(getattr(x, field.name)) for field in dataclasses.fields(x) if field.init}
     return described
@@ -175,8 +179,9 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
         ValueError: If it is no class of such objects, cannot be imported, or does not take these fields.
     """
     fields = {name: value for name, value in description.items() if name != kind}
-    what = f"{kind} {description[kind]!r}"
-    return made(own_class(imported(description[kind], kind), kind, what), fields, what)
+    name, what = description[kind], f"{kind} {description[kind]!r}"
+    found = imported(name, kind) if ":" in name else load_plugin(_GROUPS[kind], name)
+    return made(own_class(found, kind, what), fields, what)
 
 
 def own_class(found: object, kind: str, what: str) -> type[Any]:

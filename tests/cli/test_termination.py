@@ -16,7 +16,7 @@ from polarbear import store
 from polarbear.cli.running import Terminated, terminable
 from polarbear.experiment import WorkerPool
 from polarbear.store import contents
-from polarbear.store.undisturbed import undisturbed
+from polarbear.store.critical_section import critical_section
 from tests.cli.commands import polarbear, start
 from tests.cli.test_cli import OWN, SMALL
 from tests.cli.test_plans import PLAN
@@ -255,7 +255,7 @@ def test_sigterm_does_not_wait_for_commits_of_other_threads(usual):
     release, begun = threading.Event(), threading.Event()
 
     def commit():
-        with undisturbed():
+        with critical_section():
             begun.set()
             release.wait(10)
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polarbear.conformance.elsewhere import forget
+from polarbear.conformance.second_process import forget
 
 
 @pytest.fixture(scope="module", autouse=True)

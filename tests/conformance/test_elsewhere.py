@@ -9,7 +9,7 @@ import pytest
 
 from polarbear.conformance import CHECKS, examine
 from polarbear.conformance.checks import TIMEOUT, repeated_elsewhere, repeated_here
-from polarbear.conformance.elsewhere import elsewhere, forget
+from polarbear.conformance.second_process import elsewhere, forget
 from polarbear.optimizers import RandomSearch, as_optimizer
 from tests.conformance import differing
 
@@ -103,7 +103,7 @@ def test_a_module_found_later_is_found_there_too(fresh, tmp_path, monkeypatch):
 
 def test_nothing_stays_behind_at_exit():
     script = (
-        "import os, polarbear as pb; from polarbear.conformance.elsewhere import elsewhere\n"
+        "import os, polarbear as pb; from polarbear.conformance.second_process import elsewhere\n"
         "found = pb.conformance.examine(pb.optimizers.RandomSearch(), checks=['seed'])\n"
         "print(found.passed, elsewhere(60.0, os.getpid))"
     )

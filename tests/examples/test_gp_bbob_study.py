@@ -22,14 +22,14 @@ def example():
 def test_it_is_the_study_of_section_5_3_with_a_tenth_of_the_seconds(example):
     plan, race = read_plan(EXAMPLES / "gp_bbob_whole.toml"), read_spec(EXAMPLES / "gp_bbob.toml").build_race()
     assert dict(plan.algorithms) == dict(race.algorithms)
-    assert (plan.axis, plan.draws, plan.instances) == ("seconds", 160, GPBBOB())
+    assert (plan.axis, plan.draws, plan.instances) == ("seconds", 128, GPBBOB())
     assert plan.budget.at(240, plan.axis) > example["TIMES"][-1]
     np.testing.assert_allclose(example["TIMES"], np.linspace(0.1, 30, 30) / 10, atol=0.1)
 
 
 def test_it_races_by_both_models_on_any_such_study(example, tmp_path, monkeypatch, capsys):
     text = (EXAMPLES / "gp_bbob_whole.toml").read_text()
-    for old, new in {"3.1": "0.3", "draws = 160": "draws = 4\ndimension = 3"}.items():
+    for old, new in {"3.1": "0.3", "draws = 128": "draws = 4\ndimension = 3"}.items():
         assert old in text
         text = text.replace(old, new)
     (tmp_path / "small.toml").write_text(text)

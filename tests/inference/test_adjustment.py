@@ -7,7 +7,7 @@ import pytest
 from scipy.linalg import sqrtm
 
 from polarbear.inference import GaussianProcess, IndependentDirichlet, RandomWalk, as_published, fit
-from polarbear.inference.adjustment import _stretch
+from polarbear.inference.model.adjustment import _stretch
 from polarbear.rankings import choice_counts
 from tests.inference.fits import TEMPORAL, drifting, label
 

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 
 from benchmarks.references import FOLDER
-from polarbear.inference import GaussianProcess, RandomWalk, fit, hamiltonian, laplace_chains, lattice_chains
-from polarbear.inference.chain_order import ChainOrder, evenly_chosen
-from polarbear.inference.diagnostics import HAMILTONIAN, NESTED_LAPLACE
-from polarbear.inference.likelihood import Likelihood
-from polarbear.inference.surface import Surface, peaks
+from polarbear.inference import GaussianProcess, RandomWalk, fit
+from polarbear.inference.likelihood.path_likelihood import Likelihood
+from polarbear.inference.path_sampling import hmc, laplace_chains, lattice_chains
+from polarbear.inference.path_sampling.hyperparameter_posterior import Surface, peaks
+from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
+from polarbear.inference.sampling.diagnostics import HAMILTONIAN, NESTED_LAPLACE
 from polarbear.rankings import choice_counts
 from tests.inference.fits import drifting, fitted
 
@@ -24,14 +25,12 @@ def recorded(chains, lengths=6):
     prior = RandomWalk().prior(np.linspace(0, 1, 10), 3).steady()
     likelihood = Likelihood(AGREED)
     surface = Surface(prior, partial(peaks, likelihood, prior))
-    frame = hamiltonian.located(surface, hamiltonian.Frame.around(*surface.start))
-    return hamiltonian._recorded(
-        chains(likelihood, surface, frame, np.random.default_rng(0)), likelihood, 400.0, lengths
-    )
+    frame = hmc.locate(surface, hmc.Frame.around(*surface.start))
+    return hmc._recorded(chains(likelihood, surface, frame, np.random.default_rng(0)), likelihood, 400.0, lengths)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("chains", [hamiltonian._Chains, laplace_chains.LaplaceChains])
+@pytest.mark.parametrize("chains", [hmc._Chains, laplace_chains.LaplaceChains])
 def test_both_kinds_of_chains_find_the_posterior(chains):
     found = recorded(chains)
     assert found.converged(400)
@@ -50,14 +49,14 @@ def test_both_kinds_of_chains_find_the_posterior(chains):
 def test_trajectories_whose_energy_is_lost_are_counted(monkeypatch):
     """Steps that are far too long, and are not adapted."""
     monkeypatch.setattr(lattice_chains, "_PACE", 0.0)
-    build = hamiltonian._Chains.__init__
+    build = hmc._Chains.__init__
 
     def long_steps(self, *arguments):
         build(self, *arguments)
         self.turn = 1.0
 
-    monkeypatch.setattr(hamiltonian._Chains, "__init__", long_steps)
-    found = recorded(hamiltonian._Chains, lengths=1)
+    monkeypatch.setattr(hmc._Chains, "__init__", long_steps)
+    found = recorded(hmc._Chains, lengths=1)
     assert found.divergences >= found.diverging.sum() > 100
 
 
@@ -68,7 +67,7 @@ def test_fits_report_divergences(monkeypatch):
     assert calm.diagnostics.reliable
     assert fitted(drifting(), RandomWalk(), draws=100).diagnostics.divergences is None
     monkeypatch.setattr(lattice_chains, "_DIVERGED", -1000.0)
-    monkeypatch.setattr(hamiltonian, "_LENGTHS", 1)
+    monkeypatch.setattr(hmc, "_LENGTHS", 1)
     wild = fitted(AGREED, RandomWalk(), draws=4000)
     assert wild.diagnostics.divergences == 48 * 80
     assert wild.diagnostics.doubtful.all()
@@ -76,25 +75,25 @@ def test_fits_report_divergences(monkeypatch):
 
 
 def test_chains_asked_for_may_be_longer(monkeypatch):
-    monkeypatch.setattr(hamiltonian, "_CONVERGED", 0.0)
+    monkeypatch.setattr(hmc, "_CONVERGED", 0.0)
     lengths = []
 
     def record(chains, likelihood, enough, most):
         lengths.append((type(chains).__name__, most))
         return recorder(chains, likelihood, enough, 1)
 
-    recorder = hamiltonian._recorded
-    monkeypatch.setattr(hamiltonian, "_recorded", record)
+    recorder = hmc._recorded
+    monkeypatch.setattr(hmc, "_recorded", record)
     fitted(AGREED, RandomWalk(), draws=4000)
     fit(AGREED, model=RandomWalk(), draws=500, rng=np.random.default_rng(0), method="hmc")
     assert lengths == [("LaplaceChains", 5), ("_Chains", 5), ("LaplaceChains", 5), ("_Chains", 8)]
 
 
 def test_draws_are_taken_evenly_from_chains():
-    chain, step = evenly_chosen(4, 10, 20, np.random.default_rng(0))
+    chain, step = choose_evenly(4, 10, 20, np.random.default_rng(0))
     np.testing.assert_array_equal(np.bincount(chain), [5, 5, 5, 5])
     np.testing.assert_array_equal(np.unique(step), [1, 3, 5, 7, 9])
-    chain, step = evenly_chosen(4, 10, 45, np.random.default_rng(0))
+    chain, step = choose_evenly(4, 10, 45, np.random.default_rng(0))
     assert np.bincount(10 * chain + step, minlength=40).min() == 1
     assert chain.size == 45
 

@@ -16,9 +16,9 @@ from polarbear.inference import (
     overconfidence,
     overconfidence_of,
 )
-from polarbear.inference.predictive import verdicts
-from polarbear.inference.predictive.evidence import Evidence
-from polarbear.inference.predictive.outcomes import (
+from polarbear.inference.checking import verdicts
+from polarbear.inference.checking.evidence import Evidence
+from polarbear.inference.checking.outcomes import (
     FirstPlaces,
     IrrelevantAlternatives,
     NoiseShape,
@@ -27,7 +27,7 @@ from polarbear.inference.predictive.outcomes import (
     Repetition,
     WinRates,
 )
-from polarbear.inference.predictive.replicates import Replicator, persistent
+from polarbear.inference.checking.replicates import Replicator, persistent
 from polarbear.rankings import choice_counts
 
 NAMES = tuple("ABCDEFGH")

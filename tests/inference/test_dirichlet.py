@@ -9,11 +9,11 @@ import pytest
 from scipy import stats
 
 from polarbear.inference import IndependentDirichlet, fit
-from polarbear.inference.choices import Choices
-from polarbear.inference.dirichlet import sample
-from polarbear.inference.gibbs import gibbs
-from polarbear.inference.importance import in_order
-from polarbear.inference.newton import mode
+from polarbear.inference.likelihood.newton import mode
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.model.independent import sample
+from polarbear.inference.sampling.gibbs import gibbs
+from polarbear.inference.sampling.importance import ratings_in_order
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 
@@ -186,7 +186,7 @@ def test_groups_that_were_never_compared():
 @pytest.mark.statistical
 def test_unreliable_weights_are_never_returned(monkeypatch):
     monkeypatch.setattr(
-        "polarbear.inference.importance.smoothed",
+        "polarbear.inference.sampling.importance.smoothed",
         lambda log_weights: (np.full(log_weights.size, 1 / log_weights.size), np.nan),
     )
     posterior = fitted(gumbel_values(20, [0.0, 1.0, 2.0], 0))
@@ -200,7 +200,7 @@ def test_a_curvature_that_cannot_be_inverted_leaves_gibbs(monkeypatch):
     def broken(*_):
         raise np.linalg.LinAlgError
 
-    monkeypatch.setattr("polarbear.inference.dirichlet.proposal", broken)
+    monkeypatch.setattr("polarbear.inference.model.independent.proposal", broken)
     assert fitted(gumbel_values(20, [0.0, 1.0, 2.0], 0)).diagnostics.method == ("Gibbs",)
 
 
@@ -241,7 +241,7 @@ def test_log_density_where_exponentials_vanish():
 
 def test_ratings_too_small_for_numbers_keep_their_order():
     log_theta = np.array([0.0, -5.0, -689.0, -691.0, -750.0, -1000.0, -1e5, -1e6])
-    theta = in_order(log_theta)
+    theta = ratings_in_order(log_theta)
     np.testing.assert_allclose(theta[:3], np.exp(log_theta[:3]), rtol=1e-12)
     assert (np.diff(theta) < 0).all()
     assert theta[-1] > np.finfo(float).tiny
@@ -335,7 +335,7 @@ def test_any_number_of_draws(draws):
 @pytest.mark.statistical
 def test_gibbs_says_when_its_chains_disagree():
     """Chains that hardly move from far apart starts have a large R-hat and few effective draws."""
-    from polarbear.inference.gibbs import mixing
+    from polarbear.inference.sampling.gibbs import mixing
 
     rng = np.random.default_rng(0)
     independent = rng.normal(size=(50, 80, 3))

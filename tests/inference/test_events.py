@@ -166,7 +166,8 @@ class TestWithoutAJointPosterior:
     )
     def test_several_timepoints_are_refused(self, event):
         with pytest.raises(
-            ValueError, match=r"needs a joint posterior over time.*fit instance-bootstrap, .*Posterior\.at"
+            ValueError,
+            match=r"needs a joint posterior over time.*fit pb\.inference\.InstanceBootstrap\(\), .*Posterior\.at",
         ):
             self.marginal.probability(event)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polarbear.inference.factors import BandedFactor, DenseFactor
+from polarbear.inference.gaussian.cholesky import BandedFactor, DenseFactor
 
 
 def banded(size, width, rng):

@@ -9,9 +9,9 @@ from scipy import stats
 from scipy.special import betaln
 
 from polarbear.inference import HierarchicalDirichlet, IndependentDirichlet, fit, from_description
-from polarbear.inference.choices import Choices
-from polarbear.inference.newton import mode
-from polarbear.inference.proposal import proposal
+from polarbear.inference.likelihood.newton import mode
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.proposal import proposal
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 

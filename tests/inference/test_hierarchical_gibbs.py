@@ -6,8 +6,10 @@ from scipy import stats
 
 from benchmarks.accuracy import compared
 from benchmarks.references import FOLDER, cases
-from polarbear.inference import HierarchicalDirichlet, fit, gibbs, hierarchical
-from polarbear.inference.diagnostics import GIBBS, IMPORTANCE_SAMPLING
+from polarbear.inference import HierarchicalDirichlet, fit
+from polarbear.inference.model import hierarchical
+from polarbear.inference.sampling import gibbs
+from polarbear.inference.sampling.diagnostics import GIBBS, IMPORTANCE_SAMPLING
 from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import alike, drifting
 

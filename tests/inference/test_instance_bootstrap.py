@@ -9,7 +9,8 @@ from scipy import stats
 
 from benchmarks.accuracy import cases
 from benchmarks.honesty import persistent_values
-from polarbear.inference import IndependentDirichlet, InstanceBootstrap, RandomWalk, events, fit, instance_bootstrap
+from polarbear.inference import IndependentDirichlet, InstanceBootstrap, RandomWalk, events, fit
+from polarbear.inference.model import instance_bootstrap
 from polarbear.rankings import choice_counts
 from tests.inference.fits import drifting, fitted
 

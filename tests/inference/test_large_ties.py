@@ -5,12 +5,12 @@ import pytest
 from scipy.stats import beta
 
 from polarbear.inference import HierarchicalDirichlet, IndependentDirichlet, RandomWalk, fit
-from polarbear.inference.choices import Choices
-from polarbear.inference.diagnostics import GIBBS
-from polarbear.inference.large_ties import TieTerms
-from polarbear.inference.likelihood import Likelihood
-from polarbear.inference.newton import mode
-from polarbear.inference.tie_events import TieEvents
+from polarbear.inference.likelihood.large_ties import TieTerms
+from polarbear.inference.likelihood.newton import mode
+from polarbear.inference.likelihood.path_likelihood import Likelihood
+from polarbear.inference.likelihood.tie_events import TieEvents
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.diagnostics import GIBBS
 from polarbear.rankings import ChoiceCounts, choice_counts, tie_expansion
 
 N = 7
@@ -201,8 +201,9 @@ def test_sixty_four_algorithms_on_paths():
 @pytest.mark.slow
 @pytest.mark.parametrize("model", [IndependentDirichlet(), RandomWalk()])
 def test_a_thousand_timepoints(model):
-    wins = np.random.default_rng(1).binomial(40, 0.5 + 0.4 * np.sin(np.arange(1000) / 150))
-    ahead = np.arange(40)[:, np.newaxis] < wins
+    rng, truth = np.random.default_rng(1), 0.5 + 0.4 * np.sin(np.arange(1000) / 150)
+    wins = rng.binomial(40, truth)
+    ahead = rng.permuted(np.arange(40)[:, np.newaxis] < wins, axis=0)  # who was ahead says nothing of who will be
     counts = choice_counts(np.stack([~ahead, ahead], axis=2).astype(float))
     posterior = fit(counts, model=model, rng=np.random.default_rng(0))
     assert posterior.diagnostics.reliable
@@ -213,7 +214,6 @@ def test_a_thousand_timepoints(model):
         assert (np.abs(share.mean(axis=0) - exact.mean()) < 5 * error).all()
     else:
         lower, upper = np.quantile(share, [0.025, 0.975], axis=0)
-        truth = 0.5 + 0.4 * np.sin(np.arange(1000) / 150)
         assert ((lower <= truth) & (truth <= upper)).mean() > 0.85
-        assert share.std(axis=0).max() < 0.08
+        assert share.std(axis=0).max() < 0.05, "alone, a timepoint leaves 0.077"
     assert ChoiceCounts.none(1000, 2) + counts == counts

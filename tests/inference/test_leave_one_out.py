@@ -14,7 +14,7 @@ from polarbear.inference import (
     fit,
     leave_one_out,
 )
-from polarbear.inference.predictive.values import log_ratings
+from polarbear.inference.checking.values import log_ratings
 from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
 
 WALK = RandomWalk(repeated="as published")

@@ -20,9 +20,16 @@ from polarbear.inference import (
     fit,
     models,
 )
-from polarbear.inference.diagnostics import GIBBS, HAMILTONIAN, NESTED_LAPLACE, NO_U_TURN, PATHFINDER_DRAWS, Diagnostics
-from polarbear.inference.numpyro_models import program
-from polarbear.inference.sampling import NUTS
+from polarbear.inference.reference.numpyro_models import program
+from polarbear.inference.sampling.diagnostics import (
+    GIBBS,
+    HAMILTONIAN,
+    NESTED_LAPLACE,
+    NO_U_TURN,
+    PATHFINDER_DRAWS,
+    Diagnostics,
+)
+from polarbear.inference.sampling.settings import NUTS
 from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import MODELS, alike, drifting, label
 

@@ -117,7 +117,7 @@ def test_intervals_are_quantiles():
 
 def test_without_a_joint_posterior_nothing_is_said_of_all_times():
     marginal = posterior(FOUR.draws)
-    with pytest.raises(ValueError, match=r'; fit instance-bootstrap, .*elimination="pointwise"'):
+    with pytest.raises(ValueError, match=r'; fit pb\.inference\.InstanceBootstrap\(\), .*elimination="pointwise"'):
         marginal.probability_dominates("a", "b")
     with pytest.raises(ValueError, match="joint"):
         marginal.dominance_probabilities()

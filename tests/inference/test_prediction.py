@@ -104,7 +104,7 @@ def unexplained(posterior, elsewhere, weights):
 @pytest.mark.parametrize("case", CASES)
 def test_the_conditional_is_the_textbooks(case, chunk, monkeypatch):
     """Whitened residuals have covariance I, and none with what is known: within 5 standard errors of 20,000 numbers."""
-    monkeypatch.setattr("polarbear.inference.prediction._ENTRIES_AT_ONCE", chunk)
+    monkeypatch.setattr("polarbear.inference.model.temporal._ENTRIES_AT_ONCE", chunk)
     model, covariance, new = CASES[case]
     rng = np.random.default_rng(1)
     before = prior(model, times=FITTED, algorithms=3, draws=10_000, rng=rng, hyperparameters=held(model))
@@ -273,7 +273,7 @@ class TestRefusals:
         with pytest.raises(
             ValueError,
             match=rf"no timepoint 3, and it cannot be predicted: {model.name} says nothing of it; "
-            r"the models that predict are random-walk, .*sparse",
+            r"fit a model over time, such as pb\.inference\.RandomWalk\(\)",
         ):
             belief.at([1, 3], rng=self.rng)
         np.testing.assert_array_equal(belief.at([1, 5], rng=self.rng).draws, belief.draws[:, [0, 2]])
@@ -305,7 +305,7 @@ class TestRefusals:
     def test_an_unknown_model(self):
         belief = self.drawn(RandomWalk())
         object.__setattr__(belief, "model", None)
-        with pytest.raises(ValueError, match="the model is not known; the models that predict are"):
+        with pytest.raises(ValueError, match="the model is not known; fit a model over time"):
             belief.at(3.0, rng=self.rng)
 
     def test_times_must_be_given_and_increase(self):

@@ -6,10 +6,10 @@ And the Cholesky factors they are computed with, against NumPy's.
 import numpy as np
 import pytest
 
-from polarbear.inference.factors import BandedFactor, DenseFactor
-from polarbear.inference.gaussian_process import GaussianProcess
-from polarbear.inference.kernels import covariance, extended_factor, kernel_factor
-from polarbear.inference.statespace import MaternProcess
+from polarbear.inference.gaussian.cholesky import BandedFactor, DenseFactor
+from polarbear.inference.gaussian.kernels import covariance, extended_factor, kernel_factor
+from polarbear.inference.gaussian.state_space import MaternProcess
+from polarbear.inference.model.gaussian_process import GaussianProcess
 
 MATERN = ["matern-3/2", "matern-5/2"]
 RNG = np.random.default_rng(0)

@@ -1,20 +1,19 @@
-"""Recalled results save time and change nothing, bit by bit; nor do the processor's cores, as one thread computes."""
+"""Cached results save time and change nothing, bit by bit; nor do the processor's cores, as one thread computes."""
 
 import numpy as np
 import pytest
 import threadpoolctl
 
 from polarbear.inference import (
+    FitCache,
     HierarchicalDirichlet,
     IndependentDirichlet,
     RandomWalk,
-    Recall,
-    dirichlet,
     fit,
-    prediction,
     prior,
 )
-from polarbear.inference.sampling import Sampling
+from polarbear.inference.model import independent
+from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import choice_counts
 from tests.inference.fits import drifting, label
 
@@ -38,8 +37,8 @@ def threads():
 
 
 def test_linear_algebra_has_one_thread_as_long_as_a_fit_lasts(monkeypatch):
-    seen, sample = [], dirichlet.sample
-    monkeypatch.setattr(dirichlet, "sample", lambda *args, **more: seen.append(threads()) or sample(*args, **more))
+    seen, sample = [], independent.sample
+    monkeypatch.setattr(independent, "sample", lambda *args, **more: seen.append(threads()) or sample(*args, **more))
     with threadpoolctl.threadpool_limits(2, "blas"):
         draws_of(choice_counts(drifting()), None)
         assert threads() == {2}
@@ -53,7 +52,7 @@ def test_linear_algebra_has_one_thread_while_priors_and_predictions_are_drawn(mo
         return lambda *args, **more: seen.append(threads()) or made(*args, **more)
 
     monkeypatch.setattr(RandomWalk, "draw_prior", noting(RandomWalk.draw_prior))
-    monkeypatch.setattr(prediction, "predicted", noting(prediction.predicted))
+    monkeypatch.setattr(RandomWalk, "predict", noting(RandomWalk.predict))
     rng = np.random.default_rng(0)
     with threadpoolctl.threadpool_limits(2, "blas"):
         prior(RandomWalk(), times=[1.0, 2.0], algorithms=2, draws=9, rng=rng).at([1.5], rng=rng)
@@ -67,22 +66,22 @@ class TestRecall:
     @pytest.fixture
     def sampled(self, monkeypatch):
         computed = []
-        sample = dirichlet.sample
-        monkeypatch.setattr(dirichlet, "sample", lambda *args, **more: computed.append(1) or sample(*args, **more))
+        sample = independent.sample
+        monkeypatch.setattr(independent, "sample", lambda *args, **more: computed.append(1) or sample(*args, **more))
         return computed
 
     def test_timepoints_without_news_are_not_computed_again(self, sampled):
         first, second = drifting(instances=10), drifting(instances=14)
         second[:10] = first
         second[10:, 3:] = np.nan
-        recall = Recall()
-        draws_of(choice_counts(first), None, recall=recall)
+        cache = FitCache()
+        draws_of(choice_counts(first), None, cache=cache)
         assert len(sampled) == 8
-        recalled = draws_of(choice_counts(second), None, recall=recall)
+        cached = draws_of(choice_counts(second), None, cache=cache)
         assert len(sampled) == 8 + 3
-        np.testing.assert_array_equal(recalled.draws, draws_of(choice_counts(second), None).draws)
-        draws_of(choice_counts(second), None, recall=recall)
-        assert len(sampled) == 8 + 3 + 8, "the fit without recall alone sampled"
+        np.testing.assert_array_equal(cached.draws, draws_of(choice_counts(second), None).draws)
+        draws_of(choice_counts(second), None, cache=cache)
+        assert len(sampled) == 8 + 3 + 8, "the fit without cache alone sampled"
 
     @pytest.mark.parametrize(
         "change",
@@ -90,15 +89,15 @@ class TestRecall:
         ids=lambda change: next(iter(change)),
     )
     def test_what_was_computed_otherwise_is_not_taken_up(self, sampled, change):
-        counts, recall = choice_counts(drifting()), Recall()
-        asked = {"model": IndependentDirichlet(), "draws": 600, "rng": np.random.default_rng(0), "recall": recall}
+        counts, cache = choice_counts(drifting()), FitCache()
+        asked = {"model": IndependentDirichlet(), "draws": 600, "rng": np.random.default_rng(0), "cache": cache}
         fit(counts, **asked)
         fit(counts, **(asked | {"rng": np.random.default_rng(0)} | change))
         assert len(sampled) == 16
 
     @pytest.mark.parametrize("model", [HierarchicalDirichlet(), RandomWalk()], ids=label)
     def test_models_that_join_timepoints_compute_all_anew(self, model):
-        recall = Recall()
-        draws_of(choice_counts(drifting(instances=5)), model, recall=recall)
+        cache = FitCache()
+        draws_of(choice_counts(drifting(instances=5)), model, cache=cache)
         counts = choice_counts(drifting())
-        np.testing.assert_array_equal(draws_of(counts, model, recall=recall).draws, draws_of(counts, model).draws)
+        np.testing.assert_array_equal(draws_of(counts, model, cache=cache).draws, draws_of(counts, model).draws)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polarbear.inference import BSpline, fit, likelihood
-from polarbear.inference.likelihood import Likelihood
+from polarbear.inference.likelihood.path_likelihood import Likelihood
 from polarbear.rankings import choice_counts
 from tests.inference.fits import MODELS, drifting, label
 

@@ -13,12 +13,12 @@ from polarbear.inference import (
     fit,
     from_description,
     models,
-    nested,
 )
-from polarbear.inference.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
-from polarbear.inference.likelihood import Likelihood
-from polarbear.inference.nested import path_draws
-from polarbear.inference.sampling import Sampling
+from polarbear.inference.likelihood.path_likelihood import Likelihood
+from polarbear.inference.path_sampling import nested_laplace
+from polarbear.inference.path_sampling.nested_laplace import path_draws
+from polarbear.inference.sampling.diagnostics import ANNEALING, HAMILTONIAN, NESTED_LAPLACE
+from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import ChoiceCounts, choice_counts
 from tests.inference.fits import TEMPORAL, alike, contrast, drifting, fitted, gumbel_values, label
 
@@ -148,16 +148,18 @@ def test_annealing_answers_where_the_gaussian_is_far_off():
 
 def test_what_annealing_cannot_reach_is_left_to_chains_at_once(monkeypatch):
     """400 rankings that all agree, at each of 20 timepoints: log-weights spread over millions."""
-    tried, sampled, chains = [], nested._draw_paths, nested._by_chains
+    tried, sampled, chains = [], nested_laplace._draw_paths, nested_laplace._by_chains
 
     def by_chains(likelihood, model, sampling):
         few = Likelihood(choice_counts(np.broadcast_to(np.arange(4.0), (3, 20, 4))))
         return chains(few, model, sampling)
 
     monkeypatch.setattr(
-        nested, "_draw_paths", lambda *some, anneal: tried.append(anneal) or sampled(*some, anneal=anneal)
+        nested_laplace,
+        "_draw_paths",
+        lambda *some, annealed: tried.append(annealed) or sampled(*some, annealed=annealed),
     )
-    monkeypatch.setattr(nested, "_by_chains", by_chains)
+    monkeypatch.setattr(nested_laplace, "_by_chains", by_chains)
     posterior = fitted(np.broadcast_to(np.arange(4.0), (400, 20, 4)), HilbertSpaceGaussianProcess(), draws=100)
     assert tried == [False]
     assert set(posterior.diagnostics.method) == {HAMILTONIAN}
@@ -181,7 +183,7 @@ def test_annealing_and_plain_weights_agree(monkeypatch):
     values = drifting(instances=30)
     plain = fitted(values, GaussianProcess(), draws=4000)
     assert plain.diagnostics.method[0] == NESTED_LAPLACE
-    monkeypatch.setattr(nested._Weighted, "good", lambda weighted, *limits: weighted.method == ANNEALING)
+    monkeypatch.setattr(nested_laplace._Weighted, "good", lambda weighted, *limits: weighted.method == ANNEALING)
     annealed = fitted(values, GaussianProcess(), draws=4000, seed=1)
     assert annealed.diagnostics.method[0] == ANNEALING
     alike(plain, annealed)
@@ -252,7 +254,7 @@ def test_the_heuristics_of_hilbert_space_models():
 def test_memory_is_bounded_by_the_draws(monkeypatch):
     """Chunks of nodes give the same posterior as all at once."""
     whole = fitted(drifting(), RandomWalk())
-    monkeypatch.setattr("polarbear.inference.nested._ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr("polarbear.inference.path_sampling.nested_laplace._ENTRIES_AT_ONCE", 1)
     pieces = fitted(drifting(), RandomWalk())
     np.testing.assert_allclose(whole.draws, pieces.draws, rtol=1e-9)
 

@@ -85,12 +85,12 @@ def test_those_of_pycma_are_its_covariance_matrix_s_and_paths(made):
 
 
 def test_without_a_request_they_are_neither_logged_nor_computed(monkeypatch):
-    from polarbear.optimizers import exposing
+    from polarbear.optimizers import telemetry
 
     def never(self):
         raise AssertionError("computed")
 
-    monkeypatch.setattr(exposing.Component, "__call__", never)
+    monkeypatch.setattr(telemetry.Component, "__call__", never)
     for optimizer in (ModularCMAES(), PyCMA(), CMAES()):
         run = watched(optimizer, None, evaluations=50)
         assert run.outcome.message == ""

@@ -185,6 +185,9 @@ def test_a_budget_dependent_optimizer_runs():
     assert (outcome.reason, outcome.evaluations) == (Reason.BUDGET, 300), outcome.message
 
 
+UNKNOWN_FAMILY = {"optimizer": "growing-budgets", "family": {"optimizer": "modular-cmae"}}
+
+
 @pytest.mark.parametrize(
     ("make", "error", "complaint"),
     [
@@ -197,7 +200,13 @@ def test_a_budget_dependent_optimizer_runs():
         (lambda: GrowingBudgets(Diagonal(), first="10*n"), ValueError, "multiple of the dimension such as '10"),
         (lambda: GrowingBudgets(Diagonal(), first=0), ValueError, "first is 0"),
         (lambda: GrowingBudgets(Diagonal(), factor=1.0), ValueError, "factor is 1.0; valid is from 1.000001 to"),
-        (lambda: GrowingBudgets({"optimizer": "modular-cmae"}), ValueError, "did you mean 'modular-"),
+        (
+            lambda: optimizers.from_description(
+                {"optimizer": "growing-budgets", "family": {"optimizer": "modular-cmae"}}
+            ),
+            ValueError,
+            "did you mean 'modular-",
+        ),
         (lambda: GrowingBudgets(3), TypeError, "3 cannot be called"),
     ],
 )

@@ -15,8 +15,8 @@ from polarbear.optimizers import (
     describe,
     from_description,
 )
+from polarbear.optimizers.adapters import Paired
 from polarbear.optimizers.scipy_optimizers import CONSTRAINED, GREATEST, METHODS, UNBOUNDED
-from polarbear.optimizers.view import Paired
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Seen, failing, fragile, half_plane, run_task, sphere
 

@@ -8,7 +8,7 @@ import pytest
 
 import polarbear as pb
 from benchmarks import honesty
-from polarbear.inference import IndependentDirichlet, Recall
+from polarbear.inference import FitCache, IndependentDirichlet
 from polarbear.race import CannotWithdraw, Race, RaceState, Round
 from polarbear.records import lost
 from polarbear.simulate import Truth
@@ -192,17 +192,17 @@ def test_a_restored_race_decides_as_if_it_had_never_stopped(interrupted_after):
 
 def test_a_race_that_computes_everything_anew_decides_the_same(monkeypatch):
     """Most of a race's late timepoints do not change from round to round."""
-    known, recalled = Recall.known, []
+    known, cached = FitCache.known, []
 
     def counted(self, key):
         found = known(self, key)
-        recalled.append(found is not None)
+        cached.append(found is not None)
         return found
 
-    monkeypatch.setattr(Recall, "known", counted)
+    monkeypatch.setattr(FitCache, "known", counted)
     usual = drive(new_race(), CROSSING)
-    assert sum(recalled) > 0.1 * len(recalled)
-    monkeypatch.setattr(Recall, "known", lambda self, key: None)
+    assert sum(cached) > 0.1 * len(cached)
+    monkeypatch.setattr(FitCache, "known", lambda self, key: None)
     anew = drive(new_race(), CROSSING)
     assert same_decisions(usual, anew)
     np.testing.assert_array_equal(usual.posterior.draws, anew.posterior.draws)

@@ -16,7 +16,7 @@ import pytest
 
 import polarbear as pb
 from polarbear import store
-from polarbear.experiment.watch import Watch
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.records import Reason, RunKey
 from polarbear.study import OtherSettings, Plan, PlanObserver, RunFailureWarning, run_plan
 from tests.study.entrants import boom, crash, crawl, dawdle, descend, guess, idle, jump, sphere

@@ -5,7 +5,7 @@ import time
 import pytest
 
 import polarbear as pb
-from polarbear.experiment.watch import Watch
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.study import Plan, run_plan
 from tests.study.entrants import descend, guess, sphere
 from tests.study.test_plan import TWO, Immediate, new_plan

@@ -10,7 +10,7 @@ import polarbear as pb
 from polarbear.optimizers import CMAES, GrowingBudgets, ModularCMAES, Nevergrad, NLopt, Pymoo, QuasiRandomSearch
 from polarbear.problems import FunctionProblem, Traits
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.traits import PLAIN
+from polarbear.protocols import PLAIN
 from polarbear.study import Plan, read_plan
 from polarbear.study.suitability import DRAWS, MOST_BUILT, Unsuitable, check_pairs, first_problems
 

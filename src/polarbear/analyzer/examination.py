@@ -23,7 +23,7 @@ from polarbear.inference import (
     leave_one_out,
     overconfidence,
 )
-from polarbear.inference.predictive.verdicts import TIMEPOINTS
+from polarbear.inference.checking.verdicts import TIMEPOINTS
 from polarbear.race import RaceResult
 from polarbear.rankings import choice_counts
 from polarbear.records import FloatArray

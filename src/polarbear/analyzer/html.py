@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarbear.analyzer.tables import Data, data_uri
 from polarbear.store.atomic import write_atomically
-from polarbear.store.places import place
+from polarbear.store.paths import place
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

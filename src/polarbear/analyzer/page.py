@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polarbear.analyzer import datasets, exhibits
+from polarbear.analyzer import datasets, report_tables
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
 from polarbear.analyzer.examination import REPLICATES, checks
 from polarbear.analyzer.html import Picture, fill_in, picture, write_text
@@ -59,12 +59,12 @@ def render(study: StudyView | RaceResult) -> str:
         looks=looks(order),
         facts=_facts(result, found),
         sections=_sections(result, found, decided, order) if result.begun else {},
-        undecided=exhibits.undecided(found, result.settings.axis),
-        reliability=exhibits.reliability(result),
-        checks=exhibits.checks(checks(result, replicates=REPLICATES)) if result.begun else None,
-        failures=exhibits.failures(failures) if failures else None,
+        undecided=report_tables.undecided(found, result.settings.axis),
+        reliability=report_tables.reliability(result),
+        checks=report_tables.checks(checks(result, replicates=REPLICATES)) if result.begun else None,
+        failures=report_tables.failures(failures) if failures else None,
         tracebacks=_tracebacks(failures),
-        invalid=exhibits.invalid(invalid) if invalid else None,
+        invalid=report_tables.invalid(invalid) if invalid else None,
         damaged=damaged,
         knows_runs=not isinstance(study, RaceResult),
         settings=as_toml(_spec(study)),
@@ -112,16 +112,16 @@ def _sections(
     value_data = (datasets.values(result, preferences), datasets.value_quantiles(result, preferences))
     round_data = (datasets.rounds(result), datasets.horizons(result))
     several = len(result.pareto_set) > 1
-    pairs = [exhibits.pairs(result, decided, pair_data)] if several else []
+    pairs = [report_tables.pairs(result, decided, pair_data)] if several else []
     return {
-        "deploy": ([_values(result, found, order, value_data)], [exhibits.recommendations(found, value_data[:1])]),
-        "ratings": ([_ratings(result, order, rating_data)], [exhibits.ratings(result, rating_data)]),
+        "deploy": ([_values(result, found, order, value_data)], [report_tables.recommendations(found, value_data[:1])]),
+        "ratings": ([_ratings(result, order, rating_data)], [report_tables.ratings(result, rating_data)]),
         "pairs": (
             [_pairs(result, decided, order, pair_data)] if several else [],
-            [*pairs, *exhibits.matrices(result, decided, pair_data)],
+            [*pairs, *report_tables.matrices(result, decided, pair_data)],
         ),
-        "race": ([_dominance(result, order)], [exhibits.rounds(result, round_data)]),
-        "allocation": ([_allocation(result, order)], [exhibits.spending(result, (datasets.spending(result),))]),
+        "race": ([_dominance(result, order)], [report_tables.rounds(result, round_data)]),
+        "allocation": ([_allocation(result, order)], [report_tables.spending(result, (datasets.spending(result),))]),
     }
 
 

@@ -1,4 +1,4 @@
-"""What was asked of a study, as text in the manner of its TOML file."""
+"""A study's settings as text in the form of its TOML file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers, budgets and lists as words."""
+"""Format numbers, budgets and lists."""
 
 from __future__ import annotations
 

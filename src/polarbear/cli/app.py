@@ -17,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from polarbear import __version__
-from polarbear.cli import plans, recorded
+from polarbear.cli import assess_commands, plans
 from polarbear.cli.conform import conform
 from polarbear.cli.options import (
     BAD_INPUT,
@@ -90,7 +90,7 @@ app = typer.Typer(
 )
 
 plans.add_to(app)
-recorded.add_to(app)
+assess_commands.add_to(app)
 app.command()(conform)
 app.command()(verify)
 
@@ -178,7 +178,7 @@ def race(
                 "--into, --cluster, --seconds, --withdraw, --accept-damage and --take-over have no use with --from: "
                 "nothing is run"
             )
-        recorded.race(archive, study_file, choice, final_target, as_json=as_json)
+        assess_commands.race(archive, study_file, choice, final_target, as_json=as_json)
         return
     if final_target is not None:
         raise typer.BadParameter("--final-target is about recorded runs; it needs --from")
@@ -272,7 +272,7 @@ def resume(
 @app.command()
 def show(study: StudyArgument, as_json: JsonOption = False) -> None:
     """Say what a study has found so far, also while it runs."""
-    from polarbear.study.running import remark_lines
+    from polarbear.study.plan_runner import remark_lines
 
     if not plans.holds_race(study):
         plans.show(study, as_json=as_json)
@@ -346,7 +346,7 @@ def check(
             raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
     choice = Choice.of(algorithm, function, dimension)
     if "race" not in read_spec(study):
-        result = recorded.result(study, choice, final_target)
+        result = assess_commands.result(study, choice, final_target)
     elif final_target is not None or choice != Choice.of(None, None, None):
         raise typer.BadParameter(
             "--final-target, --algorithm, --function and --dimension are for studies without a race"

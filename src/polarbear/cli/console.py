@@ -1,4 +1,4 @@
-"""Consoles of `rich` that take the texts they are given for nothing but texts."""
+"""Consoles of `rich` that print texts as they are, without markup."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examination of a study's model in the terminal."""
+"""Print the check of a study's model."""
 
 from __future__ import annotations
 

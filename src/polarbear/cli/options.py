@@ -1,4 +1,4 @@
-"""What commands have in common: options, exit codes, JSON."""
+"""Options, exit codes and JSON that commands share."""
 
 from __future__ import annotations
 

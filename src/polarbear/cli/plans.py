@@ -1,4 +1,4 @@
-"""The commands for fixed plans and for uniting studies: run, merge, and what show does with a plan."""
+"""Commands on fixed plans: run, merge, and show of a plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the commands that run something run it, and what they say of warnings."""
+"""What the commands that run something share: workers or a cluster, signals, warnings."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def resumable(study: Path, spec: Mapping[str, Any], imports: Collection[str], *,
 
     The current folder, and that of the study, are looked in only where such modules are needed. Errors name the study.
     """
-    from polarbear.store.places import remote
+    from polarbear.store.paths import remote
     from polarbear.study import NotTrusted, StudyFileError, modules_of
 
     named = modules_of(spec)
@@ -161,7 +161,7 @@ def terminable() -> Generator[None]:
     A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
     what was under way has ignored the first. Processes that are started or forked are ended by SIGTERM as ever.
     """
-    from polarbear.store.undisturbed import after_commit
+    from polarbear.store.critical_section import after_commit
 
     process, come, over = os.getpid(), False, False
 

@@ -1,4 +1,4 @@
-"""What has to be settled before anything large is imported: signals and memory. It imports the standard library."""
+"""Settle signals and memory before anything large is imported; uses the standard library alone."""
 
 from __future__ import annotations
 

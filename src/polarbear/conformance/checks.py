@@ -9,8 +9,8 @@ from unittest import SkipTest
 import cloudpickle
 import numpy as np
 
-from polarbear.conformance.elsewhere import elsewhere, forget
 from polarbear.conformance.probes import NoisySphere, Probe, Watched, objectives_of, run_on, sphere
+from polarbear.conformance.second_process import elsewhere, forget
 from polarbear.experiment import WorkerError
 from polarbear.optimizers import Optimizer, describe, from_description
 from polarbear.records import FloatArray, Reason, Run

@@ -1,4 +1,4 @@
-"""How driver and worker talk: frames of bytes, each after its length, over a private pipe."""
+"""The protocol between driver and worker: length-prefixed frames of bytes over a private pipe."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs do not touch each other: what one changes of its process is put back when it ends, and all start alike.
+"""Isolate runs from each other: restore what a run changed of its process, so that all start alike.
 
 NumPy's error state and print options and the decimal context are context variables, which a run in a context of its
 own cannot change for others. The rest is read before the run, compared after it, and put back where it differs;

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
+from polarbear.experiment.logging_schedule import Log, Refused, Watch, is_scalar_array, offers
+from polarbear.experiment.observations import OBJECTIVE, Constrained, is_plain, judge, negated, trial_of
 from polarbear.experiment.stop import Stop
-from polarbear.experiment.trials import OBJECTIVE, Constrained, is_plain, judge, negated, trial_of
-from polarbear.experiment.watch import Log, Refused, Watch, is_scalar_array, offers
 from polarbear.problems.evaluation import unmasked
-from polarbear.problems.traits import traits_of
+from polarbear.protocols import traits_of
 from polarbear.records import FloatArray, Outcome, Parameters, Reason, Trajectory
 
 if TYPE_CHECKING:

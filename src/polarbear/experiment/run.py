@@ -18,10 +18,10 @@ from polarbear.experiment.alarm import Alarm, can_interrupt
 from polarbear.experiment.errors import LONGEST_TEXT, described, described_traceback
 from polarbear.experiment.isolation import RestoredProcess
 from polarbear.experiment.limits import Limits
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.stop import Stop
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem
-from polarbear.experiment.watch import Watch
 from polarbear.extras import ExtraMissing
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 

@@ -13,7 +13,7 @@ import numpy as np
 from polarbear.experiment.alarm import Alarm
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.recorder import Recorder
-from polarbear.problems.traits import Traits, traits_of
+from polarbear.protocols import Traits, traits_of
 from polarbear.records import FloatArray, Reason
 
 if TYPE_CHECKING:

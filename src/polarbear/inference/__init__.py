@@ -1,43 +1,32 @@
-"""Bayesian Plackett–Luce models over time: from choice-set counts to a posterior of the ratings.
-
-All but the independent model load SciPy's linear algebra when they are first used.
-"""
-
-from __future__ import annotations
-
-import importlib
-from typing import TYPE_CHECKING, Any
+"""Bayesian Plackett–Luce models over time: from choice-set counts to a posterior of the ratings."""
 
 from polarbear.inference import events
-from polarbear.inference.diagnostics import Diagnostics
-from polarbear.inference.dirichlet import IndependentDirichlet
-from polarbear.inference.model import Model, fit, from_description, models
-from polarbear.inference.posterior import Posterior
+from polarbear.inference.checking import (
+    TOO_SURE,
+    Check,
+    Comparison,
+    LeaveOneOut,
+    check,
+    compare,
+    leave_one_out,
+    overconfidence,
+    overconfidence_of,
+)
+from polarbear.inference.fitting import as_published, fit, from_description, models
+from polarbear.inference.model.bspline import BSpline
+from polarbear.inference.model.gaussian_process import GaussianProcess
+from polarbear.inference.model.hierarchical import HierarchicalDirichlet
+from polarbear.inference.model.hilbert_space import HilbertSpaceGaussianProcess
+from polarbear.inference.model.independent import IndependentDirichlet
+from polarbear.inference.model.instance_bootstrap import InstanceBootstrap
+from polarbear.inference.model.random_walk import RandomWalk
+from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
+from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.prior_draws import prior
-from polarbear.inference.recall import Recall
-from polarbear.inference.sampling import Sampling
+from polarbear.inference.sampling.cache import FitCache
+from polarbear.inference.sampling.diagnostics import Diagnostics
+from polarbear.inference.sampling.settings import Sampling
 from polarbear.inference.wins import Wins
-
-if TYPE_CHECKING:
-    from polarbear.inference.bspline import BSpline
-    from polarbear.inference.gaussian_process import GaussianProcess
-    from polarbear.inference.hierarchical import HierarchicalDirichlet
-    from polarbear.inference.hilbert_space import HilbertSpaceGaussianProcess
-    from polarbear.inference.instance_bootstrap import InstanceBootstrap
-    from polarbear.inference.predictive import (
-        TOO_SURE,
-        Check,
-        Comparison,
-        LeaveOneOut,
-        check,
-        compare,
-        leave_one_out,
-        overconfidence,
-        overconfidence_of,
-    )
-    from polarbear.inference.published import as_published
-    from polarbear.inference.random_walk import RandomWalk
-    from polarbear.inference.sparse_gaussian_process import SparseGaussianProcess
 
 __all__ = [
     "TOO_SURE",
@@ -45,6 +34,7 @@ __all__ = [
     "Check",
     "Comparison",
     "Diagnostics",
+    "FitCache",
     "GaussianProcess",
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
@@ -54,7 +44,6 @@ __all__ = [
     "Model",
     "Posterior",
     "RandomWalk",
-    "Recall",
     "Sampling",
     "SparseGaussianProcess",
     "Wins",
@@ -70,33 +59,3 @@ __all__ = [
     "overconfidence_of",
     "prior",
 ]
-
-_PLACES = {
-    "BSpline": "bspline",
-    "Check": "predictive",
-    "Comparison": "predictive",
-    "GaussianProcess": "gaussian_process",
-    "HierarchicalDirichlet": "hierarchical",
-    "HilbertSpaceGaussianProcess": "hilbert_space",
-    "InstanceBootstrap": "instance_bootstrap",
-    "LeaveOneOut": "predictive",
-    "RandomWalk": "random_walk",
-    "SparseGaussianProcess": "sparse_gaussian_process",
-    "TOO_SURE": "predictive",
-    "as_published": "published",
-    "check": "predictive",
-    "compare": "predictive",
-    "leave_one_out": "predictive",
-    "overconfidence": "predictive",
-    "overconfidence_of": "predictive",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name in _PLACES:
-        return getattr(importlib.import_module(f"polarbear.inference.{_PLACES[name]}"), name)
-    raise AttributeError(f"module 'polarbear.inference' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

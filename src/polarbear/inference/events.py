@@ -11,21 +11,54 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.records import FloatArray
 
-if TYPE_CHECKING:
-    from polarbear.inference.posterior import Posterior
-
 BoolArray = NDArray[np.bool_]
 Algorithm = str | int
 """A name, or an index."""
 Algorithms = Algorithm | Iterable[Algorithm]
 """Several of them, or one alone."""
+
+
+class Ratings(Protocol):
+    """What events look at: a `Posterior`."""
+
+    @property
+    def draws(self) -> FloatArray:
+        """(D, T, n) draws."""
+        ...
+
+    @property
+    def times(self) -> FloatArray:
+        """(T,) timepoints."""
+        ...
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The n algorithms' names."""
+        ...
+
+    @property
+    def joint(self) -> bool:
+        """Whether one draw belongs together over time."""
+        ...
+
+    def index(self, algorithm: Algorithm) -> int:
+        """The position of an algorithm."""
+        ...
+
+    def timepoint(self, time: float) -> int:
+        """The position of a timepoint."""
+        ...
+
+    def portfolio_rating(self, portfolio: Algorithms) -> FloatArray:
+        """(D, T) draws of the rating of a portfolio."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,7 +70,7 @@ class Event:
         times: The timepoints it looks at; None: all.
     """
 
-    holds: Callable[[Posterior], BoolArray]
+    holds: Callable[[Ratings], BoolArray]
     times: frozenset[float] | None = None
 
     def __and__(self, other: Event) -> Event:
@@ -55,7 +88,7 @@ class Event:
     def _times_with(self, other: Event) -> frozenset[float] | None:
         return None if self.times is None or other.times is None else self.times | other.times
 
-    def outcomes(self, posterior: Posterior) -> BoolArray:
+    def outcomes(self, posterior: Ratings) -> BoolArray:
         """(D,) whether the event holds in each draw of `posterior`.
 
         Raises:
@@ -87,7 +120,7 @@ def better(a: Algorithm, b: Algorithm, *, at: ArrayLike) -> Event:
 def best(a: Algorithm, *, at: ArrayLike) -> Event:
     """The rating of `a` is above those of all other algorithms at one timepoint, or at each of several."""
 
-    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+    def holds(posterior: Ratings, here: list[int]) -> BoolArray:
         others = [i for i in range(len(posterior.names)) if i != posterior.index(a)]
         ratings = posterior.draws[:, here]
         return _of(posterior, a)[:, here] > ratings[:, :, others].max(axis=2, initial=-np.inf)
@@ -103,7 +136,7 @@ def equivalent(a: Algorithm, b: Algorithm, epsilon: float, *, at: ArrayLike) -> 
     """
     odds = largest_odds(epsilon)
 
-    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+    def holds(posterior: Ratings, here: list[int]) -> BoolArray:
         first, second = _of(posterior, a)[:, here], _of(posterior, b)[:, here]
         return (first <= odds * second) & (second <= odds * first)
 
@@ -121,7 +154,7 @@ def portfolio_beats(first: Algorithms, second: Algorithms, *, at: ArrayLike) -> 
     """
     one, other = members(first), members(second)
 
-    def holds(posterior: Posterior, here: list[int]) -> BoolArray:
+    def holds(posterior: Ratings, here: list[int]) -> BoolArray:
         return posterior.portfolio_rating(one)[:, here] > posterior.portfolio_rating(other)[:, here]
 
     return _at(at, holds)
@@ -135,7 +168,7 @@ def dominates(a: Algorithm, b: Algorithm) -> Event:
 def crossing(a: Algorithm, b: Algorithm) -> Event:
     """`a` is better at some timepoint, and `b` at another."""
 
-    def holds(posterior: Posterior) -> BoolArray:
+    def holds(posterior: Ratings) -> BoolArray:
         first, second = _of(posterior, a), _of(posterior, b)
         return np.logical_or.reduce(first > second, axis=1) & np.logical_or.reduce(first < second, axis=1)
 
@@ -151,7 +184,7 @@ def dominated(a: Algorithm, by: Algorithms | None = None) -> Event:
     """
     rivals = None if by is None else _listed(by)
 
-    def holds(posterior: Posterior) -> BoolArray:
+    def holds(posterior: Ratings) -> BoolArray:
         found = np.zeros(len(posterior.draws), dtype=bool)
         for rival in range(len(posterior.names)) if rivals is None else map(posterior.index, rivals):
             found |= _above(posterior, rival, a)
@@ -213,34 +246,31 @@ def _listed(algorithms: Algorithms) -> tuple[Algorithm, ...]:
     return tuple(algorithms)
 
 
-def _at(times: ArrayLike, holds: Callable[[Posterior, list[int]], BoolArray]) -> Event:
+def _at(times: ArrayLike, holds: Callable[[Ratings, list[int]], BoolArray]) -> Event:
     """The event that something, given as (D, t) booleans, holds at each of some timepoints."""
     chosen = np.atleast_1d(np.asarray(times, dtype=np.float64)).ravel().tolist()
     if not chosen or not np.isfinite(chosen).all():
         raise ValueError(f"at is {times!r}; give a timepoint, or several")
 
-    def at_each(posterior: Posterior) -> BoolArray:
+    def at_each(posterior: Ratings) -> BoolArray:
         return np.logical_and.reduce(holds(posterior, [posterior.timepoint(time) for time in chosen]), axis=1)
 
     return Event(at_each, frozenset(chosen))
 
 
-def _of(posterior: Posterior, algorithm: Algorithm) -> FloatArray:
+def _of(posterior: Ratings, algorithm: Algorithm) -> FloatArray:
     """(D, T) draws of one rating."""
     return posterior.draws[:, :, posterior.index(algorithm)]
 
 
-def _above(posterior: Posterior, a: Algorithm, b: Algorithm) -> BoolArray:
+def _above(posterior: Ratings, a: Algorithm, b: Algorithm) -> BoolArray:
     """(D,) whether the rating of `a` is above that of `b` at all timepoints."""
     return np.logical_and.reduce(_of(posterior, a) > _of(posterior, b), axis=1)
 
 
 def _refuse_several_timepoints() -> NoReturn:
-    from polarbear.inference.model import models
-
-    able = [name for name, kind in models().items() if kind.joint]
     raise ValueError(
         "what happens at several timepoints at once needs a joint posterior over time, which this one is not; "
-        f'fit {", ".join(able)}, or judge each timepoint by itself (in a race, elimination="pointwise"; '
+        'fit pb.inference.InstanceBootstrap(), or judge each timepoint by itself (in a race, elimination="pointwise"; '
         "Posterior.at takes one timepoint out of a posterior)"
     )

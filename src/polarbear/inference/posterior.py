@@ -1,29 +1,74 @@
-"""What is believed about all ratings over time, as draws."""
+"""The posterior of all ratings over time, as draws, and what a model of them is."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.extras import optional
 from polarbear.inference import events
-from polarbear.inference.blas import one_thread
-from polarbear.inference.chain_order import ChainOrder
-from polarbear.inference.diagnostics import Diagnostics
 from polarbear.inference.events import Algorithm, Algorithms, Event
+from polarbear.inference.sampling.chain_order import ChainOrder
+from polarbear.inference.sampling.diagnostics import Diagnostics
+from polarbear.inference.sampling.settings import Sampling
+from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.inference.wins import Wins
+from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
-
-if TYPE_CHECKING:
-    from polarbear.inference.model import Model
-    from polarbear.inference.wins import Wins
 
 _SAME_TIME = 1e-9
 """Times that differ by no more than this share of themselves, and of the span of all, are the same."""
+
+
+class Model(Protocol):
+    """A prior of the ratings over time, and the way to its posterior.
+
+    Attributes:
+        name: The model's name in studies, such as ``"independent-dirichlet"``.
+        joint: Whether its posterior is joint over time.
+        pooled: Whether timepoints learn from each other's rankings. Such a model takes what the same runs repeat at
+            several timepoints for new evidence.
+        methods: The names of the ways to compute it, the default first.
+    """
+
+    name: ClassVar[str]
+    joint: ClassVar[bool]
+    pooled: ClassVar[bool]
+    methods: ClassVar[tuple[str, ...]]
+
+    @property
+    def adjusted(self) -> bool:
+        """Whether `polarbear.inference.fit` widens its posterior; see `polarbear.inference.adjustment`."""
+        ...
+
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
+        """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked.
+
+        Methods "nuts" and "pathfinder" do not arrive here: `polarbear.inference.fit` sees to them.
+        """
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """The model as plain values: its name under "model", and every parameter."""
+        ...
+
+
+@runtime_checkable
+class Predictive(Protocol):
+    """A model that says what ratings are at times at which it was not fitted."""
+
+    def predict(self, posterior: Posterior, times: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(S, n, D) ratings at new times (S,), each draw of the posterior continued by itself.
+
+        Raises:
+            ValueError: If the model says nothing of one of the times.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,13 +189,32 @@ class Posterior:
             ValueError: If the times do not increase strictly; or there is a new one, and the model says nothing of it,
                 as models of independent timepoints never do, or this posterior was itself taken from another.
         """
-        from polarbear.inference.prediction import predicted
-
         wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
         if not wanted.size:
             raise ValueError("times is empty; give at least one")
-        with one_thread():
-            return predicted(self, checked_times(wanted, wanted.size), rng)
+        wanted = checked_times(wanted, wanted.size)
+        source = matched(wanted, self.times)
+        new = source < 0
+        draws = np.empty((len(self.draws), wanted.size, len(self.names)))
+        draws[:, ~new] = self.draws[:, source[~new]]
+        if new.any():
+            with one_thread():
+                draws[:, new] = self._predictive(wanted[new][0]).predict(self, wanted[new], rng).transpose(2, 0, 1)
+        diagnostics = self.diagnostics.at(nearest(wanted, self.times))
+        return replace(self, draws=draws, times=wanted, diagnostics=diagnostics, excerpt=True, tally=None)
+
+    def _predictive(self, time: float) -> Predictive:
+        """The model, if it can predict."""
+        if self.excerpt:
+            why = "this posterior was taken from another by `at`; ask that one"
+        elif not isinstance(self.model, Predictive):
+            says = "the model is not known" if self.model is None else f"{self.model.name} says nothing of it"
+            why = f"{says}; fit a model over time, such as pb.inference.RandomWalk()"
+        elif self.times.size < 2:
+            why = "fewer than two timepoints make no axis of time; fit at more"
+        else:
+            return self.model
+        raise ValueError(f"there is no timepoint {time:g}, and it cannot be predicted: {why}")
 
     def mean(self) -> FloatArray:
         """(T, n) posterior mean of each rating."""

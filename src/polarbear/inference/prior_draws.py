@@ -8,11 +8,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.inference.blas import one_thread
-from polarbear.inference.diagnostics import PRIOR_DRAWS, Diagnostics
-from polarbear.inference.model import Model
-from polarbear.inference.posterior import Posterior, checked_names, checked_times
-from polarbear.inference.sampling import Sampling
+from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
+from polarbear.inference.sampling.diagnostics import PRIOR_DRAWS, Diagnostics
+from polarbear.inference.sampling.settings import Sampling
+from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.records import FloatArray
 
 

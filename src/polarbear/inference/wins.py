@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.inference.sampling import Seed
+from polarbear.inference.sampling.settings import Seed
 from polarbear.rankings import UNORDERED, InstanceRanks
 from polarbear.records import FloatArray
 

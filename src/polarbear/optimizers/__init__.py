@@ -5,19 +5,19 @@ from __future__ import annotations
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.cmaes_library import CMAES
 from polarbear.optimizers.descriptions import describe, families, family_parameters, from_description
-from polarbear.optimizers.exposing import components, expose, recommend
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
 from polarbear.optimizers.modular_cmaes import ModularCMAES
 from polarbear.optimizers.modular_de import ModularDE
 from polarbear.optimizers.nevergrad_optimizers import Nevergrad
 from polarbear.optimizers.nlopt_optimizers import NLopt
-from polarbear.optimizers.protocol import Objective, Optimizer, Particular, refusal
 from polarbear.optimizers.pycma import PyCMA
 from polarbear.optimizers.pymoo_optimizers import Pymoo
 from polarbear.optimizers.quasi_random import QuasiRandomSearch
 from polarbear.optimizers.random_search import RandomSearch
 from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
+from polarbear.optimizers.telemetry import components, expose, recommend
+from polarbear.protocols import Objective, Optimizer, Particular, refusal
 
 __all__ = [
     "CMAES",

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
+from polarbear.protocols import PLAIN
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Optimizer
+    from polarbear.protocols import Optimizer, Traits
     from polarbear.records import FloatArray
 
 
@@ -43,7 +44,13 @@ class AskTell:
     """
 
     def __init__(
-        self, optimizer: Optimizer, lower: ArrayLike, upper: ArrayLike, rng: np.random.Generator, *, traits: Any = None
+        self,
+        optimizer: Optimizer,
+        lower: ArrayLike,
+        upper: ArrayLike,
+        rng: np.random.Generator,
+        *,
+        traits: Traits | None = None,
     ) -> None:
         self._greenlet: Any = optional("greenlet", "asktell", "this optimizer")
         self._problem = _Asked(self._greenlet, lower, upper, traits)
@@ -127,7 +134,7 @@ class AskTell:
 class _Asked:
     """The problem as the optimizer sees it: an evaluation switches to whoever asks."""
 
-    def __init__(self, greenlet: Any, lower: ArrayLike, upper: ArrayLike, traits: Any) -> None:
+    def __init__(self, greenlet: Any, lower: ArrayLike, upper: ArrayLike, traits: Traits | None) -> None:
         box = np.broadcast_arrays(np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
         self.lower, self.upper = box[0].copy(), box[1].copy()
         if self.lower.ndim != 1 or not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
@@ -138,10 +145,8 @@ class _Asked:
         self.constraints = None
         self.getters: dict[str, Callable[[], float]] = {}
         self.recommended: Callable[[], ArrayLike] | None = None
-        objectives = getattr(traits, "objectives", 1)
-        self.objectives: tuple[int, ...] = (objectives,) if objectives > 1 else ()
-        if traits is not None:
-            self.traits = traits
+        self.traits = PLAIN if traits is None else traits
+        self.objectives: tuple[int, ...] = (self.traits.objectives,) if self.traits.objectives > 1 else ()
         self._greenlet = greenlet
 
     def expose(self, **getters: Callable[[], float]) -> None:

@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from polarbear.extras import Extra, optional
+from polarbear.optimizers.adapters import Incumbent, OneObjective, any_whole, check_taken, integers
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
 from polarbear.optimizers.distributions import Distribution, expose_distribution
-from polarbear.optimizers.exposing import expose
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
-from polarbear.optimizers.view import Incumbent, OneObjective, any_whole, check_taken, integers
+from polarbear.optimizers.telemetry import expose
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 
@@ -107,7 +107,7 @@ class CMAES(OneObjective):
             if not restarts.next(strategy.population_size, spent):
                 return
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         if any_whole(traits) and (self.separable or self.learning_rate_adaptation):
             variant = "separable" if self.separable else "learning_rate_adaptation"

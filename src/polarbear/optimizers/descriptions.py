@@ -15,12 +15,13 @@ from polarbear.optimizers.modular_de import PRESETS as DE_VARIANTS
 from polarbear.optimizers.modular_de import ModularDE
 from polarbear.optimizers.nevergrad_optimizers import Nevergrad
 from polarbear.optimizers.nlopt_optimizers import NLopt
-from polarbear.optimizers.protocol import Optimizer
 from polarbear.optimizers.pycma import PyCMA
 from polarbear.optimizers.pymoo_optimizers import Pymoo
 from polarbear.optimizers.quasi_random import QuasiRandomSearch
 from polarbear.optimizers.random_search import RandomSearch
 from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
+from polarbear.plugins import load_plugin, plugin_names
+from polarbear.protocols import Optimizer
 
 FAMILIES: dict[str, type[Any]] = {
     "modular-cmaes": ModularCMAES,
@@ -52,12 +53,12 @@ PRESETS: dict[str, tuple[type[Any], dict[str, Any]]] = {
 
 def families() -> tuple[str, ...]:
     """The names of all families and presets, for `from_description`."""
-    return (*FAMILIES, *PRESETS)
+    return (*FAMILIES, *PRESETS, *plugin_names("optimizers"))
 
 
 def family_parameters(family: str) -> dict[str, Any]:
     """What a description of `family` may hold: each argument's default, or ``"required"``."""
-    cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
+    cls, preset = PRESETS.get(family) or (FAMILIES.get(family) or load_plugin("optimizers", family), {})
     return {name: plain_value(default) for name, default in parameters(cls, preset).items()}
 
 
@@ -97,14 +98,15 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
         )
     fields = dict(description)
     family = fields.pop("optimizer", None)
-    if isinstance(family, str) and ":" in family:
+    if isinstance(family, str) and (":" in family or family in plugin_names("optimizers")):
         return own_object(description, "optimizer")
     if family is None:
         raise ValueError(f"{dict(description)!r} does not say which optimizer;{did_you_mean('', families())}")
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
-    return made(cls, _merged(cls, preset, fields), f"optimizer {family!r}")
+    arguments = {name: _restored(value) for name, value in _merged(cls, preset, fields).items()}
+    return made(cls, arguments, f"optimizer {family!r}")
 
 
 def _differences(optimizer: Any, family: str, cls: type[Any], preset: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,3 +134,10 @@ def _merged(cls: type[Any], preset: Mapping[str, Any], given: Mapping[str, Any])
 def _plain(value: Any) -> Any:
     """`value` in the types of JSON; an optimizer within an optimizer by its description."""
     return describe(value) if isinstance(value, Optimizer) else plain_value(value)
+
+
+def _restored(value: object) -> object:
+    """The inverse of `_plain` where a description stands for an optimizer."""
+    if isinstance(value, Mapping) and "optimizer" in value:
+        return from_description(cast("Mapping[str, Any]", value))
+    return cast("object", value)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polarbear.optimizers.exposing import components, expose, recommend
+from polarbear.optimizers.telemetry import components, expose, recommend
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from polarbear.descriptions import check_runs_when_called, checked_name, imported
 from polarbear.optimizers.arguments import checked_keywords
-from polarbear.optimizers.protocol import Optimizer
+from polarbear.protocols import Optimizer
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
 
 
 @checked_keywords

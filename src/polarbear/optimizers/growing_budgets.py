@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number
-from polarbear.optimizers.exposing import expose, recommend
 from polarbear.optimizers.function import as_optimizer
-from polarbear.optimizers.protocol import refusal
+from polarbear.optimizers.telemetry import expose, recommend
+from polarbear.protocols import refusal, traits_of
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective, Optimizer
+    from polarbear.protocols import Objective, Optimizer, Traits
     from polarbear.records import FloatArray
 
 GREATEST = 2**62
@@ -37,7 +37,7 @@ class GrowingBudgets:
     exposes is that of the present A(b); ``budget`` is exposed besides.
 
     Attributes:
-        family: A, or its description. One of the optimizers here, or a dataclass of your own.
+        family: A. One of the optimizers here, or a dataclass of your own.
         argument: The argument of A that takes the budget, a whole number of evaluations.
         first: b1: a number of evaluations, or a multiple of the dimension, such as ``"10*d"``.
         factor: What each budget is multiplied by for the next, rounded up; above 1.
@@ -56,12 +56,7 @@ class GrowingBudgets:
     name: str = ""
 
     def __post_init__(self) -> None:
-        optimizer = self.family
-        if isinstance(optimizer, Mapping):
-            from polarbear.optimizers.descriptions import from_description  # it imports this module
-
-            optimizer = from_description(cast("Mapping[str, Any]", optimizer))
-        optimizer = as_optimizer(optimizer)
+        optimizer = as_optimizer(self.family)
         if not dataclasses.is_dataclass(optimizer):
             raise TypeError(f"family is {optimizer!r}; it must be a dataclass, to be made anew with each budget")
         valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
@@ -99,7 +94,7 @@ class GrowingBudgets:
         """Whether runs of A disturb each other within a process."""
         return getattr(self.family, "one_at_a_time", False)
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why A takes no problem of these traits and so many variables; empty if it takes them."""
         return refusal(self.family, traits, dimension)
 
@@ -168,9 +163,7 @@ class Share:
         self.constraints: Callable[[Any], Any] | None = None
         if getattr(problem, "constraints", None) is not None:
             self.constraints = self._constraints
-        traits = getattr(problem, "traits", None)
-        if traits is not None:
-            self.traits = traits
+        self.traits = traits_of(problem)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate one point (d,) or a batch (m, d).

@@ -27,10 +27,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from polarbear.optimizers.adapters import OneObjective, check_taken
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
-from polarbear.optimizers.view import OneObjective, check_taken
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from modcma import c_maes
     from numpy.typing import ArrayLike
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 ENDLESS = 10**15
@@ -281,7 +281,7 @@ class ModularCMAES(OneObjective):
                     state.adaptation.m = rng.uniform(*box)
             going = es.step(objective)
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         if self.x0 is not None and len(self.x0) != dimension:
             return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"

@@ -23,14 +23,14 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
+from polarbear.optimizers.adapters import Incumbent, OneObjective, check_taken
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
-from polarbear.optimizers.exposing import expose, recommend
-from polarbear.optimizers.view import Incumbent, OneObjective, check_taken
+from polarbear.optimizers.telemetry import expose, recommend
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 OPTIONS: dict[str, dict[str, str | None]] = {
@@ -218,7 +218,7 @@ class ModularDE(OneObjective):
             if not self.restarts:
                 return
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         size = self._population_size(dimension)
         if size < self._least_population():

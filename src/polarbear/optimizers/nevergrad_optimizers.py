@@ -30,9 +30,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.arguments import checked_keywords, flag, number
-from polarbear.optimizers.exposing import expose, recommend
-from polarbear.optimizers.view import (
+from polarbear.optimizers.adapters import (
     constraints,
     finite,
     global_generators,
@@ -40,9 +38,11 @@ from polarbear.optimizers.view import (
     objectives,
     seed_from,
 )
+from polarbear.optimizers.arguments import checked_keywords, flag, number
+from polarbear.optimizers.telemetry import expose, recommend
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 NAMES = Path(__file__).with_name("nevergrad_names.json")

@@ -19,9 +19,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option
-from polarbear.optimizers.exposing import recommend
-from polarbear.optimizers.view import (
+from polarbear.optimizers.adapters import (
     GREATEST,
     Incumbent,
     OneObjective,
@@ -31,9 +29,11 @@ from polarbear.optimizers.view import (
     finite,
     seed_from,
 )
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 LOCAL = (
@@ -199,7 +199,7 @@ class NLopt(OneObjective):
             opt.set_upper_bounds(np.array(problem.upper, dtype=np.float64))
         return opt
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         for algorithm in filter(None, (self.algorithm, self.local)):
             low, high = LEAST_DIMENSION.get(algorithm, 1), GREATEST_DIMENSION.get(algorithm, dimension)

@@ -26,13 +26,13 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 import numpy as np
 
 from polarbear.extras import Extra, optional
+from polarbear.optimizers.adapters import Incumbent, OneObjective, Paired, check_taken, constraints, integers
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
 from polarbear.optimizers.distributions import Distribution, expose_distribution
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
-from polarbear.optimizers.view import Incumbent, OneObjective, Paired, check_taken, constraints, integers
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 STEP_SIZES = {

@@ -24,9 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number
-from polarbear.optimizers.exposing import expose, recommend
-from polarbear.optimizers.view import (
+from polarbear.optimizers.adapters import (
     check_taken,
     constraints,
     finite,
@@ -36,9 +34,11 @@ from polarbear.optimizers.view import (
     objectives,
     seed_from,
 )
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number
+from polarbear.optimizers.telemetry import expose, recommend
 
 if TYPE_CHECKING:
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 _DIFFERENTIAL = ("variant", "CR", "F", "gamma")
@@ -193,9 +193,9 @@ class Pymoo:
                 if not self.restarts or seen.evaluations == before:
                     return
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
+    def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
-        count, constrained = int(getattr(traits, "objectives", 1)), int(getattr(traits, "constraints", 0))
+        count, constrained = traits.objectives, traits.constraints
         others = ", ".join(sorted(set(SINGLE if count == 1 else MULTI) - (UNCONSTRAINED if constrained else set())))
         if (count == 1) != (self.algorithm in SINGLE):
             wanted = "one objective" if self.algorithm in SINGLE else "several objectives"

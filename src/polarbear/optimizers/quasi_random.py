@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polarbear.optimizers.adapters import Best, Front, check_taken, constraints, integers, objectives
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
-from polarbear.optimizers.exposing import recommend
-from polarbear.optimizers.view import Best, Front, check_taken, constraints, integers, objectives
+from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective, Traits
     from polarbear.records import FloatArray
 
 SEQUENCES = {"SOBOL": "Sobol", "HALTON": "Halton", "LATIN_HYPERCUBE": "LatinHypercube"}
@@ -89,7 +89,7 @@ class QuasiRandomSearch:
                 elif np.min(told) < best.bar:
                     best.keep(asked if one_by_one else points[np.argmin(told)], float(np.min(told)))
 
-    def refuses(self, traits: Any, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
+    def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         if self.sequence != "SOBOL" or dimension <= GREATEST_SOBOL_DIMENSION:
             return ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from polarbear.optimizers.adapters import Best, Front, objectives
 from polarbear.optimizers.arguments import checked_keywords
-from polarbear.optimizers.exposing import recommend
-from polarbear.optimizers.view import Best, Front, objectives
+from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
 
 BLOCK = 256
 """Points drawn at once; it has no influence on which points are drawn."""

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polarbear.optimizers.adapters import Incumbent, OneObjective, Paired, constraints, finite, integers
 from polarbear.optimizers.arguments import as_plain, checked_keywords, did_you_mean, flag, number
-from polarbear.optimizers.exposing import recommend
-from polarbear.optimizers.view import Incumbent, OneObjective, Paired, constraints, finite, integers
+from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from polarbear.optimizers.protocol import Objective
+    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 _FINITE_DIFFERENCES = ("eps", "finite_diff_rel_step")

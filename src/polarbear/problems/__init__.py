@@ -26,15 +26,14 @@ from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
 from polarbear.problems.ioh_suites import BBOB, SBOX, BBOBProblem, SBOXProblem
 from polarbear.problems.known import raw_optimum
 from polarbear.problems.ma_bbob import MABBOB, MABBOBProblem, threshold_weights
+from polarbear.problems.multiobjective import MultiObjectiveProblem
 from polarbear.problems.noise import CauchyNoise, GaussianNoise, NoisyProblem, NoisyTrial, UniformNoise
 from polarbear.problems.pbo import PBO, PBOProblem
-from polarbear.problems.protocol import Instances, Problem, ProblemSpec
-from polarbear.problems.several import MultiObjectiveProblem
 from polarbear.problems.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
 from polarbear.problems.submodular import Submodular, SubmodularProblem
-from polarbear.problems.traits import Traits, Trial, traits_of
 from polarbear.problems.variations import Variation, Variations
 from polarbear.problems.w_model import WModel, WModelProblem
+from polarbear.protocols import Instances, Problem, ProblemSpec, Traits, Trial, traits_of
 
 __all__ = [
     "BBOB",

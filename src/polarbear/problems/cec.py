@@ -15,7 +15,7 @@ from polarbear.problems.streams import ProductStream
 from polarbear.records import Instance
 
 if TYPE_CHECKING:
-    from polarbear.problems.protocol import ProblemSpec
+    from polarbear.protocols import ProblemSpec
 
 DIMENSIONS_2013 = (1, 1, 1, 2, 2, 2, 2, 3, 3, 2, 2, 2, 2, 3, 3, 5, 5, 10, 10, 20)
 """Of functions 1 to 20."""

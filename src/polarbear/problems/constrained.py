@@ -12,8 +12,7 @@ from polarbear.problems.ioh_suites import one_by_one
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.problems.protocol import ProblemSpec
-    from polarbear.problems.traits import Traits
+    from polarbear.protocols import ProblemSpec, Traits
     from polarbear.records import FloatArray
 
 

@@ -18,6 +18,7 @@ from polarbear.descriptions import (
     placed,
     plain_value,
 )
+from polarbear.plugins import load_plugin, plugin_names
 from polarbear.problems.affine import AffineBBOBProblem, PairwiseAffine
 from polarbear.problems.arguments import plain
 from polarbear.problems.bbob_noisy import BBOBNoisy, BBOBNoisyProblem
@@ -40,11 +41,11 @@ from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
 from polarbear.problems.ioh_suites import BBOB, SBOX, BBOBProblem, SBOXProblem
 from polarbear.problems.ma_bbob import MABBOB, MABBOBProblem
 from polarbear.problems.pbo import PBO, PBOProblem
-from polarbear.problems.protocol import Instances, ProblemSpec
 from polarbear.problems.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
 from polarbear.problems.submodular import Submodular, SubmodularProblem
 from polarbear.problems.variations import Variation, Variations
 from polarbear.problems.w_model import WModel, WModelProblem
+from polarbear.protocols import Instances, ProblemSpec
 
 SUITES: dict[str, type[Any]] = {
     "bbob": BBOB,
@@ -128,7 +129,7 @@ def register(name: str, what: Any, **defaults: Any) -> None:
 
 def suites() -> tuple[str, ...]:
     """The names of all suites, for `from_description`."""
-    return (*SUITES, *_OWN)
+    return (*SUITES, *_OWN, *plugin_names("problems"))
 
 
 def suite_parameters(suite: str) -> dict[str, Any]:
@@ -139,7 +140,7 @@ def suite_parameters(suite: str) -> dict[str, Any]:
     """
     if suite not in suites():
         raise ValueError(f"suite {suite!r} is unknown;{did_you_mean(suite, suites())}")
-    cls, preset = _OWN.get(suite) or (SUITES[suite], {})
+    cls, preset = _OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
     return {name: _plain(default) for name, default in parameters(cls, preset).items()}
 
 
@@ -210,11 +211,12 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
     name = fields.pop(kind, None)
     if name is None:
         raise ValueError(f"{given!r} does not say which {kind};{did_you_mean('', registry)}")
-    if isinstance(name, str) and ":" in name:
-        return own_object(given, kind)
     own = _OWN.get(name) if isinstance(name, str) else None
     if not isinstance(name, str) or (name not in registry and not own):
-        raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(str(name), [*registry, *_OWN])}")
+        plugins = plugin_names("problems")
+        if isinstance(name, str) and (":" in name or name in plugins):
+            return own_object(given, kind)
+        raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(str(name), [*registry, *_OWN, *plugins])}")
     cls, preset = own or (registry[name], {})
     fields = preset | fields
     check_arguments(cls, fields, f"{kind} {name!r}")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.problems.traits import PLAIN, Traits
+from polarbear.protocols import PLAIN, Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.problems.protocol import Problem, ProblemSpec
+    from polarbear.protocols import Problem, ProblemSpec
     from polarbear.records import FloatArray
 
 FLOAT64 = np.dtype(np.float64)

@@ -15,14 +15,14 @@ from polarbear.problems.arguments import flag, real_number, real_numbers, set_fi
 from polarbear.problems.constrained import ConstrainedProblem
 from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
 from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
-from polarbear.problems.traits import Traits
+from polarbear.protocols import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from numpy.typing import ArrayLike, NDArray
 
-    from polarbear.problems.protocol import Problem
+    from polarbear.protocols import Problem
     from polarbear.records import FloatArray
 
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from polarbear.problems.arguments import flag
 from polarbear.problems.function import FunctionProblem
-from polarbear.problems.protocol import Instances, ProblemSpec
+from polarbear.protocols import Instances, ProblemSpec
 
 
 @dataclass(frozen=True)

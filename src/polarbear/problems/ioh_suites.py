@@ -11,13 +11,13 @@ import numpy as np
 from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.streams import ProductStream
-from polarbear.problems.traits import Traits
+from polarbear.protocols import Traits
 from polarbear.records import Instance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from polarbear.problems.protocol import ProblemSpec
+    from polarbear.protocols import ProblemSpec
     from polarbear.records import FloatArray
 
 Made = TypeVar("Made")

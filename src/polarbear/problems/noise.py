@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.traits import Traits
+from polarbear.protocols import Traits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.problems.protocol import ProblemSpec
+    from polarbear.protocols import ProblemSpec
     from polarbear.records import FloatArray
 
 UNDISTURBED = 1e-8

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from polarbear.problems.protocol import ProblemSpec
+    from polarbear.protocols import ProblemSpec
 
 Spec = TypeVar("Spec", bound="ProblemSpec")
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.influence import Edges, InfluenceProblem
+from polarbear.problems.influence_maximization import Edges, InfluenceProblem
 from polarbear.problems.ioh_suites import constructed, created, integer_problem
 from polarbear.problems.streams import ProductStream
 from polarbear.records import Instance

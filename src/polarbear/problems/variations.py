@@ -19,12 +19,12 @@ from polarbear.problems.evaluation import BuiltProblem, read_only
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import as_spec
 from polarbear.problems.streams import EndlessStream
-from polarbear.problems.traits import traits_of
+from polarbear.protocols import traits_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.problems.protocol import Problem, ProblemSpec
+    from polarbear.protocols import Problem, ProblemSpec
     from polarbear.records import FloatArray
 
 ROUNDING = 1e-6

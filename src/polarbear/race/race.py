@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
-from polarbear.inference import InstanceBootstrap, Model, Posterior, Recall, fit, overconfidence
+from polarbear.inference import FitCache, InstanceBootstrap, Model, Posterior, fit, overconfidence
 from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
 from polarbear.race.relations import (
@@ -98,7 +98,7 @@ class Race:
         self._requests: dict[tuple[str, int], Request] | None = None
         self._rounds: tuple[Round, ...] = ()
         self._posterior: Posterior | None = None
-        self._recall = Recall()
+        self._cache = FitCache()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -366,7 +366,7 @@ class Race:
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
-            recall=self._recall,
+            cache=self._cache,
         )
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:

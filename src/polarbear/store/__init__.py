@@ -25,7 +25,7 @@ from polarbear.store.formats.supervision import read as read_data
 from polarbear.store.formats.supervision import read_reference
 from polarbear.store.lock import take_over
 from polarbear.store.merging import Conflict, MergeConflict, Merged, merge
-from polarbear.store.places import place, remote
+from polarbear.store.paths import place, remote
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, not_accepted
 from polarbear.store.study import open_study as open  # noqa: A004 - store.open reads as what it does

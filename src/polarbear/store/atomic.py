@@ -8,7 +8,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from polarbear.store.places import remote
+from polarbear.store.paths import remote
 
 TEMPORARY = ".tmp-"
 """How the names of unfinished files begin. A kill may leave some behind; readers pass over them."""

@@ -17,7 +17,7 @@ from polarbear.store.errors import Damage, StudyError
 from polarbear.store.index import PartIndex, Size
 from polarbear.store.locations import PartOfRuns
 from polarbear.store.manifest import MANIFEST, UNKNOWN, Manifest, digest_in, file_number, read_manifest, sha256
-from polarbear.store.places import remote
+from polarbear.store.paths import remote
 from polarbear.store.rounds import RoundFiles
 from polarbear.store.specification import ROUNDS, RUNS, SPEC, VERSION, StudyFile, encode_spec, read_study_file
 

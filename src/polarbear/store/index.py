@@ -13,7 +13,7 @@ from polarbear.store import parts
 from polarbear.store.errors import EXHAUSTED, NoTemporaryFile
 from polarbear.store.locations import Locations, PartOfRuns
 from polarbear.store.manifest import Manifest, file_name, file_number, read_file, sha256, sort_out
-from polarbear.store.places import remote
+from polarbear.store.paths import remote
 
 if TYPE_CHECKING:
     import polars as pl

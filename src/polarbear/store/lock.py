@@ -8,9 +8,9 @@ from typing import Any
 
 from polarbear.store.atomic import write_atomically
 from polarbear.store.errors import StudyLocked
-from polarbear.store.holder import HOLDER, described, myself
-from polarbear.store.lease import RemoteLock, take_over_lease
-from polarbear.store.places import place, remote
+from polarbear.store.lock_owner import HOLDER, described, myself
+from polarbear.store.paths import place, remote
+from polarbear.store.remote_lock import RemoteLock, take_over_lease
 
 LOCK = "lock"
 

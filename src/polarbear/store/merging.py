@@ -17,9 +17,9 @@ from polarbear.records import Run, RunKey
 from polarbear.store import parts
 from polarbear.store.errors import NoTemporaryFile, StudyError
 from polarbear.store.formats.importing import IMPORTED
-from polarbear.store.holder import HOLDER, ended_here, read_holder
+from polarbear.store.lock_owner import HOLDER, ended_here, read_holder
 from polarbear.store.manifest import MANIFEST
-from polarbear.store.places import place, remote
+from polarbear.store.paths import place, remote
 from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SPEC, differing, require_free
 from polarbear.store.study import StudyStore, create, not_accepted, open_study
 

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from polarbear.store.errors import EXHAUSTED
 from polarbear.store.manifest import Manifest, file_name, file_number, read_file, sha256, sort_out
-from polarbear.store.places import remote
+from polarbear.store.paths import remote
 
 _SUFFIX = ".json"
 

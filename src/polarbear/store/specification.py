@@ -11,10 +11,10 @@ from typing import Any, Final, cast
 
 from polarbear.store.atomic import TEMPORARY
 from polarbear.store.errors import StudyError, StudyNotFound
-from polarbear.store.holder import HOLDER
 from polarbear.store.lock import LOCK
+from polarbear.store.lock_owner import HOLDER
 from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
-from polarbear.store.places import place, remote
+from polarbear.store.paths import place, remote
 
 FORMAT = "polarbear study"
 VERSION = 4

@@ -15,14 +15,14 @@ from polarbear.records import Outcome, Reason, Run, RunKey
 from polarbear.store import contents, parts
 from polarbear.store.atomic import flush_directory, make_directory, write_atomically
 from polarbear.store.contents import Contents
+from polarbear.store.critical_section import critical_section
 from polarbear.store.errors import Damage, StudyError, StudyLocked
 from polarbear.store.locations import PartOfRuns
 from polarbear.store.lock import Lock, lock_for_writing
 from polarbear.store.manifest import Manifest, sha256
-from polarbear.store.places import place, remote
+from polarbear.store.paths import place, remote
 from polarbear.store.query import Wanted, matching
 from polarbear.store.specification import ROUNDS, RUNS, SPEC, encode_spec, read_study_file, require_free, to_json
-from polarbear.store.undisturbed import undisturbed
 
 COMMIT_SECONDS = 1.0
 """An appended run is on disk at the latest after so many seconds."""
@@ -355,7 +355,7 @@ class StudyStore:
             ValueError: If no run of this key is there, or it was not killed; else as for `append`.
             OSError: As for `commit`; the run that was killed is still there.
         """
-        with self._mutex, undisturbed():
+        with self._mutex, critical_section():
             self._require_writer()
             parts.require_storable(run)
             if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
@@ -372,7 +372,7 @@ class StudyStore:
                 list of its runs has no room.
             StudyLocked: If the lock of a study elsewhere was taken from this process.
         """
-        with self._mutex, undisturbed():
+        with self._mutex, critical_section():
             if not self._buffer:
                 return
             self._require_writer()
@@ -393,7 +393,7 @@ class StudyStore:
         with self._mutex:
             self._require_writer()
             data = to_json(content, f"round {self._contents.rounds.next_number} of study {self.path}")
-            with undisturbed():
+            with critical_section():
                 self.commit()
                 self._contents.add_round(data)
 
@@ -407,7 +407,7 @@ class StudyStore:
         """
         with self._mutex:
             self._require_writer()
-            with undisturbed():
+            with critical_section():
                 self._contents.replace_spec(spec)
 
     def compact(self) -> None:
@@ -419,7 +419,7 @@ class StudyStore:
         """
         with self._mutex:
             self._require_writer()
-            with undisturbed():
+            with critical_section():
                 self._contents.merge_small()
 
     def close(self) -> None:

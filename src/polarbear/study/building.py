@@ -1,4 +1,4 @@
-"""What a study describes is built here and nowhere else: to go on with it, once its owner has named what to import."""
+"""Build the problems and optimizers that a study describes, once its owner has named what to import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files in TOML that describe studies: read, checked against sections, and faulted by field and line."""
+"""Read TOML files that describe studies; a fault names its field and line."""
 
 from __future__ import annotations
 

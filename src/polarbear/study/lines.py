@@ -1,4 +1,4 @@
-"""Where in a TOML text each field stands, which `tomllib` does not tell."""
+"""The line of each field in a TOML text, which `tomllib` does not tell."""
 
 from __future__ import annotations
 

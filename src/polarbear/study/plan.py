@@ -14,7 +14,7 @@ import numpy as np
 from polarbear import optimizers, problems
 from polarbear.descriptions import checked_name, plain_value
 from polarbear.experiment import Limits, Task
-from polarbear.experiment.watch import Watch
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.problems.arguments import shortened, whole_number
 from polarbear.records import Axis, Instance, RunKey, check_axis

@@ -1,4 +1,4 @@
-"""Tables that the files of races and plans have in common."""
+"""The TOML tables that races and plans share."""
 
 from __future__ import annotations
 

@@ -11,11 +11,11 @@ from pydantic import ConfigDict, Field
 
 from polarbear import inference, optimizers, problems
 from polarbear.descriptions import placed
-from polarbear.experiment.watch import Watch
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.race import Race
 from polarbear.records import Axis, FloatArray, linear_times, log_times
 from polarbear.study.files import Root, Section, contents, read_file
-from polarbear.study.racing import StopRules
+from polarbear.study.race_runner import StopRules
 from polarbear.study.sections import LogSection, RunLimitsSection
 
 

@@ -1,4 +1,4 @@
-"""What a study keeps as JSON, its specification and its rounds, is checked as a whole before any of it is used.
+"""Check a study's JSON, its specification and its rounds, before any of it is used.
 
 Whoever wrote the study wrote every field, so that nothing that is missing is taken for its default.
 """

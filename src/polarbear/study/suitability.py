@@ -1,4 +1,4 @@
-"""Whether problems suit what is to run on them, found out before anything runs."""
+"""Check that problems suit the optimizers before anything runs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from polarbear import optimizers, problems
-from polarbear.experiment.watch import Watch
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.extras import Extra, ExtraMissing
 from polarbear.problems.descriptions import PROBLEMS
 from polarbear.records import Instance

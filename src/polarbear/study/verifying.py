@@ -1,4 +1,4 @@
-"""Whether a study is as it was written, and what can be saved if it is not."""
+"""Verify that a study is as it was written, and save what can be saved if it is not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from polarbear import store
 from polarbear.store.contents import Contents
 from polarbear.store.specification import SPEC, StudyFile
-from polarbear.study.racing import race_from_spec
+from polarbear.study.race_runner import race_from_spec
 from polarbear.study.stored import check_spec, read_rounds
 
 

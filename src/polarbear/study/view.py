@@ -1,4 +1,4 @@
-"""Reads a study, finished or running, without touching it."""
+"""Load a study, finished or running, without touching it."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from polarbear import store
 from polarbear.race import RaceResult
 from polarbear.records import Run
 from polarbear.store.specification import RUNS, SPEC
-from polarbear.study.racing import race_from_spec, restore
-from polarbear.study.running import Remarks, remarks_of
+from polarbear.study.plan_runner import Remarks, remarks_of
+from polarbear.study.race_runner import race_from_spec, restore
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from polarbear.records import FloatArray, IntArray, Parameters
-from polarbear.store.formats.blocks import Block, Layout, Rows, blocks, layout, rows
-from polarbear.store.formats.found import Found, instance_name, trajectory
+from polarbear.store.formats.archives import Tree, beside
+from polarbear.store.formats.coco_dat import Block, Layout, Rows, blocks, layout, rows
+from polarbear.store.formats.coco_repair import agreeing, contradicted
 from polarbear.store.formats.info import DataFile, Entry, Listed, entries, first_format
-from polarbear.store.formats.matching import agreeing, contradicted
+from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.trees import Tree, beside
 
 PRECISION = 1e-8
 """COCO's final target precision, where the header does not tell it."""
@@ -41,6 +41,7 @@ class Coco:
     """Reads ``.info`` files. Data sets that appear a second time, as in merged folders, count once."""
 
     name = "coco"
+    endings = (".info",)
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self._tree = tree
@@ -52,13 +53,13 @@ class Coco:
         """Whether a file is an ``.info`` file of COCO."""
         return name.endswith(".info") and not first_format(self._tree, name, data)
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs that an ``.info`` file lists."""
         for entry in entries(data, self._tree.label(name), self._report):
             for file in entry.files:
                 yield from self._file(name, entry, file)
 
-    def _file(self, info: str, entry: Entry, file: DataFile) -> Iterator[Found]:
+    def _file(self, info: str, entry: Entry, file: DataFile) -> Iterator[ParsedRun]:
         label = self._tree.label(info)
         stem = beside(info, posixpath.join(entry.get("folder"), posixpath.splitext(file.path)[0]))
         if stem is None:
@@ -99,7 +100,7 @@ class Coco:
             self._report.skip(label, f"the same data as in {first}, which are read once", entry.line)
         return first != label
 
-    def _runs(self, label: str, entry: Entry, file: DataFile, logs: dict[str, _Log]) -> Iterator[Found]:
+    def _runs(self, label: str, entry: Entry, file: DataFile, logs: dict[str, _Log]) -> Iterator[ParsedRun]:
         chosen = {ending: self._matched(file.runs, log, entry) for ending, log in logs.items() if ending != "rdat"}
         restarts = _by_order(file.runs, logs["rdat"].blocks) if "rdat" in logs else {}
         for position, listed in enumerate(file.runs):
@@ -153,7 +154,7 @@ class Coco:
 
     def _found(
         self, label: str, entry: Entry, listed: Listed, log: dict[str, Rows], restarts: Parameters | None
-    ) -> Found:
+    ) -> ParsedRun:
         target = float(entry.get("Precision") or PRECISION) if "indicator" not in entry.fields else None
         evaluations, values = _merged(log, target)
         spent = int(evaluations.max()) if evaluations.size else 0
@@ -169,7 +170,7 @@ class Coco:
                 )
             else:
                 spent = listed.evaluations  # the .dat rows hold every target that was hit until the end
-        return Found(
+        return ParsedRun(
             instance_name(
                 entry.suite, entry.get("funcId", "function"), int(entry.get("DIM", "dim")), str(listed.instance)
             ),

@@ -11,7 +11,7 @@ from polarbear.records import Run
 from polarbear.store.formats import write_coco, write_iohprofiler, write_table
 from polarbear.store.formats.reading import by_key
 from polarbear.store.formats.reports import Exported, IncompleteData
-from polarbear.store.places import place, remote
+from polarbear.store.paths import place, remote
 
 ExportFormat = Literal["iohprofiler", "coco", "csv", "parquet"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)

@@ -14,7 +14,7 @@ from polarbear.store.formats.limits import Limits
 from polarbear.store.formats.reading import Options
 from polarbear.store.formats.reports import Progress, Reading, Skipped
 from polarbear.store.formats.supervision import read as read_data
-from polarbear.store.places import place
+from polarbear.store.paths import place
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, open_study
 

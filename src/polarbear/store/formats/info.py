@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polarbear.store.formats.found import MOST
+from polarbear.store.formats.archives import Tree, beside
+from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.texts import decoded
-from polarbear.store.formats.trees import Tree, beside
 
 _QUOTES = {quote: re.compile(quote + r"\s*(?:,|$)") for quote in "'\""}
 """The end of a value that begins with this quote."""

@@ -19,13 +19,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.records import FloatArray, Parameters
-from polarbear.store.formats.columns import Logged, Section, joined, logged, sections
-from polarbear.store.formats.found import Found, instance_name, trajectory, with_outcome
+from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
+from polarbear.store.formats.ioh_dat import Logged, Section, joined, logged, sections
 from polarbear.store.formats.ioh_listed import UNUSABLE, ListedRun, as_object, listed_run
+from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory, with_outcome
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.texts import decoded
-from polarbear.store.formats.trees import Tree, beside
 
 SECONDS = "seconds"
 _TRUE = {"t", "true", "1", "yes"}
@@ -40,6 +40,7 @@ class IohProfiler:
     """Reads JSON files, and ``.info`` files of the first format."""
 
     name = "iohprofiler"
+    endings = (".info", ".json")
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self._tree = tree
@@ -51,7 +52,7 @@ class IohProfiler:
             return b'"scenarios"' in data or b'"function_id"' in data
         return name.endswith(".info") and first_format(self._tree, name, data)
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs that an index file lists."""
         if name.endswith(".json"):
             yield from self._json(name, data)
@@ -59,7 +60,7 @@ class IohProfiler:
         for entry in entries(data, self._tree.label(name), self._report):
             yield from self._entry(name, entry)
 
-    def _json(self, name: str, data: bytes) -> Iterator[Found]:
+    def _json(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         label = self._tree.label(name)
         try:
             content = as_object(json.loads(decoded(data, label, self._report)))
@@ -115,7 +116,7 @@ class IohProfiler:
             if run is not None and rows is not None and (len(found) == len(listed) or _agrees(run, rows)):
                 yield run, rows
 
-    def _entry(self, info: str, entry: Entry) -> Iterator[Found]:
+    def _entry(self, info: str, entry: Entry) -> Iterator[ParsedRun]:
         for file in entry.files:
             stem = beside(info, posixpath.splitext(file.path)[0])
             names = [f"{stem}.{ending}" for ending in _ENDINGS if stem and f"{stem}.{ending}" in self._tree]
@@ -124,7 +125,7 @@ class IohProfiler:
                 continue
             yield from self._from_info(entry, file, names)
 
-    def _from_info(self, entry: Entry, file: DataFile, names: Sequence[str]) -> Iterator[Found]:
+    def _from_info(self, entry: Entry, file: DataFile, names: Sequence[str]) -> Iterator[ParsedRun]:
         files = {name: self._sections(name) for name in names}
         for name, found in files.items():
             if len(found) != len(file.runs):
@@ -145,7 +146,7 @@ class IohProfiler:
         for listed, rows in zip(file.runs, runs, strict=False):
             spent = max(int(rows.evaluations.max(initial=0)), listed.evaluations or 0)
             suite = entry.get("suite")
-            yield Found(
+            yield ParsedRun(
                 instance_name(suite, entry.get("funcId"), int(entry.get("DIM", "dim")), str(listed.instance)),
                 entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
                 trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent),
@@ -169,7 +170,7 @@ class IohProfiler:
             return None
 
 
-def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, rows: Logged) -> Found:
+def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, rows: Logged) -> ParsedRun:
     own, flip = listed.own, bool(content.get("maximization"))
     values = -rows.values if flip else rows.values
     if listed.best is not None:
@@ -181,7 +182,7 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, ro
         seconds=rows.others.get(SECONDS) if own else None,
     )
     function = content["function_name"] if content.get("function_id") is None else content["function_id"]
-    return Found(
+    return ParsedRun(
         own.get("instance")
         or instance_name(str(content.get("suite") or ""), str(function), dimension, listed.instance),
         str(as_object(content["algorithm"]).get("name") or content["algorithm"]),

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polarbear.store.formats.found import Found, instance_name, trajectory
+from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, columns_of, frames_of
+from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.trees import Tree
 
 _REQUIRED = {"optimizer_name", "loss", "budget"}
 _FUNCTIONS = ("name", "function_name", "function_class")
@@ -26,6 +26,7 @@ class Nevergrad:
     """Reads CSV files with the columns ``optimizer_name``, ``loss`` and ``budget``."""
 
     name = "nevergrad"
+    endings = (".csv",)
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self._tree = tree
@@ -35,7 +36,7 @@ class Nevergrad:
         """Whether a CSV file has nevergrad's columns."""
         return name.endswith((".csv", ".txt")) and set(columns_of(data)) >= _REQUIRED
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs of a file. A last row without the line feed that nevergrad writes may be cut, and is left out."""
         label = self._tree.label(name)
         whole, _, last = data.rpartition(b"\n")
@@ -51,14 +52,14 @@ class Nevergrad:
                     self._report.skip(label, f"no experiment: {error}", int(row[LINE]))
 
 
-def _experiment(row: Mapping[str, str]) -> Found:
+def _experiment(row: Mapping[str, str]) -> ParsedRun:
     budget, loss = float(row["budget"]), float(row["loss"])
     if not (budget >= 1 and budget.is_integer()):
         raise ValueError(f"the budget is {row['budget']!r}")
     function = next((row[name] for name in _FUNCTIONS if row.get(name)), "")
     if not function:
         raise ValueError(f"no function is named in {' or '.join(_FUNCTIONS)}")
-    return Found(
+    return ParsedRun(
         instance_name("nevergrad", function, _dimension(row), _setting(row)),
         row["optimizer_name"],
         trajectory([int(budget)], [loss], spent=int(budget)),

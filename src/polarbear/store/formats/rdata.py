@@ -19,12 +19,12 @@ from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
 from polarbear.records import FloatArray, IntArray, Trajectory
+from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.coco import PRECISION
-from polarbear.store.formats.found import MOST, Found, instance_name, trajectory
+from polarbear.store.formats.format_detection import COMPRESSED, decompress
 from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.opening import COMPRESSED, decompress
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, instance_name, trajectory
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.trees import Tree
 
 _ENDINGS = (".rds", ".rda", ".rdata")
 _MAGIC = (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n")
@@ -38,6 +38,7 @@ class RData:
     """Reads R's files that hold data sets of IOHanalyzer."""
 
     name = "iohanalyzer"
+    endings = (".rds", ".rda", ".rdata")
 
     def __init__(self, tree: Tree, report: Report, limits: Limits) -> None:
         self._tree = tree
@@ -48,7 +49,7 @@ class RData:
         """Whether a file is R's."""
         return name.lower().endswith(_ENDINGS) or data.startswith(_MAGIC)
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs of a file; ValueError if it cannot be read."""
         label = self._tree.label(name)
         content = _parsed(self._plain(label, data))
@@ -93,7 +94,7 @@ def _datasets(node: Any, suite: str) -> Iterator[tuple[Any, str]]:
             yield from _datasets(each, suite)
 
 
-def _runs(dataset: Any, suite: str) -> Iterator[Found]:
+def _runs(dataset: Any, suite: str) -> Iterator[ParsedRun]:
     told, items = _attributes(dataset), dict(_items(dataset))
     layout = (_text(told.get("format")) or _text(told.get("src"))).upper()
     names, values = _matrix(items.get("FV"))
@@ -106,7 +107,7 @@ def _runs(dataset: Any, suite: str) -> Iterator[Found]:
         instance = instance_name("nevergrad", function, dimension, "1")
         for budget, losses in zip(names, values.T, strict=True):
             for loss in losses[~np.isnan(losses)]:
-                yield Found(instance, algorithm, trajectory(_counts([budget]), [loss], spent=int(budget)))
+                yield ParsedRun(instance, algorithm, trajectory(_counts([budget]), [loss], spent=int(budget)))
         return
     coco, several = "COCO" in layout, layout.startswith("BI")
     target = next(iter(_numbers(told.get("Precision"))), PRECISION) if coco and not several else None
@@ -114,7 +115,7 @@ def _runs(dataset: Any, suite: str) -> Iterator[Found]:
     instances = _texts(told.get("instance"))
     instances = instances if len(instances) == count else ["1"] * count
     for number, found in enumerate(_trajectories(names, values, targets, hits, _numbers(told.get("maxRT")), target)):
-        yield Found(
+        yield ParsedRun(
             instance_name(_suite(suite, layout, function), function, dimension, instances[number]),
             algorithm,
             found,

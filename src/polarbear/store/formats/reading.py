@@ -12,19 +12,20 @@ from pathlib import Path
 from typing import Protocol
 
 from polarbear.extras import ExtraMissing
+from polarbear.plugins import load_plugin, plugin_names
 from polarbear.records import Instance, Run, RunKey
 from polarbear.store import parts
+from polarbear.store.formats.archives import Folder, Tree
 from polarbear.store.formats.coco import Coco
-from polarbear.store.formats.found import Found, checked, natural, number
+from polarbear.store.formats.format_detection import open_tree
 from polarbear.store.formats.iohprofiler import IohProfiler
 from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.nevergrad import Nevergrad
-from polarbear.store.formats.opening import open_tree
+from polarbear.store.formats.parsed_run import ParsedRun, checked, natural, number
 from polarbear.store.formats.rdata import RData
 from polarbear.store.formats.reports import Reading, Report
 from polarbear.store.formats.sos import Sos
 from polarbear.store.formats.table import Tables
-from polarbear.store.formats.trees import Folder, Tree
 
 SUPPORTED = (
     "COCO (.info with .dat and .tdat), IOHprofiler (.json or .info with .dat), IOHanalyzer (.rds, .rda), nevergrad "
@@ -32,7 +33,6 @@ SUPPORTED = (
     "of these"
 )
 UNFORESEEN = "reading it ended in an unforeseen fault, please report it"
-_INDICES = (".info", ".json", ".csv", ".tsv", ".txt", ".parquet", ".rds", ".rda", ".rdata")
 _TABLES = (".csv", ".tsv")
 _DATA_LINE = re.compile(rb"\A#|^\s*(?:[-+]?\d[\d.eE+-]*\s+){3}[-+]?\d", re.MULTILINE)
 """A header or a line of data, in a file of which nothing tells what they are."""
@@ -44,7 +44,7 @@ _NAMED = 5
 
 
 class Format(Protocol):
-    """Reads the files of one format within a tree.
+    """Reads the files of one format within a tree; a class made from a `Tree` and a `Report`.
 
     Attributes:
         name: The format, as users call it.
@@ -52,11 +52,16 @@ class Format(Protocol):
 
     name: str
 
+    @property
+    def endings(self) -> tuple[str, ...]:
+        """Endings of file names, such as ``".log"``, of files to look at."""
+        ...
+
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a file is of this format."""
         ...
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs of a file, and of those it refers to. What cannot be read is reported."""
         ...
 
@@ -69,7 +74,7 @@ class Options:
         columns: For CSV and Parquet: which of their columns stands for which of polarbear's.
         maximize: For CSV and Parquet: whether values are to be maximized.
         limits: How much reading may ask for.
-        suite: The suite of data that name none; empty for `found.UNKNOWN_SUITE`.
+        suite: The suite of data that name none; empty for `parsed_run.UNKNOWN_SUITE`.
         optimum: Tells the lowest raw value on an instance, where it is known.
         avoid: Files and archives not to read, by their labels, and why.
     """
@@ -163,7 +168,7 @@ def _read(tree: _Used, path: Path, options: Options, joined: _Joined) -> None:
             _read(inner, path / name, options, joined)
 
 
-def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[Found]:
+def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[ParsedRun]:
     report = joined.report
     formats: list[Format] = [
         Coco(tree, report),
@@ -171,9 +176,11 @@ def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[Found]:
         Nevergrad(tree, report),
         Sos(tree, report),
         RData(tree, report, options.limits),
+        *(load_plugin("formats", name)(tree, report) for name in plugin_names("formats")),
         Tables(tree, report, options.columns, maximize=options.maximize),
     ]
-    indices = [name for name in tree.names if name.lower().endswith(_INDICES) or len(tree.names) == 1]
+    endings = tuple(ending for reader in formats for ending in reader.endings)
+    indices = [name for name in tree.names if name.lower().endswith(endings) or len(tree.names) == 1]
     for position, name in enumerate(indices):
         label = tree.label(name)
         report.begin(label, position, len(indices))
@@ -198,7 +205,7 @@ def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[Found]:
             report.skip(label, f"{UNFORESEEN}: {type(error).__name__}: {error}")
 
 
-def _completed(found: Found, options: Options) -> Found:
+def _completed(found: ParsedRun, options: Options) -> ParsedRun:
     """A run with the suite and the optimum that its data do not tell; ValueError if it is not possible."""
     if options.suite:
         found = found.named(options.suite)
@@ -207,7 +214,7 @@ def _completed(found: Found, options: Options) -> Found:
     return checked(found)
 
 
-def _of_file(tree: Tree, name: str, formats: Sequence[Format], joined: _Joined) -> Iterator[Found]:
+def _of_file(tree: Tree, name: str, formats: Sequence[Format], joined: _Joined) -> Iterator[ParsedRun]:
     data = tree.read(name)
     reader = next((reader for reader in formats if reader.claims(name, data)), None)
     if reader is not None:

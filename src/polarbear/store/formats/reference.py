@@ -14,12 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from polarbear.records import Reference
+from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.coco import ARTIFICIAL
+from polarbear.store.formats.format_detection import open_tree
 from polarbear.store.formats.info import Entry, entries
 from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.opening import open_tree
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.trees import Tree, beside
 
 _WITH_ALGORITHM = 6
 """Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""

@@ -11,10 +11,10 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
-from polarbear.store.formats.found import LARGEST_DIMENSION, MOST, Found, instance_name, trajectory
+from polarbear.store.formats.archives import Tree
+from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, instance_name, trajectory
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.texts import decoded
-from polarbear.store.formats.trees import Tree
 
 SUITE = "SOS"
 _DIMENSION = 30
@@ -27,6 +27,7 @@ class Sos:
     """Reads the text files of SOS. Its files of corrections, which hold no runs, are passed over."""
 
     name = "sos"
+    endings = (".txt",)
 
     def __init__(self, tree: Tree, report: Report) -> None:
         self._tree = tree
@@ -37,14 +38,14 @@ class Sos:
         words = data[:4096].split(b"\n", 1)[0].split()
         return name.endswith(".txt") and words[:1] == [b"#"] and b"function" in words
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The run of a file."""
         found = _run(name, data, self._tree.label(name), self._report)
         if found is not None:
             yield found
 
 
-def _run(name: str, data: bytes, label: str, report: Report) -> Found | None:
+def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None:
     lines = data.split(b"\n")
     words = decoded(lines[0], label, report).split()[1:]
     header = dict(zip(words[::2], words[1::2], strict=False))
@@ -79,7 +80,7 @@ def _run(name: str, data: bytes, label: str, report: Report) -> Found | None:
         report.skip(label, "no points")
         return None
     stem = posixpath.basename(name).rpartition(".")[0] or name
-    return Found(
+    return ParsedRun(
         instance_name(SUITE, header.get("function", ""), dimension, header.get("instance", "1")),
         stem.rpartition("D")[0] or stem,
         trajectory(evaluations, values, spent=max(evaluations)),

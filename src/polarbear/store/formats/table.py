@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from polarbear.records import Outcome, Reason, Trajectory
 from polarbear.store import parts
-from polarbear.store.formats.found import MOST, Found, checked, instance_name
+from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, Lines, columns_of, frames_of
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, checked, instance_name
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.spreadsheets import restored
-from polarbear.store.formats.trees import Tree
 
 if TYPE_CHECKING:
     import polars as pl
@@ -56,6 +56,7 @@ class Tables:
     """
 
     name = "table"
+    endings = (".csv", ".tsv", ".parquet")
 
     def __init__(self, tree: Tree, report: Report, columns: Mapping[str, str], *, maximize: bool) -> None:
         unknown = sorted(columns.keys() - set(COLUMNS))
@@ -75,7 +76,7 @@ class Tables:
         wanted = {self._columns.get(column, column) for column in REQUIRED}
         return wanted <= set(columns_of(data)) or (name.endswith(".csv") and bool(self._columns))
 
-    def read(self, name: str, data: bytes) -> Iterator[Found]:
+    def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs of a file."""
         import polars as pl
 
@@ -104,7 +105,7 @@ class Tables:
             self._report.skip(label, str(error))
 
 
-def _part(data: bytes, label: str, report: Report) -> Iterator[Found]:
+def _part(data: bytes, label: str, report: Report) -> Iterator[ParsedRun]:
     """The runs of a part of a study."""
     import polars as pl
 
@@ -114,7 +115,7 @@ def _part(data: bytes, label: str, report: Report) -> Iterator[Found]:
         report.skip(label, f"run {row + 1} lacks one of {', '.join(_ALWAYS)}")
     for run in parts.runs_of(table, (~empty).arg_true().to_list()):
         key = run.key
-        yield Found(key.instance, key.algorithm, run.trajectory, key.seed, run.target, run.optimum, run.parameters)
+        yield ParsedRun(key.instance, key.algorithm, run.trajectory, key.seed, run.target, run.optimum, run.parameters)
 
 
 def _renamed(frame: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
@@ -185,7 +186,7 @@ def _whole(column: pl.Expr) -> pl.Expr:
     )
 
 
-def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, report: Report) -> Iterator[Found]:
+def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, report: Report) -> Iterator[ParsedRun]:
     """The runs of a table, in the order in which they begin, from what `_best_so_far` returns."""
     damage, short = Lines(label, report), _Remark(label, report)
     for block in about.iter_slices(_BLOCK):
@@ -291,10 +292,10 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
     )
 
 
-def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _Arrays, stem: str) -> Found:
+def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _Arrays, stem: str) -> ParsedRun:
     """A run; ValueError if it is not possible."""
     instance = _instance(*(row.get(name) for name in (*PROBLEM, "instance")), stem)
-    return Found(
+    return ParsedRun(
         instance,
         row["algorithm"] or stem,
         trajectory or _trajectories([row], improvements)[0],

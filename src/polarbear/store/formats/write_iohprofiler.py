@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.records import FloatArray, Instance, Run
-from polarbear.store.formats.columns import RESERVED
+from polarbear.store.formats.ioh_dat import RESERVED
 from polarbear.store.formats.ioh_listed import OWN
 from polarbear.store.formats.iohprofiler import SECONDS
 

@@ -1,0 +1,327 @@
+"""The tables of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+
+from polarbear.analyzer import datasets
+from polarbear.analyzer.answer import MOST_OPEN_PAIRS, Answer, Recommendation
+from polarbear.analyzer.tables import Data, Table
+from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
+from polarbear.inference import Check
+from polarbear.race import RaceResult, Relations
+from polarbear.race.rounds import taking_part
+from polarbear.records import Run
+
+_SHOWN_TIMES = 6
+
+
+def recommendations(found: Answer, data: Sequence[Data]) -> Table:
+    """What to deploy under each preference, by each criterion; a star marks what looks surer than it is."""
+
+    def row(one: Recommendation) -> tuple[str, ...]:
+        star = "" if one.sure else "*"
+        choice = one.expected
+        return (
+            one.condition,
+            f"{one.likeliest.label} ({probability(one.likeliest.probability_best)}{star})",
+            f"{choice.label} ({choice.expected:.3f} [{choice.low:.3f}, {choice.high:.3f}]{star})",
+            f"{one.cautious.label} ({one.cautious.quantile:.3f}{star})",
+        )
+
+    return Table(
+        "Which member of the Pareto set to deploy, by what is known of the budget (rows) and what is wanted (columns).",
+        ("If …", "most probably best (P2BB)", "largest expected value [95% interval]", "largest 5% quantile"),
+        tuple(row(one) for one in found.recommendations),
+        tuple(data),
+        frozenset({1, 2, 3}),
+    )
+
+
+def ratings(result: RaceResult, data: Sequence[Data]) -> Table:
+    """Posterior mean and interval of the ratings at some timepoints."""
+    posterior = result.posterior
+    at = [int(t) for t in np.unique(np.linspace(0, len(posterior.times) - 1, _SHOWN_TIMES).round())]
+    mean, (low, high) = posterior.mean(), posterior.interval()
+    return Table(
+        f"Ratings, posterior mean and [95% credible interval], at {len(at)} of {len(posterior.times)} timepoints "
+        f"({result.settings.axis}).",
+        ("algorithm", *(instant(posterior.times[t]) for t in at)),
+        tuple(
+            (name, *(f"{mean[t, i]:.3f} [{low[t, i]:.3f},\u00a0{high[t, i]:.3f}]" for t in at))
+            for i, name in _members_first(result)
+        ),
+        tuple(data),
+        kind="stacked",
+    )
+
+
+def undecided(found: Answer, axis: str) -> Table:
+    """The pairs that are still open."""
+
+    def between(first: float, last: float) -> str:
+        return instant(first) if first == last else f"{instant(first)} to {instant(last)}"
+
+    rest = len(found.undecided) - MOST_OPEN_PAIRS
+    return Table(
+        "Undecided pairs, the cheapest to decide first, and about how many more problem instances each would take: a "
+        "rough forecast that keeps the present estimates and lets their spread shrink as instances are added."
+        + (f" {plural(rest, 'more pair')} can be downloaded." if rest > 0 else ""),
+        ("pair", f"undecided within ({axis})", "more instances"),
+        tuple(
+            (
+                f"{one.first} – {one.second}",
+                between(one.from_time, one.to_time),
+                "none in sight" if one.more_instances is None else f"about {amount(max(one.more_instances, 1))}",
+            )
+            for one in found.undecided[:MOST_OPEN_PAIRS]
+        ),
+        (
+            Data.of(
+                "undecided",
+                ("first", "second", "from", "to", "more_instances"),
+                ((one.first, one.second, one.from_time, one.to_time, one.more_instances) for one in found.undecided),
+            ),
+        ),
+    )
+
+
+def pairs(result: RaceResult, found: Relations, data: Sequence[Data]) -> Table:
+    """For every pair of candidates, which relation holds when."""
+    posterior, axis = result.posterior, result.settings.axis
+
+    def when(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
+        return spans(posterior.times, mask, "") if mask.any() else "–"
+
+    rows: list[tuple[str, ...]] = []
+    for first, second in combinations(result.pareto_set, 2):
+        i, j = posterior.names.index(first), posterior.names.index(second)
+        wins, loses, equal = found.dominates[:, i, j], found.dominates[:, j, i], found.equivalent[:, i, j]
+        rows.append((f"{first} – {second}", when(wins), when(loses), when(equal), when(~(wins | loses | equal))))
+    return Table(
+        f"Which relation holds at which budget ({axis}), with probability {result.settings.alpha:g} or more, for every "
+        "pair of the Pareto set.",
+        ("pair", "first better", "second better", "equivalent", "undecided"),
+        tuple(rows),
+        tuple(data),
+        frozenset({1, 2, 3, 4}),
+    )
+
+
+def matrices(result: RaceResult, found: Relations, data: Sequence[Data]) -> list[Table]:
+    """P(row better than column) at the first, middle and last timepoint."""
+    times = result.posterior.times
+    return [_matrix(result, found, t, tuple(data)) for t in sorted({0, len(times) // 2, len(times) - 1})]
+
+
+def _matrix(result: RaceResult, found: Relations, t: int, data: tuple[Data, ...]) -> Table:
+    order, time = _members_first(result), instant(result.posterior.times[t])
+    numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
+    heads = [str(place) for place in range(1, len(order) + 1)] if numbered else [name for _, name in order]
+    return Table(
+        f"Probability that the algorithm of the row is better than that of the column, at {time} "
+        f"{result.settings.axis}. Bold: decided.",
+        ("", *heads),
+        tuple(
+            (
+                f"{head} {name}" if numbered else name,
+                *("·" if i == j else probability(found.better[t, i, j]) for j, _ in order),
+            )
+            for head, (i, name) in zip(heads, order, strict=True)
+        ),
+        data,
+        stressed=frozenset(
+            (row, column)
+            for row, (i, _) in enumerate(order)
+            for column, (j, _) in enumerate(order, start=1)
+            if found.dominates[t, i, j]
+        ),
+        kind="matrix",
+    )
+
+
+def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
+    """One row per round."""
+    settled: set[str] = set()
+    rows: list[tuple[str, ...]] = []
+    for this, n in zip(result.rounds, taking_part(result.rounds), strict=True):
+        new = [name for name in this.settled if name not in settled]
+        settled.update(new)
+        eliminated = [f"{loser} (by {winner})" for loser, winner in this.eliminated.items()]
+        out = "; ".join([*eliminated, *(f"{name} ({this.way_out})" for name in this.withdrawn)])
+        counts = (this.instances, this.runs, this.failures)
+        rows.append(
+            (
+                str(this.number),
+                *(f"{count:,}" for count in counts),
+                amount(this.evaluations),
+                f"{this.resolved_pairs} of {n * (n - 1) // 2}",
+                out or "–",
+                "; ".join(new) or "–",
+            )
+        )
+    return Table(
+        "The rounds. Instances, runs, failures and evaluations are counted from the start of the race.",
+        ("round", "instances", "runs", "failures", "evaluations", "resolved pairs", "out", "settled"),
+        tuple(rows),
+        tuple(data),
+        frozenset({6, 7}),
+    )
+
+
+def spending(result: RaceResult, data: Sequence[Data]) -> Table:
+    """What each algorithm spent."""
+    total = max(result.evaluations, 1)
+    times = result.posterior.times
+    spent = result.evaluations_by_algorithm
+    return Table(
+        "What each algorithm spent, and on how many instances it was observed at the first and last timepoint.",
+        ("algorithm", "state", "evaluations", "share", f"instances at {instant(times[0])}", f"at {instant(times[-1])}"),
+        tuple(
+            (
+                name,
+                _state(result, name),
+                amount(spent.get(name, 0)),
+                f"{spent.get(name, 0) / total:.1%}",
+                f"{result.reach[0, i]:,}",
+                f"{result.reach[-1, i]:,}",
+            )
+            for i, name in _members_first(result)
+        ),
+        tuple(data),
+        frozenset({1}),
+    )
+
+
+def reliability(result: RaceResult) -> Table:
+    """How far the posterior can be trusted, by the method that computed it."""
+    posterior, found = result.posterior, result.posterior.diagnostics
+    rows: list[tuple[str, ...]] = []
+    for method in dict.fromkeys(found.method):
+        here = np.array([used == method for used in found.method])
+        k_hat, r_hat = found.k_hat[here], found.r_hat[here]
+        rows.append(
+            (
+                method,
+                str(int(here.sum())),
+                f"{found.ess[here].min():,.0f}",
+                f"{np.nanmax(k_hat):.2f}" if np.isfinite(k_hat).any() else "–",
+                f"{np.nanmax(r_hat):.3f}" if np.isfinite(r_hat).any() else "–",
+                str(int(found.doubtful[here].sum())),
+            )
+        )
+    return Table(
+        f"How the posterior was computed, from {posterior.draws.shape[0]:,} draws at each of {len(posterior.times)} "
+        "timepoints. Effective draws: how many independent ones they are worth. Pareto k-hat: good below 0.5, "
+        "unreliable from 0.7. R-hat: good below 1.01.",
+        ("method", "timepoints", "fewest effective draws", "largest k-hat", "largest R-hat", "unreliable timepoints"),
+        tuple(rows),
+        (datasets.diagnostics(result),),
+    )
+
+
+def checks(found: Sequence[Check]) -> Table:
+    """What the rankings say of the model's assumptions."""
+    said = {True: "passed", False: "failed", None: "not checked"}
+    columns = ("assumption", "statistic", "observed", "low", "high", "p_value", "passed", "verdict")
+    data = (
+        (one.name, one.what, one.observed, *(one.expected or (None, None)), one.p_value, one.passed, one.verdict)
+        for one in found
+    )
+    return Table(
+        "What the Plackett–Luce model assumes, whatever the ratings are, and what the rankings say of it. By mistake a "
+        "check fails in about one of a hundred studies (p ≤ 0.01).",
+        ("assumption", "check", "p", "what it says"),
+        tuple(
+            (one.name, said[one.passed], "–" if one.p_value is None else f"{one.p_value:.3f}", one.verdict)
+            for one in found
+        ),
+        (Data.of("checks", columns, data),),
+        frozenset({1, 3}),
+    )
+
+
+def failures(runs: Sequence[Run]) -> Table:
+    """Runs that went wrong, those with the same algorithm, reason and message together."""
+    groups: dict[tuple[str, str, str], list[Run]] = {}
+    for run in runs:
+        message = (run.outcome.message.strip().splitlines() or ["(no message)"])[0]
+        groups.setdefault((run.key.algorithm, run.outcome.reason.value, message), []).append(run)
+    return Table(
+        "Runs that failed, timed out or were killed. Those with the same algorithm, reason and message stand together.",
+        ("algorithm", "what happened", "runs", "message", "for example", "ended after"),
+        tuple(
+            (
+                algorithm,
+                reason,
+                f"{len(group):,}",
+                message,
+                f"{group[0].key.instance}, seed {group[0].key.seed}",
+                f"{group[0].outcome.evaluations:,} evaluations, {duration(group[0].outcome.seconds)}",
+            )
+            for (algorithm, reason, message), group in sorted(groups.items(), key=lambda item: -len(item[1]))
+        ),
+        (_outcomes("failures", runs),),
+        frozenset({1, 3, 4, 5}),
+    )
+
+
+def invalid(runs: Sequence[Run]) -> Table:
+    """Runs during which the objective returned NaN."""
+    by_algorithm: dict[str, list[Run]] = {}
+    for run in runs:
+        by_algorithm.setdefault(run.key.algorithm, []).append(run)
+    return Table(
+        "Runs during which the objective returned NaN; such evaluations count as the worst value.",
+        ("algorithm", "runs", "evaluations that gave NaN", "for example"),
+        tuple(
+            (
+                name,
+                f"{len(group):,}",
+                f"{sum(run.outcome.invalid_evaluations for run in group):,}",
+                f"{group[0].key.instance}, seed {group[0].key.seed}",
+            )
+            for name, group in by_algorithm.items()
+        ),
+        (_outcomes("invalid-evaluations", runs),),
+        frozenset({3}),
+    )
+
+
+def _outcomes(name: str, runs: Sequence[Run]) -> Data:
+    return Data.of(
+        name,
+        (
+            "algorithm",
+            "instance",
+            "seed",
+            "reason",
+            "evaluations",
+            "seconds",
+            "nan_evaluations",
+            "message",
+            "traceback",
+        ),
+        (
+            (
+                *(run.key.algorithm, run.key.instance, run.key.seed, run.outcome.reason.value),
+                *(run.outcome.evaluations, run.outcome.seconds, run.outcome.invalid_evaluations),
+                *(run.outcome.message, run.outcome.traceback),
+            )
+            for run in runs
+        ),
+    )
+
+
+def _state(result: RaceResult, name: str) -> str:
+    if name in result.withdrawn:
+        return "set aside" if name in result.set_aside else "withdrawn"
+    return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
+
+
+def _members_first(result: RaceResult) -> list[tuple[int, str]]:
+    names = result.posterior.names
+    return [(names.index(name), name) for name in result.members_first]

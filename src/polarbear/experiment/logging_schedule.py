@@ -1,0 +1,328 @@
+"""When to log an optimizer's parameters and the point it would return.
+
+An optimizer offers its parameters through ``problem.expose`` and its present answer through ``problem.recommend``; a
+`Watch` says at which evaluations they are asked for. Asking costs no evaluation and no time on the run's clock.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from numbers import Real
+from typing import Any
+
+import numpy as np
+
+from polarbear.descriptions import did_you_mean
+from polarbear.problems.arguments import whole_number
+from polarbear.records import Parameters
+
+RECOMMENDATION = "recommendation"
+"""The parameter under which the value of the recommended point is logged."""
+NEVER = sys.maxsize
+
+
+class Refused(BaseException):
+    """An evaluation inside a function that was asked for a parameter. It is not counted, and the row holds NaN."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watch:
+    """When an optimizer's parameters and recommendations are logged, and which.
+
+    A row is logged when any of the moments below has come. Each evaluation is followed by a look: the optimizer is
+    asked before it learns the value, so that a row tells what it was when it chose the point. Within a batch nothing
+    can be asked; rows due there are logged after it, all with the same values, each under the evaluation at which it
+    was due. Evaluations of constraints alone count and are looked at as well.
+
+    Attributes:
+        on_improvement: Log each evaluation that improves the recorded value.
+        every: Log each evaluation whose number is a multiple of this.
+        at: Log these evaluations; kept in increasing order.
+        per_decade: Log so many evaluations in each decade, evenly on a log scale: 10^(i/n), rounded, from 1.
+        targets_per_decade: Log the evaluation at which the precision, the recorded value less the known optimum,
+            first reaches a further target 10^(i/n). The first evaluation reaches all the targets it has met.
+        parameters: Which of the exposed parameters are logged, in this order; None for all but those that are exposed
+            on request, such as ``eigenvalue_1``. One that is never exposed has NaN throughout. In a name with ``*``
+            that stands for anything: ``"eigenvalue_*"`` for all that are exposed and begin so.
+        recommendations: Log the value of the point that the optimizer recommends, as the parameter
+            ``"recommendation"``: the value a run is judged by, without noise, minimized; with several objectives the
+            indicator of the recommended points alone.
+
+    Raises:
+        TypeError: If an attribute is of the wrong type.
+        ValueError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
+    """
+
+    on_improvement: bool = False
+    every: int | None = None
+    at: tuple[int, ...] = ()
+    per_decade: int | None = None
+    targets_per_decade: int | None = None
+    parameters: tuple[str, ...] | None = None
+    recommendations: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("on_improvement", "recommendations"):
+            if not isinstance(getattr(self, name), bool):
+                raise TypeError(f"watch {name} is {getattr(self, name)!r}; it must be True or False")
+        for name in ("every", "per_decade", "targets_per_decade"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, whole_number(getattr(self, name), f"watch {name}", 1))
+        object.__setattr__(self, "at", _moments(self.at))
+        if self.parameters is not None:
+            object.__setattr__(self, "parameters", _names(self.parameters))
+        if not (self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade):
+            raise ValueError(
+                "watch names no moment; give on_improvement=True, every, at, per_decade or targets_per_decade"
+            )
+        if self.parameters == () and not self.recommendations:
+            raise ValueError("watch names nothing to log; give parameters, or recommendations=True")
+
+    def due_after(self, evaluations: int) -> int:
+        """The next evaluation that is due for its number alone; `sys.maxsize` if there is none."""
+        found: list[int] = []
+        if self.every:
+            found.append((evaluations // self.every + 1) * self.every)
+        if self.per_decade:
+            found.append(_next_on_log_scale(evaluations, self.per_decade))
+        found.extend(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
+        return min(found, default=NEVER)
+
+
+class Log:
+    """The rows of one run.
+
+    Args:
+        watch: When and what to log.
+        optimum: The lowest minimized value, if it is known.
+        judge: The minimized value of a recommended point; it raises for what is no point.
+        secret: Ask at every evaluation, whether a row is due or not, where rows depend on values that the optimizer
+            must not learn: otherwise being asked would tell it that the value without noise has improved.
+
+    Attributes:
+        next: The next evaluation that is due for its number alone.
+        every_time: Whether `look` has to be called at each evaluation.
+
+    Raises:
+        ValueError: If there are to be targets and the optimum is unknown.
+    """
+
+    __slots__ = ("_chosen", "_failures", "_getters", "_judge", "_level", "_note", "_optimum", "_recommends", "_rows",
+                 "_watch", "every_time", "next")  # fmt: skip
+
+    def __init__(self, watch: Watch, optimum: float | None, judge: Callable[[Any], float], *, secret: bool) -> None:
+        if watch.targets_per_decade and optimum is None:
+            raise ValueError(
+                f"watch targets_per_decade is {watch.targets_per_decade}, but the problem's optimum is unknown; leave "
+                "targets_per_decade out or state the problem's optimum"
+            )
+        self._watch, self._optimum, self._judge = watch, optimum, judge
+        self._getters: dict[str, Callable[[], Any]] = {}
+        self._chosen: tuple[str, ...] | None = None
+        self._recommends: Callable[[], Any] | None = None
+        self._rows: dict[int, dict[str, float]] = {}
+        self._level = NEVER
+        self._failures, self._note = 0, ""
+        self.next = watch.due_after(0)
+        self.every_time = secret and (watch.on_improvement or watch.targets_per_decade is not None)
+
+    def look(self, evaluations: int, improvements: Sequence[tuple[int, float, float]]) -> None:
+        """Log what has become due.
+
+        Args:
+            evaluations: How many were made.
+            improvements: Number, seconds and minimized value of each one since the last look.
+        """
+        due: set[int] = set()
+        while self.next <= evaluations:
+            due.add(self.next)
+            self.next = self._watch.due_after(self.next)
+        for number, _, value in improvements:
+            if self._watch.on_improvement or self._passes_target(value):
+                due.add(number)
+        if due or self.every_time:
+            self._take(sorted(due))
+
+    def parameters(self) -> Parameters | None:
+        """The rows; None if there is none, or nothing to show in them."""
+        names = [*self._names()]
+        if self._watch.recommendations:
+            names.append(RECOMMENDATION)
+        if not names or not self._rows:
+            return None
+        numbers = sorted(self._rows)
+        columns = {name: np.array([self._rows[n].get(name, np.nan) for n in numbers]) for name in names}
+        return Parameters(np.array(numbers, np.int64), columns)
+
+    @property
+    def note(self) -> str:
+        """What could not be logged, for people; empty if nothing was wrong."""
+        said: list[str] = []
+        missing = [name for name in self._watch.parameters or () if not self._meant(name)]
+        if missing:
+            usual = self._usual()
+            offered = did_you_mean(missing[0], usual) if usual else " it exposed nothing"
+            said.append(f"the optimizer never exposed {', '.join(map(repr, missing))};{offered}")
+        if self._watch.recommendations and self._recommends is None:
+            said.append("the optimizer recommended no point")
+        if self._note:
+            said.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
+        return "; ".join(f"watch: {one}" for one in said)
+
+    def offer(self, name: str, getter: Callable[[], Any]) -> None:
+        """Take an exposed parameter; it replaces one of the same name."""
+        self._getters[name] = getter
+        self._chosen = None
+
+    def offer_point(self, getter: Callable[[], Any]) -> None:
+        """Take the function that gives the recommended point."""
+        self._recommends = getter
+
+    def _usual(self) -> list[str]:
+        """The exposed parameters that are logged without being asked for by name."""
+        return [name for name, getter in self._getters.items() if not getattr(getter, "on_request", False)]
+
+    def _meant(self, name: str) -> list[str]:
+        """The exposed parameters that a name of the watch stands for."""
+        if "*" not in name:
+            return [name] if name in self._getters else []
+        return [exposed for exposed in self._getters if fnmatchcase(exposed, name)]
+
+    def _names(self) -> tuple[str, ...]:
+        """The parameters to log, in order; exposed or, if they are named, not."""
+        if self._chosen is None:
+            wanted = self._watch.parameters
+            if wanted is None:
+                names = self._usual()
+            else:
+                names = [each for name in wanted for each in (self._meant(name) or ([] if "*" in name else [name]))]
+            self._chosen = tuple(dict.fromkeys(names))
+        return self._chosen
+
+    def _passes_target(self, value: float) -> bool:
+        n = self._watch.targets_per_decade
+        if n is None or self._optimum is None:
+            return False
+        level = _level(value - self._optimum, n)
+        passes, self._level = level < self._level, level  # improvements only: it never rises
+        return passes
+
+    def _take(self, numbers: list[int]) -> None:
+        row: dict[str, float] = {}
+        for name in self._names():
+            if name in self._getters:
+                row[name] = self._answer(f"parameter {name!r}", self._getters[name], _number, numbers)
+        if self._watch.recommendations and self._recommends is not None:
+            judge = self._judge if numbers else _unread  # no row is due: only ask
+            row[RECOMMENDATION] = self._answer("the recommendation", self._recommends, judge, numbers)
+        self._rows.update(dict.fromkeys(numbers, row))
+
+    def _answer(self, what: str, getter: Callable[[], Any], read: Callable[[Any], float], numbers: list[int]) -> float:
+        try:
+            value = read(getter())
+            problem = "is NaN" if value != value else ""
+        except (Exception, Refused) as error:  # noqa: BLE001 - what logging meets must not end the run
+            value, problem = math.nan, f"raised {_told(error)}"
+        if problem and numbers:
+            self._failures += len(numbers)
+            self._note = self._note or f"{what} {problem} at evaluation {numbers[0]}"
+        return value
+
+
+def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[], Any]], None]]:
+    """The functions `expose` and `recommend` for an optimizer; without a log they check what they get, no more."""
+
+    def expose(**getters: Callable[[], Any]) -> None:
+        for name, getter in getters.items():
+            if name == RECOMMENDATION:
+                raise ValueError(
+                    f"expose: {RECOMMENDATION!r} is the name of what problem.recommend offers; take another"
+                )
+            if not callable(getter):
+                raise TypeError(f"expose: {name} is {getter!r}; give a function that returns it, lambda: ...")
+        if log is not None:
+            for name, getter in getters.items():
+                log.offer(name, getter)
+
+    def recommend(getter: Callable[[], Any], /) -> None:
+        if not callable(getter):
+            raise TypeError(f"recommend: {getter!r} cannot be called; give a function that returns the point")
+        if log is not None:
+            log.offer_point(getter)
+
+    return expose, recommend
+
+
+def _moments(at: Any) -> tuple[int, ...]:
+    if isinstance(at, (str, bytes)) or not np.iterable(at):
+        raise TypeError(f"watch at is {at!r}; give the numbers of evaluations, such as (1, 10, 100)")
+    return tuple(sorted({whole_number(number, "watch at", 1) for number in at}))
+
+
+def _names(parameters: Any) -> tuple[str, ...]:
+    if isinstance(parameters, str) or not np.iterable(parameters):
+        raise TypeError(f"watch parameters is {parameters!r}; give names, such as ('step_size',), or None for all")
+    names: tuple[Any, ...] = tuple(parameters)
+    for name in names:
+        if not isinstance(name, str) or not name:
+            raise TypeError(f"watch parameters holds {name!r}; give names, such as ('step_size',), or None for all")
+        if name == RECOMMENDATION:
+            raise ValueError(f"watch parameters holds {name!r}; ask for it with recommendations=True")
+        if names.count(name) > 1:
+            raise ValueError(f"watch parameters names {name!r} twice")
+    return names
+
+
+def _next_on_log_scale(evaluations: int, per_decade: int) -> int:
+    """The smallest of the numbers 10^(i/per_decade), rounded, above `evaluations`."""
+    i = math.floor(per_decade * math.log10(evaluations)) if evaluations > 0 else 0
+    while (number := round(_power(i, per_decade))) <= evaluations:
+        i += 1
+    return number
+
+
+def _level(precision: float, per_decade: int) -> int:
+    """The most difficult target a precision has reached: the smallest i with precision <= 10^(i/per_decade)."""
+    if not 0 < precision < math.inf:
+        return -NEVER if precision <= 0 else NEVER
+    i = math.ceil(per_decade * math.log10(precision))
+    while _power(i, per_decade) < precision:
+        i += 1
+    while _power(i - 1, per_decade) >= precision:
+        i -= 1
+    return i
+
+
+def _power(i: int, per_decade: int) -> float:
+    try:
+        return 10.0 ** (i / per_decade)
+    except OverflowError:
+        return math.inf
+
+
+def _number(value: Any) -> float:
+    if isinstance(value, Real) or is_scalar_array(value):
+        return float(value)
+    raise TypeError(f"gave {type(value).__name__}; it has to give one real number")
+
+
+def _unread(point: Any) -> float:  # noqa: ARG001 - stands in for a judge
+    return math.nan
+
+
+def is_scalar_array(result: Any) -> bool:
+    """Whether it is a NumPy array or scalar that holds one real number."""
+    return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"
+
+
+def _told(error: BaseException) -> str:
+    try:
+        text = str(error)
+    except Exception:  # noqa: BLE001 - an exception whose text cannot be had is still reported
+        text = ""
+    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__

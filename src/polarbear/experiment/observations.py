@@ -1,0 +1,213 @@
+"""What the optimizer observes of a problem, where that is not what the run is judged by.
+
+All of it is minimized: a maximization problem enters with its signs flipped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from polarbear.problems.evaluation import unmasked
+from polarbear.protocols import traits_of
+from polarbear.records import FloatArray
+
+if TYPE_CHECKING:
+    from polarbear.problems import Problem, Trial
+
+OBJECTIVE = "the objective"
+"""What a user's function is called in messages."""
+
+
+def is_plain(problem: Problem) -> bool:
+    """Whether the optimizer is told what the run is judged by, one number."""
+    return traits_of(problem).objectives == 1 and _own_trial(problem) is None
+
+
+def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
+    """A run's view of a problem, minimized.
+
+    A problem of several objectives is judged by the indicator I_HV+ of all points so far, between its points `ideal`
+    and `nadir`, (k,) each. Any other problem is judged by its own trial, or by what it tells.
+
+    Args:
+        problem: The problem.
+        noise: Where the trial's chance comes from.
+
+    Raises:
+        AttributeError: If a problem of several objectives has no `ideal` or `nadir`.
+        TypeError: If a problem has constraints that its trial does not tell.
+        ValueError: If there is a trial and no `noise` for it; or if a problem of several objectives has a trial: how
+            to judge it is not defined.
+    """
+    several = traits_of(problem).objectives > 1
+    start = _own_trial(problem)
+    if start is None and traits_of(problem).constraints:
+        raise TypeError(f"{problem.name} has constraints, but no method `trial` whose trial tells them")
+    if start is None:
+        return Indicated(problem) if several else _Same(problem)
+    if several:
+        raise ValueError(f"{problem.name} has several objectives and a trial of its own; a run can have only one judge")
+    if noise is None:
+        raise ValueError(f"{problem.name} gives trials; give the recorder noise=key.generator('noise')")
+    trial = start(noise) if problem.minimize else _Negated(start(noise))
+    return Constrained(trial, problem) if traits_of(problem).constraints else trial
+
+
+def judge(problem: Problem) -> Callable[[Any], float]:
+    """A function that tells the value a recommended point is judged by, minimized and without noise.
+
+    It takes a (d,) point, or with several objectives also (m, d) points, and raises a ValueError for anything else.
+    It evaluates `problem`: where that counts or remembers evaluations, give a copy.
+    """
+    several = traits_of(problem).objectives > 1
+    trial = None if several else trial_of(problem, np.random.default_rng(0))
+
+    def value(x: Any) -> float:
+        points = np.array(x, dtype=np.float64)
+        if points.shape != (problem.dimension,) and not (several and points.shape[1:] == (problem.dimension,)):
+            wanted = f"({problem.dimension},)" + f" or (m, {problem.dimension})" * several
+            raise ValueError(f"the recommended point has shape {points.shape}; give {wanted}")
+        if not np.isfinite(points).all():
+            raise ValueError(f"the recommended point is not finite: {points.tolist()}")
+        if trial is not None:
+            return float(trial(points)[1])
+        seen = Indicated(problem)
+        return min((seen(point)[1] for point in np.atleast_2d(points)), default=float("nan"))
+
+    return value
+
+
+def _own_trial(problem: Any) -> Callable[[np.random.Generator], Trial] | None:
+    start: Any = getattr(problem, "trial", None)
+    return cast("Callable[[np.random.Generator], Trial]", start) if callable(start) else None
+
+
+def negated(raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """`raw` with its sign flipped; what has no sign stays as it is: whoever needs a number will say so."""
+
+    def negated(x: Any) -> Any:
+        value = raw(x)
+        try:
+            return -value
+        except TypeError:
+            return value
+
+    return negated
+
+
+_negative = negated(lambda value: value)
+
+
+class Indicated:
+    """Several objectives: the optimizer is told all of them, the run is judged by I_HV+ of the points so far.
+
+    Points with an objective that is not finite are no part of the archive.
+    """
+
+    def __init__(self, problem: Any) -> None:
+        from polarbear.assess import HypervolumeIndicator
+
+        self._problem, self._objectives = problem, traits_of(problem).objectives
+        self._sign = 1.0 if problem.minimize else -1.0
+        ends = [self._sign * np.asarray(getattr(problem, name), dtype=np.float64) for name in ("ideal", "nadir")]
+        self._indicator = HypervolumeIndicator(*ends)
+
+    def __call__(self, x: FloatArray) -> tuple[FloatArray, float]:
+        """Evaluate a (d,) point: its (k,) objectives, and the indicator with it."""
+        told = self._told(self._problem.raw(x), (self._objectives,))
+        return told, self._add(told)
+
+    def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Evaluate (m, d) points: their (m, k) objectives, and the (m,) indicator after each."""
+        told = self._told(self._problem(points), (len(points), self._objectives))
+        return told, np.array([self._add(row) for row in told], dtype=np.float64)
+
+    def _told(self, result: Any, shape: tuple[int, ...]) -> FloatArray:
+        found: np.ndarray[Any, Any] = np.asarray(unmasked(result, OBJECTIVE))
+        if found.shape != shape or found.dtype.kind not in "fiub":
+            raise TypeError(
+                f"the objective returned {type(result).__name__} of shape {found.shape} and type {found.dtype}; it has "
+                f"to return real numbers of shape {shape}"
+            )
+        return self._sign * found.astype(np.float64)
+
+    def _add(self, objectives: FloatArray) -> float:
+        if np.isfinite(objectives).all():
+            return self._indicator.add(objectives)
+        return self._indicator.value
+
+
+class Constrained:
+    """A trial that knows which points were evaluated last: their constraints are free."""
+
+    def __init__(self, trial: Trial, problem: Problem) -> None:
+        self._trial, self._name, self._count = trial, problem.name, traits_of(problem).constraints
+        self._constraints: Any = getattr(trial, "constraints", None)
+        self._known: FloatArray = np.empty((0, problem.dimension))
+        if not callable(self._constraints):
+            raise TypeError(f"{self._name} has {self._count} constraints, but its trial has no method `constraints`")
+
+    def __call__(self, x: FloatArray) -> tuple[Any, float]:
+        """Evaluate a (d,) point as the trial does."""
+        answer = self._trial(x)
+        self.remember(x)
+        return answer
+
+    def batch(self, points: FloatArray) -> tuple[Any, FloatArray]:
+        """Evaluate (m, d) points as the trial does."""
+        answers = self._trial.batch(points)
+        self.remember(points)
+        return answers
+
+    def constraints(self, x: FloatArray) -> FloatArray:
+        """The (c,) constraints of a (d,) point, NaN as +inf; TypeError if it gets something else."""
+        found = np.array(unmasked(self._constraints(x), "the constraints"), dtype=np.float64)
+        if found.shape != (self._count,):
+            raise TypeError(f"the constraints returned shape {found.shape}; {self._name} has {self._count} constraints")
+        found[np.isnan(found)] = np.inf
+        return found
+
+    def remember(self, points: FloatArray) -> None:
+        """Take note, in a copy, that (d,) or (m, d) points were the last."""
+        self._known = np.array(points, dtype=np.float64, ndmin=2)
+
+    def knows(self, x: FloatArray) -> bool:
+        """Whether a (d,) point is among the last."""
+        return bool((self._known == x).all(axis=1).any())
+
+
+class _Same:
+    """The optimizer is told what the run is judged by."""
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem, self._minimize = problem, problem.minimize
+        self._raw = problem.raw if problem.minimize else negated(problem.raw)
+
+    def __call__(self, x: FloatArray) -> tuple[Any, Any]:
+        value = self._raw(x)
+        return value, value
+
+    def batch(self, points: FloatArray) -> tuple[Any, Any]:
+        values = np.asarray(unmasked(self._problem(points), OBJECTIVE), dtype=np.float64)
+        values = values if self._minimize else -values
+        return values, values
+
+
+class _Negated:
+    """A trial of a maximization problem."""
+
+    def __init__(self, trial: Trial) -> None:
+        self._trial = trial
+        if hasattr(trial, "constraints"):
+            self.constraints: Any = getattr(trial, "constraints")  # noqa: B009 - trials without constraints lack it
+
+    def __call__(self, x: FloatArray) -> tuple[Any, Any]:
+        told, value = self._trial(x)
+        return _negative(told), _negative(value)
+
+    def batch(self, points: FloatArray) -> tuple[Any, Any]:
+        told, values = self._trial.batch(points)
+        return -np.asarray(unmasked(told, OBJECTIVE)), -np.asarray(unmasked(values, OBJECTIVE))

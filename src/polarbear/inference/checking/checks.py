@@ -1,0 +1,155 @@
+"""Do the rankings look as the Plackett–Luce model says?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.inference.checking import verdicts
+from polarbear.inference.checking.certainty import evenly, overconfidence
+from polarbear.inference.checking.evidence import FEWEST_REPLICATES, Evidence
+from polarbear.inference.checking.outcomes import (
+    Agreement,
+    FirstPlaces,
+    IrrelevantAlternatives,
+    NoiseShape,
+    Outcomes,
+    RankCorrelations,
+    Repetition,
+    Statistic,
+    WinRates,
+)
+from polarbear.inference.checking.replicates import Replicator, persistent
+from polarbear.inference.checking.values import checked_values
+from polarbear.inference.checking.verdicts import Check
+from polarbear.inference.fitting import fit
+from polarbear.inference.model.independent import IndependentDirichlet
+from polarbear.inference.posterior import Posterior
+from polarbear.records import FloatArray, IntArray
+
+_TIMEPOINTS = 16
+_MOST_TIED_INSIDE = 0.02
+_CELLS = 1 << 19
+"""Fewer timepoints are looked at where instances times pairs of algorithms times timepoints are more than this."""
+
+
+def check(
+    posterior: Posterior,
+    values: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    precision: float | None = None,
+    replicates: int = 400,
+) -> tuple[Check, ...]:
+    """Check what the Plackett–Luce model assumes of rankings, whatever the ratings are, and say it in plain words.
+
+    Six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
+    instances; whether who else is present goes with who wins; whether the noise is Gumbel's; whether each algorithm
+    is first as often as its rating says; and whether the rankings of the same runs at different timepoints are
+    independent, as the likelihood takes them to be.
+
+    Each check compares a statistic with its distribution over replicates: rankings drawn from the model for the same
+    algorithms on the same instances and timepoints, ties at the same places. The ratings are drawn from the posterior
+    of an independent Dirichlet model with little weight (α = 1 / n), since it is not the prior that is checked. But for
+    the last check, replicates repeat each other over time as much as the data do. At most 16 timepoints are looked at,
+    evenly spaced, and fewer where there are many instances and algorithms.
+
+    Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
+    counts only if the chosen one is alone at its place, in data and replicates alike. If those tie who reached a
+    target, or those who found nothing yet, all other choices are Plackett–Luce ones still, since exponential costs have
+    no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values are another matter, and bias
+    the check of the noise: it passes over timepoints at which more than 2 % of the comparisons are ties of algorithms
+    that are neither the best nor the worst. Verdicts say what was passed over.
+
+    A check fails if p, its posterior predictive p-value (Gelman, Meng and Stern 1996), is 0.01 or less. Where many
+    pairs are looked at, the most remarkable of all is compared with the most remarkable of all in each replicate. So
+    each check raises a false alarm in about one of a hundred studies, and those of win rates and of first places, which
+    ratings are fitted to, in fewer.
+
+    Args:
+        posterior: The posterior whose assumptions are checked.
+        values: (P, T, n) the values it was fitted to, as for `polarbear.rankings.choice_counts`.
+        rng: The source of randomness.
+        precision: As for `choice_counts`.
+        replicates: How many replicates are drawn, at least 100.
+
+    Returns:
+        The checks, always the same ones; those that the data do not allow say so.
+
+    Raises:
+        ValueError: If the values do not fit the posterior, or an argument is out of its range.
+    """
+    cells = checked_values(posterior, values, precision)
+    if replicates < FEWEST_REPLICATES:
+        raise ValueError(f"replicates is {replicates!r}; at least {FEWEST_REPLICATES} are needed")
+    cells = cells[(np.count_nonzero(~np.isnan(cells), axis=2) > 1).any(axis=1)]
+    instances, timepoints, n = cells.shape
+    if not instances:
+        return verdicts.nothing_to_check()
+    most = min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2)))
+    at = evenly(timepoints, most)
+    outcomes = Outcomes.of(cells[:, at])
+    reference = fit(outcomes.choices(), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
+    log_theta = np.log(np.maximum(reference.draws, np.finfo(np.float64).tiny))
+    found = _of_rankings(outcomes, log_theta, posterior, at, rng)
+    return (*found, _timepoints(posterior, cells, outcomes, log_theta, rng))
+
+
+def _of_rankings(
+    outcomes: Outcomes, log_theta: FloatArray, posterior: Posterior, at: IntArray, rng: np.random.Generator
+) -> tuple[Check, ...]:
+    """All checks but the last, at the timepoints with indices `at`."""
+    names, centre = posterior.names, log_theta.mean(axis=0)
+    expected = 1.0 / (1.0 + np.exp(centre[:, outcomes.second] - centre[:, outcomes.first]))
+    smooth = outcomes.tied_inside() <= _MOST_TIED_INSIDE
+    win, first = WinRates(outcomes, expected), FirstPlaces(outcomes, centre)
+    statistics = (
+        win,
+        RankCorrelations(outcomes, expected),
+        IrrelevantAlternatives(outcomes, expected),
+        NoiseShape(outcomes, centre, smooth),
+        first,
+    )
+    replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
+    rates, ranks, presence, noise, places = (
+        Evidence.of(statistic(observed), drawn)
+        for statistic, drawn in zip(statistics, _drawn(statistics, replicator, log_theta, rng), strict=True)
+    )
+    pairs = list(combinations(names, 2))
+    triples = [(*pair, third) for pair in pairs for third in names]
+    looked_at = verdicts.LookedAt(at.size, posterior.times.size, outcomes.hidden_share())
+    return (
+        looked_at.added_to(verdicts.win_rates(rates, pairs, win.rates)),
+        looked_at.added_to(verdicts.rank_correlations(ranks, pairs)),
+        looked_at.added_to(verdicts.irrelevant_alternatives(presence, triples)),
+        looked_at.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
+        looked_at.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
+    )
+
+
+def _timepoints(
+    posterior: Posterior, cells: FloatArray, outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator
+) -> Check:
+    """The check of independent timepoints: observed at all of them, replicates at those in `outcomes`."""
+    observed = Repetition.over(cells)
+    (drawn,) = _drawn((Agreement(),), Replicator.of(outcomes), log_theta, rng)
+    evidence = Evidence.of(np.array([observed.agreement]), drawn)
+    per_instance = float((np.count_nonzero(~np.isnan(cells), axis=2) > 1).sum(axis=1).mean())
+    unknown = evidence.passed or len(cells) < 2 or posterior.diagnostics.widened is not None
+    excess = None if unknown else overconfidence(posterior, cells)
+    return verdicts.timepoints(evidence, per_instance, observed.factor, excess, joint=posterior.joint)
+
+
+def _drawn(
+    statistics: Sequence[Statistic], replicator: Replicator, log_theta: FloatArray, rng: np.random.Generator
+) -> list[FloatArray]:
+    """(R, M) each statistic of one replicate for each draw of the log-ratings (R, T, n)."""
+    found: list[list[FloatArray]] = [[] for _ in statistics]
+    for draw in log_theta:
+        won = replicator.won(draw, rng)
+        for statistic, kept in zip(statistics, found, strict=True):
+            kept.append(statistic(won))
+    return [np.array(kept) for kept in found]

@@ -1,0 +1,244 @@
+"""Leave-one-instance-out predictive scores."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.inference.checking.values import check_unadjusted, checked_values, is_pooled, log_ratings
+from polarbear.inference.fitting import fit
+from polarbear.inference.posterior import Model, Posterior
+from polarbear.inference.sampling.diagnostics import LARGEST_K_HAT
+from polarbear.inference.sampling.psis import smooth
+from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
+from polarbear.records import FloatArray
+
+_NEARLY_EQUAL = 2.0
+"""Importance weights none of which exceeds the mean by more than this factor need no smoothing."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LeaveOneOut:
+    """How well a model predicts the rankings on an instance from those on all others.
+
+    Attributes:
+        pointwise: (P, T) log-probability of each instance's ranking at each timepoint, by the posterior without any of
+            that instance's rankings; NaN where there is no ranking.
+        in_sample: (P, T) the same by the posterior with them.
+        k_hat: (P,) Pareto k-hat of the importance weights that leave each instance out, the largest over the
+            timepoints if these are independent; −inf where all weights are nearly equal.
+        refitted: (P,) whether the instance was left out by fitting again, so that its k-hat does not matter.
+    """
+
+    pointwise: FloatArray
+    in_sample: FloatArray
+    k_hat: FloatArray
+    refitted: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            view = np.asarray(getattr(self, field.name)).view()
+            view.flags.writeable = False
+            object.__setattr__(self, field.name, view)
+
+    @property
+    def by_instance(self) -> FloatArray:
+        """(P,) the sum over the timepoints; NaN for instances without a ranking."""
+        return np.where(self._known, np.nansum(self.pointwise, axis=1), np.nan)
+
+    @property
+    def elpd(self) -> float:
+        """The score: the sum of the log-probabilities of all rankings; higher is better."""
+        return float(np.nansum(self.pointwise))
+
+    @property
+    def standard_error(self) -> float:
+        """Standard error of the score, from its spread over the instances; NaN with fewer than two."""
+        return error_of_sum(self.by_instance)
+
+    @property
+    def effective_parameters(self) -> float:
+        """p_loo, about how many parameters the rankings determine: how much better they are described once seen."""
+        return float(np.nansum(self.in_sample - self.pointwise))
+
+    @property
+    def rankings(self) -> int:
+        """Number of rankings."""
+        return int(np.count_nonzero(~np.isnan(self.pointwise)))
+
+    @property
+    def unreliable(self) -> NDArray[np.intp]:
+        """Indices of the instances whose share of the score is not to be relied on: k-hat above 0.7, not refitted."""
+        return np.flatnonzero(~(self.k_hat <= LARGEST_K_HAT) & ~self.refitted)
+
+    @property
+    def _known(self) -> NDArray[np.bool_]:
+        return np.count_nonzero(~np.isnan(self.pointwise), axis=1) > 0
+
+    def summary(self) -> str:
+        """The score in plain words."""
+        instances = int(np.count_nonzero(self._known))
+        if not instances:
+            return "There are no rankings to predict."
+        words = [
+            f"The score is {self.elpd:,.1f} ± {self.standard_error:,.1f} for {self.rankings:,} rankings on "
+            f"{instances:,} instances, {self.elpd / self.rankings:.3f} per ranking; "
+            f"the effective number of parameters is {self.effective_parameters:.1f}."
+        ]
+        refitted, bad = int(self.refitted.sum()), self.unreliable.size
+        if refitted:
+            words.append(f"{refitted:,} of {instances:,} instances were left out by fitting again.")
+        if bad:
+            words.append(
+                f"{bad:,} of {instances:,} instances matter too much to be left out by reweighting (k-hat above "
+                f"{LARGEST_K_HAT:g}), so the score is likely too high: give leave_one_out a generator, and they are "
+                "left out by fitting again."
+            )
+        else:
+            words.append("It can be relied on.")
+        return " ".join(words)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+
+def leave_one_out(
+    posterior: Posterior,
+    values: ArrayLike,
+    *,
+    rng: np.random.Generator | None = None,
+    model: Model | None = None,
+    precision: float | None = None,
+    draws: int = 1000,
+) -> LeaveOneOut:
+    """Score a model by how well it predicts the rankings on each instance from those on all others.
+
+    The unit is the instance, because the rankings of the same runs at different timepoints depend on each other: all of
+    them are left out at once. The posterior without them is the posterior with them, its draws weighted by the inverse
+    of their likelihood and Pareto-smoothed (PSIS-LOO; Vehtari, Gelman and Gabry 2017, section 2). Under a model of
+    independent timepoints the posterior is a product over timepoints, so the weights at each timepoint are those of
+    the ranking there, which is exact; draws at different timepoints do not belong together anyway. (Under the
+    hierarchical Dirichlet model the instance's other timepoints keep telling of κ.)
+
+    Each ranking is then predicted at its own timepoint. Scoring the T rankings of an instance at once would reward
+    a posterior for being unsure, as uncertainty makes predictions at several timepoints dependent, which they are for
+    other reasons. The score of a tie is that of the likelihood, the mean log-probability of its orders.
+
+    Args:
+        posterior: The posterior after the rankings in `values`, each counted once.
+        values: (P, T, n) the values, as for `polarbear.rankings.choice_counts`: lower is better, NaN where not run.
+        rng: If given, instances with k-hat above 0.7 are left out by fitting the model again without them, which takes
+            one fit each; it is the source of randomness of these fits.
+        model: The model to fit again, if the posterior does not know its own.
+        precision: As for `choice_counts`.
+        draws: How many of the draws are used, evenly spaced.
+
+    Returns:
+        The score, instance by instance.
+
+    Raises:
+        ValueError: If the values do not fit the posterior, `draws` is below 1, or the model to fit again is not known.
+        TypeError: If `rng` is something else than a generator.
+    """
+    cells = checked_values(posterior, values, precision)
+    check_unadjusted(posterior)
+    if draws < 1:
+        raise ValueError(f"draws is {draws!r}; at least 1 posterior draw is needed")
+    if rng is not None and not isinstance(rng, np.random.Generator):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"rng is {rng!r}; give a generator such as numpy.random.default_rng(1), or None")
+    again = posterior.model if model is None else model
+    if rng is not None and again is None:
+        raise ValueError("the posterior does not say which model to fit again without an instance; give model")
+    rankings = DistinctRankings.of(InstanceRanks.of(cells))
+    log_theta = log_ratings(posterior.draws, draws)
+    found = _jointly(rankings, log_theta) if is_pooled(posterior) else _by_timepoint(rankings, log_theta)
+    if rng is None or again is None:
+        return found
+    pointwise, refitted = found.pointwise.copy(), found.refitted.copy()
+    generators, unreliable = rng.spawn(len(cells)), [int(instance) for instance in found.unreliable]
+    for instance in unreliable:
+        pointwise[instance] = _refitted(posterior, again, cells, instance, draws, generators[instance])
+        refitted[instance] = True
+    return replace(found, pointwise=pointwise, refitted=refitted)
+
+
+def error_of_sum(by_instance: FloatArray) -> float:
+    """Standard error of a sum over instances, NaN for those that do not count (eq. 23 of Vehtari et al. 2017)."""
+    known = by_instance[~np.isnan(by_instance)]
+    return float(np.sqrt(known.size * known.var(ddof=1))) if known.size > 1 else float("nan")
+
+
+def _by_timepoint(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
+    """Each ranking left out by itself."""
+    instances, timepoints = rankings.index.shape
+    pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
+    largest, refitted = np.full(instances, -np.inf), np.zeros(instances, np.bool_)
+    for t in range(timepoints):
+        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
+        weights, k_hat = _weights(likelihood)
+        here = which >= 0
+        rows = which[here]
+        in_sample[here, t] = _predicted(likelihood)[rows]
+        pointwise[here, t] = _predicted(likelihood, weights)[rows]
+        largest[here] = np.maximum(largest[here], k_hat[rows])
+    return LeaveOneOut(pointwise, in_sample, largest, refitted)
+
+
+def _jointly(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
+    """All rankings of an instance left out together."""
+    instances, timepoints = rankings.index.shape
+    pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
+    together = np.zeros((instances, len(log_theta)))
+    for t in range(timepoints):
+        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
+        together[which >= 0] += likelihood[which[which >= 0]]
+    weights, k_hat = _weights(together)
+    refitted = np.zeros(k_hat.shape, np.bool_)
+    for t in range(timepoints):
+        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
+        here = which >= 0
+        rows = which[here]
+        in_sample[here, t] = _predicted(likelihood)[rows]
+        pointwise[here, t] = _predicted(likelihood[rows], weights[here])
+    return LeaveOneOut(pointwise, in_sample, k_hat, refitted)
+
+
+def _refitted(
+    posterior: Posterior, model: Model, cells: FloatArray, instance: int, draws: int, rng: np.random.Generator
+) -> FloatArray:
+    """(T,) log-probability of an instance's rankings by a posterior that has never seen them."""
+    without = fit(
+        choice_counts(np.delete(cells, instance, axis=0)),
+        times=posterior.times,
+        names=posterior.names,
+        model=model,
+        draws=draws,
+        rng=rng,
+    )
+    rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells[[instance]])), log_ratings(without.draws, draws)
+    predicted = np.full(posterior.times.size, np.nan)
+    for t in np.flatnonzero(rankings.ranked[0]):
+        likelihood, _ = rankings.log_likelihood(int(t), log_theta[:, t])
+        predicted[t] = _predicted(likelihood)[0]
+    return predicted
+
+
+def _weights(likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Weights (U, D) that take each of U log-likelihoods (U, D) out of the posterior, and their k-hat (U,)."""
+    ratios = -likelihood
+    ratios -= ratios.max(axis=1, keepdims=True, initial=-np.inf)
+    weights = np.exp(ratios)
+    weights /= weights.sum(axis=1, keepdims=True)
+    k_hat = np.full(len(ratios), -np.inf)
+    for row in np.flatnonzero(weights.max(axis=1, initial=0.0) > _NEARLY_EQUAL / ratios.shape[1]):
+        weights[row], k_hat[row] = smooth(ratios[row])
+    return weights, k_hat
+
+
+def _predicted(likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """(U,) log of the mean of the likelihood, from log-likelihoods (U, D) and weights (U, D), default equal."""
+    top = likelihood.max(axis=1, initial=-np.inf)
+    likely = np.exp(likelihood - top[:, np.newaxis])
+    return top + np.log(likely.mean(axis=1) if weights is None else (weights * likely).sum(axis=1))

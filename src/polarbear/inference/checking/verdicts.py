@@ -1,0 +1,258 @@
+"""The findings of checks in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polarbear.inference.checking.certainty import TOO_SURE
+from polarbear.inference.checking.evidence import Evidence
+from polarbear.inference.checking.outcomes import FirstPlaces
+from polarbear.records import FloatArray
+
+_MOST_NAMED = 3
+_MIRRORED = 1.15
+"""Noise counts as mirrored if its shape is above this: 0.8 is that of normal noise, 1.5 of the mirror image."""
+_HIDDEN = 0.005
+"""A share of comparisons that is mentioned."""
+
+WIN_RATES = "win rates"
+UNCORRELATED = "uncorrelated algorithms"
+IRRELEVANT = "irrelevant alternatives"
+GUMBEL = "Gumbel noise"
+FIRST = "first places"
+TIMEPOINTS = "independent timepoints"
+_WHAT = {
+    WIN_RATES: "how often the first of a pair wins where both ran",
+    UNCORRELATED: "correlation of the ranks of a pair over the instances",
+    IRRELEVANT: "how much more often the first of a pair wins where a third algorithm ran than where it did not",
+    GUMBEL: "by how much more early choices go by the ratings than late ones: 0 for Gumbel noise, about 0.8 for normal "
+    "noise, 1.5 for the mirror image of Gumbel noise",
+    FIRST: "share of the instances with a single best algorithm on which an algorithm is that",
+    TIMEPOINTS: "correlation of who wins on the same instance at neighbouring timepoints",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One assumption of the Plackett–Luce model, and what the data say of it.
+
+    Attributes:
+        name: The assumption.
+        what: The statistic that is looked at.
+        observed: The statistic, the most remarkable one if it is looked at for many pairs; None if not checked.
+        expected: Where 95 % of the replicates have it; None if not checked.
+        p_value: How often a replicate is at least as remarkable; None if not checked.
+        passed: Whether nothing remarkable was seen; None if not checked.
+        verdict: What was found and what it means, in plain words.
+        named: The algorithms or pairs of them that are remarkable, the most remarkable first; with the third algorithm
+            where that matters.
+    """
+
+    name: str
+    what: str
+    observed: float | None
+    expected: tuple[float, float] | None
+    p_value: float | None
+    passed: bool | None
+    verdict: str
+    named: tuple[tuple[str, ...], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """The check as plain JSON-able values."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.verdict}"
+
+
+def nothing_to_check() -> tuple[Check, ...]:
+    """All checks, if there are no rankings."""
+    return tuple(_unchecked(name, "there are no rankings") for name in _WHAT)
+
+
+@dataclass(frozen=True, slots=True)
+class LookedAt:
+    """What checks could look at.
+
+    Attributes:
+        timepoints: How many timepoints.
+        of: How many there are.
+        hidden: Share of the comparisons there that ties hide.
+    """
+
+    timepoints: int
+    of: int
+    hidden: float
+
+    def added_to(self, check: Check, rounded: int = 0) -> Check:
+        """A check whose verdict says so; `rounded` timepoints it had to pass over."""
+        words: list[str] = []
+        if self.timepoints - rounded < self.of:
+            words.append(f"Looked at {self.timepoints - rounded} of {self.of} timepoints.")
+        if rounded:
+            words.append(f"At {rounded} more, ties in the middle of the rankings would bias this check.")
+        if self.hidden > _HIDDEN:
+            words.append(f"Ties at the better place hide {self.hidden:.0%} of the comparisons.")
+        return replace(check, verdict=" ".join([check.verdict, *words]))
+
+
+def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: FloatArray) -> Check:
+    """One rating for each algorithm describes all pairs; `rates` (K,) are what ratings say."""
+    if not evidence.possible:
+        return _unchecked(WIN_RATES, "no two algorithms were compared on instances that leave anything open")
+    clauses = [
+        f"{pairs[k][0]} won {rates[k] + evidence.observed[k]:.0%} of its comparisons with {pairs[k][1]}, where "
+        f"ratings allow {rates[k] + evidence.low[k]:.0%} to {rates[k] + evidence.high[k]:.0%}"
+        for k in evidence.remarkable
+    ]
+    verdict = "Ratings describe how often each algorithm beats each other one."
+    if clauses:
+        verdict = f"{_listed(clauses)}. One rating for each algorithm does not describe all pairs at once."
+    return _checked(WIN_RATES, evidence, verdict, pairs, rates)
+
+
+def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> Check:
+    """Algorithms do not do well and badly on the same instances."""
+    if not evidence.possible:
+        return _unchecked(UNCORRELATED, "it takes three algorithms on the same instances")
+    words: list[str] = []
+    for sign, says, worth in ((1, "are correlated", "less"), (-1, "complement each other", "more")):
+        clauses = [
+            f"{pairs[k][0]} and {pairs[k][1]} {says} across instances (rank correlation {evidence.observed[k]:.2f}, "
+            f"against {evidence.low[k]:.2f} to {evidence.high[k]:.2f} with independent noise)"
+            for k in evidence.remarkable
+            if sign * evidence.z[k] > 0
+        ]
+        if clauses:
+            words.append(
+                f"{_listed(clauses)}. A portfolio of such a pair is worth {worth} than the sum of its ratings."
+            )
+    verdict = " ".join(words) or "No sign that two algorithms do well and badly on the same instances."
+    return _checked(UNCORRELATED, evidence, verdict, pairs)
+
+
+def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str, str]]) -> Check:
+    """Who wins does not depend on who else is present; `triples` are two that meet and the third."""
+    if not evidence.possible:
+        return _unchecked(IRRELEVANT, "no algorithm both ran and did not run on enough instances at the same timepoint")
+    clauses = [
+        f"{triples[k][0]} beats {triples[k][1]} {'more' if evidence.z[k] > 0 else 'less'} often where {triples[k][2]} "
+        f"ran than where it did not, by {abs(100 * evidence.observed[k]):.0f} percentage points"
+        for k in evidence.remarkable
+    ]
+    verdict = "Who wins does not visibly depend on who else ran."
+    if clauses:
+        verdict = (
+            f"{_listed(clauses)}. The instances on which an algorithm ran differ from the others: look for crashes, "
+            "time-outs, or instances that come in some order."
+        )
+    return _checked(IRRELEVANT, evidence, verdict, triples)
+
+
+def noise_shape(evidence: Evidence) -> Check:
+    """The noise of utilities is Gumbel's."""
+    if not evidence.possible:
+        return _unchecked(GUMBEL, "it takes three algorithms on the same instances that do not tie")
+    if evidence.passed:
+        verdict = "The noise looks like Gumbel noise."
+    elif evidence.z[0] < 0:
+        verdict = (
+            "The noise is not Gumbel's but even more one-sided: runs are unusually good more often, and unusually bad "
+            "less often, than it makes them."
+        )
+    else:
+        shape = "its mirror image" if evidence.observed[0] > _MIRRORED else "rather symmetric, like normal noise"
+        verdict = (
+            f"The noise is not Gumbel's but {shape}: runs are unusually bad more often, and unusually good less often, "
+            "than it makes them. Who beats whom is hardly touched; as a probability to be best, a rating is rough."
+        )
+    return _checked(GUMBEL, evidence, verdict)
+
+
+def first_places(evidence: Evidence, names: Sequence[str], times: FloatArray, places: FirstPlaces) -> Check:
+    """Ratings say who is first; `evidence` is of each algorithm at each of the timepoints `times`."""
+    if not evidence.possible:
+        return _unchecked(FIRST, "it takes three algorithms on the same instances, one of them the single best")
+    worst: dict[int, int] = {}
+    for k in evidence.remarkable.tolist():
+        worst.setdefault(k % len(names), k)
+    ratings = places.ratings.ravel()
+    low, observed, high = (ratings + shift for shift in (evidence.low, evidence.observed, evidence.high))
+    clauses = [
+        f"{names[i]} was first on {observed[k]:.0%} of the {places.instances[k // len(names)]} instances with a single "
+        f"best algorithm at {times[k // len(names)]:g}, where its rating of {ratings[k]:.2g} allows {low[k]:.0%} to "
+        f"{high[k]:.0%}"
+        for i, k in worst.items()
+    ]
+    verdict = "Ratings say how often each algorithm is the best."
+    if clauses:
+        verdict = f"{_listed(clauses)}. So a rating is not the probability of being the best."
+    return replace(_checked(FIRST, evidence, verdict, shift=ratings), named=tuple((names[i],) for i in worst))
+
+
+def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: float | None, *, joint: bool) -> Check:
+    """The rankings of the same runs at several timepoints are independent.
+
+    Args:
+        evidence: Of the agreement at neighbouring timepoints.
+        per_instance: Mean number of timepoints with a ranking.
+        factor: How many timepoints say what one independent timepoint would.
+        excess: How many times more instances the posterior is as sure of as were run, if known.
+        joint: Whether the posterior is joint over time.
+    """
+    if not evidence.possible:
+        return _unchecked(TIMEPOINTS, "it takes several timepoints, and outcomes that differ between instances")
+    if evidence.passed:
+        return _checked(TIMEPOINTS, evidence, "No sign that the rankings of the same runs depend on each other.")
+    if evidence.z[0] < 0:
+        return _checked(TIMEPOINTS, evidence, "On the same instance who wins changes more often than by chance.")
+    words = [
+        f"The rankings of the same runs repeat each other: {per_instance:.0f} timepoints of an instance tell as much "
+        f"as {per_instance / factor:.1f} independent ones would."
+    ]
+    if excess is not None and excess > TOO_SURE:
+        words.append(
+            f"The model counts them all, so the posterior is as sure as if {excess:.1f} times as many instances had "
+            f"been run: its intervals should be about {np.sqrt(excess):.1f} times as wide."
+        )
+    elif joint:
+        words.append("This posterior is not much surer for it.")
+    else:
+        words.append("Each timepoint by itself is not touched, but statements on several at once are too sure.")
+    return _checked(TIMEPOINTS, evidence, " ".join(words))
+
+
+def _checked(
+    name: str,
+    evidence: Evidence,
+    verdict: str,
+    groups: Sequence[tuple[str, ...]] = (),
+    shift: FloatArray | None = None,
+) -> Check:
+    top = evidence.most_remarkable
+    by = 0.0 if shift is None else float(shift[top])
+    remarkable: list[int] = evidence.remarkable.tolist()
+    return Check(
+        name=name,
+        what=_WHAT[name],
+        observed=float(evidence.observed[top]) + by,
+        expected=(float(evidence.low[top]) + by, float(evidence.high[top]) + by),
+        p_value=evidence.p_value,
+        passed=evidence.passed,
+        verdict=verdict,
+        named=tuple(groups[k] for k in remarkable) if groups else (),
+    )
+
+
+def _unchecked(name: str, why: str) -> Check:
+    return Check(name, _WHAT[name], None, None, None, None, f"Not checked: {why}.")
+
+
+def _listed(clauses: Sequence[str]) -> str:
+    """A few clauses, and how many more there are."""
+    more = len(clauses) - _MOST_NAMED
+    return "; ".join([*clauses[:_MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])])

@@ -1,0 +1,142 @@
+"""From rankings to a posterior, by any model and method."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.inference.model.adjustment import adjusted
+from polarbear.inference.model.bspline import BSpline
+from polarbear.inference.model.gaussian_process import GaussianProcess
+from polarbear.inference.model.hierarchical import HierarchicalDirichlet
+from polarbear.inference.model.hilbert_space import HilbertSpaceGaussianProcess
+from polarbear.inference.model.independent import IndependentDirichlet
+from polarbear.inference.model.instance_bootstrap import InstanceBootstrap
+from polarbear.inference.model.random_walk import RandomWalk
+from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
+from polarbear.inference.model.temporal import TemporalModel
+from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
+from polarbear.inference.sampling.cache import FitCache
+from polarbear.inference.sampling.settings import NUTS, PATHFINDER, Sampling
+from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.inference.wins import Wins
+from polarbear.plugins import load_plugin, plugin_names
+from polarbear.rankings import ChoiceCounts
+
+_OURS: dict[str, type[Model]] = {
+    kind.name: kind
+    for kind in (
+        IndependentDirichlet,
+        HierarchicalDirichlet,
+        InstanceBootstrap,
+        RandomWalk,
+        BSpline,
+        GaussianProcess,
+        HilbertSpaceGaussianProcess,
+        SparseGaussianProcess,
+    )
+}
+
+
+def fit(
+    counts: ChoiceCounts,
+    *,
+    times: ArrayLike | None = None,
+    names: Sequence[str] | None = None,
+    model: Model | None = None,
+    draws: int = 4000,
+    rng: np.random.Generator,
+    method: str | None = None,
+    cache: FitCache | None = None,
+) -> Posterior:
+    """Infer the ratings of n algorithms at T timepoints from rankings.
+
+    Args:
+        counts: The rankings, as `polarbear.rankings.choice_counts` gives them.
+        times: (T,) the timepoints; default 0, 1, ….
+        names: The n algorithms' names; default "algorithm 0", ….
+        model: The prior; default `IndependentDirichlet()`.
+        draws: How many posterior draws.
+        rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
+        method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
+            Markov chains of our own, which go on until they are reliable or a limit is met; "nuts" is the No-U-Turn
+            sampler, for anyone who doubts, and "pathfinder" is there for comparison and warns; these two need
+            ``pip install 'polarbear[nuts]'``.
+        cache: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
+            has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
+
+    Returns:
+        The posterior.
+
+    Raises:
+        ValueError: If the numbers of times or names do not fit the counts, `draws` is below 1, or the
+            model cannot be computed by `method`.
+        TypeError: If `rng` is no numpy Generator.
+        ImportError: If `method` needs a package that is not installed.
+    """
+    chosen = IndependentDirichlet() if model is None else model
+    if method is not None and method not in chosen.methods:
+        raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
+    way = chosen.methods[0] if method is None else method
+    with one_thread():
+        sampling = Sampling(draws, rng, way, FitCache() if cache is None else cache)
+        posterior = _sampler(chosen, way)(
+            counts,
+            times=checked_times(times, counts.timepoints),
+            names=checked_names(names, counts.algorithms),
+            sampling=sampling,
+        )
+        if counts.instances is not None:
+            posterior = replace(posterior, tally=Wins(counts.instances, draws, sampling.seeds(1)[0]))
+        return adjusted(posterior, counts) if chosen.adjusted else posterior
+
+
+def _sampler(model: Model, method: str) -> Callable[..., Posterior]:
+    """What computes the posterior; libraries sample a NumPyro program of any model here."""
+    if method == NUTS:
+        from polarbear.inference.reference.nuts import nuts
+
+        return partial(nuts, model)
+    if method == PATHFINDER:
+        from polarbear.inference.reference.pathfinder import pathfinder
+
+        return partial(pathfinder, model)
+    return model.fit
+
+
+def models() -> dict[str, type[Model]]:
+    """All models by name, those of other installed packages included (see `polarbear.plugins`)."""
+    return _OURS | {name: load_plugin("models", name) for name in plugin_names("models")}
+
+
+def from_description(description: Mapping[str, Any]) -> Model:
+    """The model that `Model.describe` described; parameters left out take their defaults.
+
+    Raises:
+        ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
+    """
+    parameters = dict(description)
+    name = parameters.pop("model", None)
+    kind: Any = _OURS.get(name) or load_plugin("models", name)
+    if kind is None:
+        raise ValueError(f"there is no model {name!r}; there are {', '.join((*_OURS, *plugin_names('models')))}")
+    valid = [field.name for field in fields(kind)]
+    for parameter in parameters:
+        if parameter not in valid:
+            raise ValueError(f"model {name!r} has no parameter {parameter!r}; it has {', '.join(valid)}")
+    return kind(**parameters)
+
+
+def as_published(model: Model) -> Model:
+    """The model whose draws are the posterior of its likelihood, which scores and checks need.
+
+    Of a model over time it is that with `repeated` "as published", of `InstanceBootstrap` the independent one.
+    """
+    if isinstance(model, TemporalModel):
+        return replace(model, repeated="as published")
+    return IndependentDirichlet(model.alpha) if isinstance(model, InstanceBootstrap) else model

@@ -1,0 +1,1 @@
+"""Gaussian paths over time: kernels, state-space models, Cholesky factors."""

@@ -1,0 +1,1 @@
+"""The Plackett–Luce log-likelihood, at one timepoint and along paths over time, ties of any size included."""

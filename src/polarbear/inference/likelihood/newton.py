@@ -1,0 +1,78 @@
+"""Newton's method to the posterior mode of the log-ratings at one timepoint."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.records import FloatArray
+
+_MOST_STEPS = 100
+_MOST_HALVINGS = 30
+_LONGEST_STEP = 3.0
+_PRECISION = 1e-10
+
+
+def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
+    """The mode of the log-ratings and the curvature there.
+
+    The log-density is concave in the log-ratings z and does not change when all move together. Fixing their sum by
+    orthonormal contrasts, such as Helmert's (appendix A of Wurth et al. 2026), or adding a multiple of the all-ones
+    matrix to the curvature, as here, gives the same steps.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the curvature is singular in floating-point numbers.
+
+    Returns:
+        (n,) log-ratings whose ratings sum to 1, and (n, n) the negative Hessian of the log-density, which is singular
+        along the all-ones direction.
+    """
+    z = _start(choices)
+    value, gradient, curvature = expansion(choices, z)
+    for _ in range(_MOST_STEPS):
+        pinned = curvature + np.trace(curvature) / z.size
+        step = np.asarray(np.linalg.solve(pinned, gradient), dtype=np.float64)
+        decrement = float(gradient @ step)
+        if not decrement > _PRECISION * (1.0 + abs(value)):
+            z = _normalized(z + step) if decrement >= 0 else z
+            break
+        size = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
+        for _ in range(_MOST_HALVINGS):
+            trial = _normalized(z + size * step)
+            found = expansion(choices, trial)
+            if found[0] >= value + 1e-4 * size * decrement:
+                break
+            size *= 0.5
+        else:
+            break
+        z, (value, gradient, curvature) = trial, found
+    return z, curvature
+
+
+def _start(choices: Choices) -> FloatArray:
+    """Wins over the wins expected if all algorithms were alike."""
+    alike = np.zeros((1, choices.wins.size, 1))
+    expected = (choices.counts / choices.members.sum(axis=1)) @ choices.members + choices.total / choices.wins.size
+    won = choices.ties.wins().sum(axis=0)
+    expected += won - choices.ties.slope(alike, np.exp(alike))[1][0, :, 0]
+    return _normalized(np.log((choices.wins + won) / expected))
+
+
+def expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
+    """Log-density, its gradient and its negative Hessian at normalized log-ratings."""
+    theta = np.exp(z)
+    chosen_from = choices.members @ theta
+    share = choices.members * theta / chosen_from[:, np.newaxis]
+    weighted = choices.counts[:, np.newaxis] * share
+    expected = weighted.sum(axis=0) + choices.total * theta
+    curvature = np.diag(expected) - share.T @ weighted - choices.total * np.outer(theta, theta)
+    value = float(choices.wins @ z - choices.counts @ np.log(chosen_from))
+    if not len(choices.ties):
+        return value, choices.wins - expected, curvature
+    of_ties = choices.ties.expansion(z[np.newaxis, :, np.newaxis], theta[np.newaxis, :, np.newaxis])
+    return value + float(of_ties[0][0]), choices.wins - expected + of_ties[1][0, :, 0], curvature + of_ties[2][0, 0]
+
+
+def _normalized(z: FloatArray) -> FloatArray:
+    top = z.max()
+    return z - (top + np.log(np.exp(z - top).sum()))

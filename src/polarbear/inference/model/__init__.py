@@ -1,0 +1,1 @@
+"""The models: what is believed about ratings over time before any ranking."""

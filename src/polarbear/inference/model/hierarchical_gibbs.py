@@ -1,0 +1,189 @@
+"""Exact Markov chains for the hierarchical Dirichlet model.
+
+Given κ the timepoints are independent, and a sweep of Gibbs sampling moves the ratings at each (see
+`inference.sampling.gibbs`). Given the ratings, κ depends on nothing but the sum of their logarithms, and Metropolis
+steps move its logarithm; in one more, the log-ratios of all ratings are stretched along. Ratings are kept as
+logarithms, as they may span more than floating-point numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.gibbs import Sweeps, mixing, normalized
+from polarbear.rankings import ChoiceCounts
+from polarbear.records import FloatArray
+
+_CHAINS, _KEPT, _WARM_UP = 48, 80, 200
+_LENGTHS = 6
+"""How often chains that have not converged are continued to twice their length, less one; 32 sweeps for each draw."""
+_CONVERGED = 1.01
+_GROUPS = 4
+_METROPOLIS_STEPS = 5
+_AIM, _PACE = 0.4, 0.1
+_ALPHA = 1.0
+"""Of the prior that choices come with, which is taken off again."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class HierarchicalChains:
+    """What C chains kept.
+
+    Attributes:
+        log_theta: (T, n, steps, C) log-ratings.
+        log_kappa: (steps, C).
+        ess: (T,) how many draws they are worth, the smallest of the ratings and κ.
+        r_hat: (T,) the largest nested split R-hat of the same.
+    """
+
+    log_theta: FloatArray
+    log_kappa: FloatArray
+    ess: FloatArray
+    r_hat: FloatArray
+
+
+def hierarchical_chains(
+    counts: ChoiceCounts,
+    log_prior: Callable[[FloatArray], FloatArray],
+    start: FloatArray,
+    *,
+    enough: float,
+    rng: np.random.Generator,
+) -> HierarchicalChains:
+    """Sample the joint posterior of the ratings and κ by 48 chains.
+
+    As long as they have not converged, the chains are continued to twice their length, and every other draw is kept: at
+    most until 32 sweeps lie between two draws.
+
+    Args:
+        counts: The rankings, of at least two algorithms, at one timepoint or more.
+        log_prior: From log κ (C,) to its prior log-density, up to a constant.
+        start: (2,) mean and standard deviation of the log κ that chains start from.
+        enough: Effective sample size to aim at.
+        rng: The source of randomness.
+    """
+    chains = _Chains(counts, log_prior, start[0] + start[1] * rng.standard_normal(_CHAINS), rng)
+    for _ in range(_WARM_UP):
+        chains.sweep(adapt=True)
+    log_theta, log_kappa = np.empty((*counts.wins.shape, _KEPT, _CHAINS)), np.empty((_KEPT, _CHAINS))
+    first, ess, r_hat = 0, np.zeros(counts.timepoints), np.full(counts.timepoints, np.inf)
+    for length in range(_LENGTHS):
+        for step in range(first, _KEPT):
+            for _ in range(1 << length):
+                chains.sweep(adapt=False)
+            log_kappa[step], log_theta[:, :, step] = chains.log_kappa, chains.log_theta.transpose(1, 2, 0)
+        shared = log_kappa[np.newaxis]
+        each = [mixing(np.concatenate([here, shared]).transpose(1, 2, 0), groups=_GROUPS) for here in log_theta]
+        ess, r_hat = np.array(each).T
+        if length == _LENGTHS - 1 or (ess.min() >= enough and r_hat.max() < _CONVERGED):
+            break
+        first = _KEPT // 2
+        log_kappa[:first] = log_kappa[1::2]
+        for here in log_theta:
+            here[:, :first] = here[:, 1::2]
+    return HierarchicalChains(log_theta, log_kappa, np.minimum(ess, float(_KEPT * _CHAINS)), r_hat)
+
+
+class _Chains:
+    """The state of all chains.
+
+    Attributes:
+        log_theta: (C, T, n) log-ratings.
+        log_kappa: (C,).
+    """
+
+    def __init__(
+        self,
+        counts: ChoiceCounts,
+        log_prior: Callable[[FloatArray], FloatArray],
+        log_kappa: FloatArray,
+        rng: np.random.Generator,
+    ) -> None:
+        self._log_prior, self._rng, self._n = log_prior, rng, counts.algorithms
+        self._choices = [Choices.at(counts, t, _ALPHA) for t in range(counts.timepoints)]
+        self._sweeps = [Sweeps(choices, rng) for choices in self._choices]
+        self._alone = self._together = 0.5
+        self.log_kappa = log_kappa
+        self.log_theta = np.log(rng.dirichlet(np.ones(self._n), (log_kappa.size, counts.timepoints)))
+
+    def sweep(self, *, adapt: bool) -> None:
+        """Move all chains once; while adapting, bring the rates of acceptance near where they should be."""
+        alpha = np.exp(self.log_kappa)[:, np.newaxis] / self._n
+        for t, sweeps in enumerate(self._sweeps):
+            self.log_theta[:, t] = sweeps.logarithmic(self.log_theta[:, t], alpha)
+        self._move_gaps()
+        alone = np.mean([self._move_alone() for _ in range(_METROPOLIS_STEPS)])
+        together = self._move_together()
+        if adapt:
+            self._alone *= float(np.exp(_PACE * (alone - _AIM) / _AIM))
+            self._together *= float(np.exp(_PACE * (together - _AIM) / _AIM))
+
+    def _move_gaps(self) -> None:
+        """At each timepoint a Metropolis step that stretches one gap between neighbours in the order of log-ratings.
+
+        Where rankings say little but the order, Gibbs sampling moves gaps by steps that are short beside their width.
+        """
+        order = np.argsort(self.log_theta, axis=2)
+        ordered = np.take_along_axis(self.log_theta, order, axis=2)
+        stretch: FloatArray = self._rng.standard_normal(order.shape[:2])
+        chosen = self._rng.integers(1, self._n, order.shape[:2])[:, :, np.newaxis]
+        gaps = np.diff(ordered, axis=2, prepend=0.0)
+        gap = np.take_along_axis(gaps, chosen, axis=2)
+        np.put_along_axis(gaps, chosen, gap * np.exp(stretch)[:, :, np.newaxis], axis=2)
+        log_theta = np.empty_like(ordered)
+        np.put_along_axis(log_theta, order, normalized(gaps.cumsum(axis=2)), axis=2)
+        alpha = np.exp(self.log_kappa)[:, np.newaxis] / self._n
+        gain = alpha * (log_theta.sum(axis=2) - self.log_theta.sum(axis=2)) + stretch
+        accept = self._accepted(gain + self._log_likelihood(log_theta) - self._log_likelihood(self.log_theta))
+        self.log_theta[accept] = log_theta[accept]
+
+    def _move_alone(self) -> float:
+        """A Metropolis step of log κ while the ratings stay; returns the share of chains that moved."""
+        trial, total = self._trial(self._alone), self.log_theta.sum(axis=(1, 2))
+        accept = self._accepted(self._log_density(trial, total) - self._log_density(self.log_kappa, total))
+        self.log_kappa = np.where(accept, trial, self.log_kappa)
+        return float(accept.mean())
+
+    def _move_together(self) -> float:
+        """A Metropolis step of log κ while κ times the log-ratios of ratings stays.
+
+        With few rankings, or such that all agree, both move far: the prior's tails fall off like θ^(κ / n). The
+        Jacobian is that of n − 1 log-ratios at each timepoint.
+        """
+        trial = self._trial(self._together)
+        stretch = self.log_kappa - trial
+        log_theta = normalized(np.exp(stretch)[:, np.newaxis, np.newaxis] * self.log_theta)
+        gain = self._log_density(trial, log_theta.sum(axis=(1, 2)))
+        gain -= self._log_density(self.log_kappa, self.log_theta.sum(axis=(1, 2)))
+        gain += (self._log_likelihood(log_theta) - self._log_likelihood(self.log_theta)).sum(axis=1)
+        gain += len(self._choices) * (self._n - 1) * stretch
+        accept = self._accepted(gain)
+        self.log_kappa = np.where(accept, trial, self.log_kappa)
+        self.log_theta[accept] = log_theta[accept]
+        return float(accept.mean())
+
+    def _trial(self, step: float) -> FloatArray:
+        moves: FloatArray = self._rng.standard_normal(self.log_kappa.size)
+        return self.log_kappa + step * moves
+
+    def _accepted(self, gain: FloatArray) -> NDArray[np.bool_]:
+        return np.log(self._rng.random(gain.shape)) < gain
+
+    def _log_likelihood(self, log_theta: FloatArray) -> FloatArray:
+        """(C, T) the log-likelihood of log-ratings (C, T, n), up to a constant."""
+        each = zip(self._choices, log_theta.transpose(1, 2, 0), strict=True)
+        density = np.stack([choices.log_density(np.ascontiguousarray(here)) for choices, here in each], axis=1)
+        return density - _ALPHA * log_theta.sum(axis=2)
+
+    def _log_density(self, log_kappa: FloatArray, total: FloatArray) -> FloatArray:
+        """(C,) the log-density of log κ given the sum (C,) of all log-ratings, up to a constant."""
+        kappa = np.exp(log_kappa)
+        alpha = kappa / self._n
+        each = gammaln(kappa) - self._n * gammaln(alpha)
+        return self._log_prior(log_kappa) + len(self._choices) * each + alpha * total

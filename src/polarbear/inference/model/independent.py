@@ -1,0 +1,189 @@
+"""The independent Dirichlet model (section 3.2.1 of Wurth et al. 2026)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from polarbear.inference.likelihood.newton import mode
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.path_sampling.hyperpriors import draw_hyperparameters
+from polarbear.inference.posterior import Posterior
+from polarbear.inference.sampling.diagnostics import FEWEST_OF_CHAINS, GIBBS, IMPORTANCE_SAMPLING, Diagnostics
+from polarbear.inference.sampling.gibbs import gibbs
+from polarbear.inference.sampling.importance import ImportanceDraws, importance
+from polarbear.inference.sampling.proposal import Proposal, log_gamma, proposal
+from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
+from polarbear.rankings import ChoiceCounts
+from polarbear.records import FloatArray
+
+_GOOD_K_HAT = 0.5
+_USABLE_K_HAT = 0.7
+_NEARLY_ALL = 0.9
+"""Worth at least this share of their number, draws are accepted with a k-hat that is just usable."""
+_FEWEST_PROPOSALS = 400
+_STARTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class IndependentDirichlet:
+    """θ(t) ~ Dirichlet(α, …, α), independently at each timepoint.
+
+    Its posterior is not joint over time: draws at different timepoints have nothing to do with each other.
+
+    At each timepoint the draws come from importance sampling around the posterior mode (see
+    `inference.sampling.proposal`). They are accepted if Pareto k-hat is below 0.5 and they are worth half their
+    number, or below 0.7 and 90 % of it. Otherwise four times as many proposals with heavier tails are tried, and
+    accepted if k-hat is below 0.7 and the draws are worth a quarter of their number. Where that fails too, Gibbs
+    sampling answers.
+
+    Attributes:
+        alpha: Concentration α > 0. At 1 all ratings on the simplex are equally likely a priori; below 1 few algorithms
+            share the wins; far above 1 all algorithms are alike.
+
+    Raises:
+        ValueError: If `alpha` is not positive and finite.
+    """
+
+    name: ClassVar[str] = "independent-dirichlet"
+    joint: ClassVar[bool] = False
+    pooled: ClassVar[bool] = False
+    methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
+
+    alpha: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.alpha < np.inf:
+            raise ValueError(f"alpha is {self.alpha!r}; the concentration must be positive and finite")
+
+    @property
+    def adjusted(self) -> bool:
+        """No: timepoints do not learn from each other."""
+        return False
+
+    def describe(self) -> dict[str, Any]:
+        """The model as plain values."""
+        return {"model": self.name, "alpha": self.alpha}
+
+    def draw_prior(
+        self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Draws of the prior; see `polarbear.inference.prior`."""
+        none = draw_hyperparameters((), held, sampling.draws, sampling.rng)
+        return dirichlet(np.full(sampling.draws, self.alpha), times.size, algorithms, sampling.rng), none
+
+    def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
+        """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
+
+        Each timepoint has a generator of its own and is computed by itself, so its draws change only when its
+        counts do.
+        """
+        draws, exact, cache = sampling.draws, sampling.method == EXACT_GIBBS, sampling.cache
+        theta, found = np.empty((counts.timepoints, counts.algorithms, draws)), list[Sampled]()
+        cache.begin()
+        for t, seed in enumerate(sampling.seeds(counts.timepoints)):
+            key = cache.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed)
+            here: Sampled | None = cache.known(key)
+            if here is None:
+                here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact)
+            theta[t] = here.theta
+            found.append(replace(here, theta=theta[t]))
+            cache.keep(key, found[t])
+        method = tuple(here.method for here in found)
+        ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
+        return Posterior(
+            draws=theta.transpose(2, 0, 1),
+            times=times,
+            names=names,
+            joint=self.joint,
+            diagnostics=Diagnostics(method, ess, k_hat, r_hat),
+            model=self,
+        )
+
+
+def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:
+    """(T, n, D) independent draws from Dirichlet(α, …, α) for each of the concentrations (D,)."""
+    log_gammas = log_gamma(alpha[:, np.newaxis], timepoints * algorithms, rng)
+    log_theta = log_gammas.T.reshape(timepoints, algorithms, alpha.size)
+    theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
+    theta /= theta.sum(axis=1, keepdims=True)
+    return theta
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
+
+    theta: FloatArray
+    method: str
+    ess: float
+    k_hat: float = float("nan")
+    r_hat: float = float("nan")
+
+
+def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: bool = False) -> Sampled:
+    """Draw the ratings at one timepoint.
+
+    The Dirichlet prior makes the sum of the ratings in a group and their shares of it independent, and rankings within
+    groups tell of the shares alone. So groups of algorithms that no ranking connects, such as one that was not run,
+    are sampled apart, exactly.
+
+    Args:
+        choices: The choices, prior included.
+        draws: How many draws D.
+        rng: The source of randomness.
+        exact: Sample by Gibbs at once.
+    """
+    groups = choices.groups()
+    if len(groups) == 1:
+        return _connected(choices, draws, rng, exact=exact)
+    parts = [_connected(choices.within(group), draws, rng, exact=exact) for group in groups]
+    theta = np.empty((choices.wins.size, draws))
+    log_masses = log_gamma(choices.alpha * np.array([[group.size] for group in groups]), draws, rng)
+    masses = np.exp(log_masses - log_masses.max(axis=0))
+    masses /= masses.sum(axis=0)
+    for group, part, mass in zip(groups, parts, masses, strict=True):
+        theta[group] = part.theta * mass
+    by_gibbs = [part for part in parts if part.method == GIBBS]
+    return Sampled(
+        theta,
+        GIBBS if by_gibbs else IMPORTANCE_SAMPLING,
+        ess=min(part.ess for part in parts),
+        k_hat=float("nan") if by_gibbs else max(part.k_hat for part in parts),
+        r_hat=max((part.r_hat for part in by_gibbs), default=float("nan")),
+    )
+
+
+def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact: bool) -> Sampled:
+    """Draws of algorithms that rankings connect."""
+    n = choices.wins.size
+    if n == 1:
+        return Sampled(np.ones((1, draws)), IMPORTANCE_SAMPLING, float(draws), -np.inf)
+    try:
+        centre, curvature = mode(choices)
+        order = np.argsort(-centre, kind="stable")
+        ordered = choices.ordered(order)
+        source = proposal(ordered, centre[order], curvature[np.ix_(order, order)])
+    except np.linalg.LinAlgError:
+        start = rng.dirichlet(np.ones(n), _STARTS)
+    else:
+        back = np.argsort(order)
+        if not exact and (found := _by_importance(ordered, source, draws, rng)):
+            return Sampled(found.theta[back], IMPORTANCE_SAMPLING, found.ess, found.k_hat)
+        start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
+    chains = gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
+    return Sampled(chains.theta, GIBBS, chains.ess, r_hat=chains.r_hat)
+
+
+def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> ImportanceDraws | None:
+    """Draws good enough to be accepted, or None."""
+    proposals = max(draws, _FEWEST_PROPOSALS)
+    found = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
+    enough = _USABLE_K_HAT if found.ess >= _NEARLY_ALL * draws else _GOOD_K_HAT
+    if found.k_hat < enough and found.ess >= draws / 2:
+        return found
+    found = importance(ordered, source.heavier_tailed(), draws=draws, proposals=4 * proposals, rng=rng)
+    return found if found.k_hat < _USABLE_K_HAT and found.ess >= draws / 4 else None

@@ -1,0 +1,239 @@
+"""The posterior of one or two hyperparameters: an adaptive grid around its mode, and a density through it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import FloatArray, IntArray
+
+Evaluate = Callable[[FloatArray], FloatArray]
+"""From points (K, p) to their log-densities (K,), up to a constant; −inf where it cannot be computed."""
+
+_MOST_STEPS = 12
+_CAUTION = 0.7
+"""Steps begin this much shorter than what is known of the spread."""
+_LONGEST_STEP = 2.0
+_NARROWEST, _WIDEST = 25.0, 1 / 9
+_SPACING = {1: 0.75, 2: 1.0}
+"""Distance of grid points, in posterior standard deviations."""
+_DROP = 8.0
+"""The grid ends where the log-density has fallen this far below its largest value."""
+_MOST_POINTS = 160
+_CELLS = 8
+"""The density is constant on cells, so many to a grid spacing in each direction."""
+_GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """Coordinates u = centre + axes @ v in which the posterior is about standard normal."""
+
+    centre: FloatArray
+    axes: FloatArray
+
+    @classmethod
+    def around(cls, mean: FloatArray, spread: FloatArray) -> Frame:
+        """Coordinates to start from when a mean (p,) and standard deviations (p,) are all that is known."""
+        return cls(mean, np.diag(_CAUTION * spread))
+
+    def outside(self, v: FloatArray) -> FloatArray:
+        """(K, p) points u for points v."""
+        return self.centre + v @ self.axes.T
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Points drawn from the density.
+
+    Attributes:
+        points: (K, p).
+        log_density: (K,) the density they were drawn from, up to a constant.
+        within: (K, p) the points in coordinates in which the grid is standard.
+        blend: (K, G) weights that interpolate anything smooth from the G grid points.
+    """
+
+    points: FloatArray
+    log_density: FloatArray
+    within: FloatArray
+    blend: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Marginal:
+    """A density through the log-densities at grid points.
+
+    Attributes:
+        frame: The grid's coordinates.
+        grid: (G, p) grid points, multiples of the spacing, in the frame's coordinates.
+        values: (G,) log-densities.
+        spacing: Distance of the grid points.
+    """
+
+    frame: Frame
+    grid: FloatArray
+    values: FloatArray
+    spacing: float
+
+    @property
+    def inside(self) -> FloatArray:
+        """(G', p) grid points where the density is not negligible."""
+        return self.grid[self.values > self.values.max() - _DROP]
+
+    def draw(self, number: int, rng: np.random.Generator) -> Drawn:
+        """Draw points spread evenly: a lattice, shifted at random, through the inverse distribution functions.
+
+        The log-density is interpolated (by cubes of distances and a parabola, which is exact for a normal density),
+        and constant on small cells.
+        """
+        p = self.grid.shape[1]
+        ticks = (np.arange(_CELLS) + 0.5) / _CELLS - 0.5
+        offsets = np.stack(np.meshgrid(*[ticks * self.spacing] * p, indexing="ij"), axis=-1).reshape(-1, p)
+        cells = (self.inside[:, np.newaxis] + offsets).reshape(-1, p)
+        through = _Interpolation(self.grid)
+        heights = through.of_values(self.values, cells)
+        mass = np.exp(heights - heights.max())
+        column = np.rint((cells[:, 0] / self.spacing + 0.5) * _CELLS - 0.5).astype(np.int64)
+        order = np.lexsort((cells[:, -1], column))
+        shift = rng.random(2)
+        first = (np.arange(number) + shift[0]) / number
+        second = (np.arange(number) * _GOLDEN + shift[1]) % 1.0
+        chosen = order[_two_stage(mass[order], column[order], first, second)]
+        jitter = (rng.random((number, p)) - 0.5) * (self.spacing / _CELLS)
+        within = cells[chosen] + jitter
+        return Drawn(self.frame.outside(within), heights[chosen], within, through.weights(within))
+
+
+def _two_stage(mass: FloatArray, column: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.intp]:
+    """Indices drawn with probability `mass`: `first` chooses the column, `second` the entry in it."""
+    begin = np.flatnonzero(np.concatenate(([True], column[1:] != column[:-1])))
+    end = np.append(begin[1:], mass.size)
+    upto = np.concatenate((np.zeros(1), np.cumsum(mass)))
+    wanted: FloatArray = first * upto[-1]
+    at = np.minimum(np.searchsorted(upto[end], wanted, side="right"), begin.size - 1)
+    low, high = upto[begin[at]], upto[end[at]]
+    entry = np.searchsorted(upto, low + second * (high - low), side="right") - 1
+    return np.clip(entry, begin[at], end[at] - 1)
+
+
+def explore(evaluate: Evaluate, frame: Frame, *, at_once: int = 0) -> Marginal:
+    """The values of a log-density on a grid around its mode.
+
+    Args:
+        evaluate: The log-density.
+        frame: The mode and its curvature, as `locate` finds them.
+        at_once: How far from the mode, in grid points, values are computed together; beyond, from neighbour to
+            neighbour.
+    """
+    spacing = _SPACING[frame.centre.size]
+    while True:
+        grid, values = _flooded(lambda v: evaluate(frame.outside(v)), frame.centre.size, spacing, at_once)
+        if len(grid) < _MOST_POINTS:
+            finite = np.isfinite(values)
+            return Marginal(frame, grid[finite], values[finite], spacing)
+        spacing *= 1.5
+
+
+def locate(evaluate: Evaluate, frame: Frame) -> Frame:
+    """Find the mode of a log-density, and its curvature.
+
+    Newton's method on parabolas fitted to the log-density at points a standard deviation apart.
+
+    Args:
+        evaluate: The log-density.
+        frame: Where to start.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the log-density cannot be computed around the mode.
+    """
+    p = frame.centre.size
+    stencil = np.stack(np.meshgrid(*[np.array([-1.0, 0.0, 1.0])] * p, indexing="ij"), axis=-1).reshape(-1, p)
+    for _ in range(_MOST_STEPS):
+        values = evaluate(frame.outside(stencil))
+        finite = np.isfinite(values)
+        if finite.sum() < len(stencil) - 1:
+            raise np.linalg.LinAlgError("the posterior of the hyperparameters cannot be computed")
+        fitted = np.linalg.lstsq(_parabola(stencil[finite]), values[finite], rcond=None)[0]
+        gradient, hessian = fitted[1 : p + 1], np.zeros((p, p))
+        hessian[np.triu_indices(p)] = fitted[p + 1 :]
+        lengths, turns = np.linalg.eigh(-(hessian + hessian.T))
+        narrow = np.clip(lengths, _WIDEST, _NARROWEST)
+        step = turns @ ((turns.T @ gradient) / narrow)
+        step *= min(1.0, _LONGEST_STEP / max(float(np.linalg.norm(step)), 1e-12))
+        frame = Frame(frame.centre + frame.axes @ step, frame.axes @ (turns / np.sqrt(narrow)))
+        if np.linalg.norm(step) < 0.5 and narrow.min() > 0.5 and narrow.max() < 2.0:
+            break
+    return frame
+
+
+def _flooded(evaluate: Evaluate, p: int, spacing: float, at_once: int) -> tuple[FloatArray, FloatArray]:
+    """Grid points (G, p) and values (G,): all neighbours of points whose value is near the largest, and those."""
+    known: dict[tuple[int, ...], float] = {}
+    front: Iterable[tuple[int, ...]] = itertools.product(range(-at_once, at_once + 1), repeat=p)
+    while front:
+        batch = list(front)
+        known |= zip(batch, evaluate(spacing * np.array(batch, dtype=np.float64)).tolist(), strict=True)
+        limit = max(known.values()) - _DROP
+        high = [point for point, value in known.items() if value > limit]
+        front = sorted({near for point in high for near in _neighbours(point)} - known.keys())
+        if len(known) >= _MOST_POINTS:
+            break
+    return spacing * np.array(list(known), dtype=np.float64), np.array(list(known.values()))
+
+
+def _neighbours(point: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [(*point[:axis], point[axis] + step, *point[axis + 1 :]) for axis in range(len(point)) for step in (-1, 1)]
+
+
+class _Interpolation:
+    """A function's values at points (K, p) from its values at grid points (G, p).
+
+    Cubes of distances and a parabola: of all functions through the values, about the smoothest.
+    """
+
+    def __init__(self, grid: FloatArray) -> None:
+        self._grid, terms = grid, _parabola(grid)
+        self._keep = _independent(terms)
+        size = len(grid)
+        self._system = np.zeros((size + self._keep.size, size + self._keep.size))
+        self._system[:size, :size] = _cubes(grid, grid)
+        self._system[:size, size:], self._system[size:, :size] = terms[:, self._keep], terms[:, self._keep].T
+
+    def of_values(self, values: FloatArray, points: FloatArray) -> FloatArray:
+        """(K,) from values (G,)."""
+        right = np.concatenate([values, np.zeros(self._keep.size)])
+        return self._at(points) @ np.asarray(np.linalg.solve(self._system, right), dtype=np.float64)
+
+    def weights(self, points: FloatArray) -> FloatArray:
+        """(K, G) the weights of the values at the grid points."""
+        found = np.asarray(np.linalg.solve(self._system, self._at(points).T), dtype=np.float64)
+        return found.T[:, : len(self._grid)]
+
+    def _at(self, points: FloatArray) -> FloatArray:
+        return np.concatenate([_cubes(points, self._grid), _parabola(points)[:, self._keep]], axis=1)
+
+
+def _independent(terms: FloatArray) -> IntArray:
+    """Indices of columns that are linearly independent: on a small grid, squares may not be told from constants."""
+    kept: list[int] = []
+    for column in range(terms.shape[1]):
+        if np.linalg.matrix_rank(terms[:, [*kept, column]]) > len(kept):
+            kept.append(column)
+    return np.array(kept, dtype=np.int64)
+
+
+def _parabola(points: FloatArray) -> FloatArray:
+    """(K, terms) 1, the coordinates, and the products of two coordinates."""
+    first, second = np.triu_indices(points.shape[1])
+    return np.concatenate([np.ones((len(points), 1)), points, points[:, first] * points[:, second]], axis=1)
+
+
+def _cubes(points: FloatArray, grid: FloatArray) -> FloatArray:
+    squares = np.zeros((len(points), len(grid)))
+    for u, v in zip(points.T, grid.T, strict=True):
+        squares += (u[:, np.newaxis] - v) ** 2
+    return squares * np.sqrt(squares)

@@ -1,0 +1,243 @@
+"""Nested Laplace importance sampling: joint draws of paths and hyperparameters.
+
+1. Given the hyperparameters φ, Newton's method finds the most probable path, and Laplace's method the evidence.
+2. The posterior of φ follows on an adaptive grid, and a density through it
+   (see `inference.path_sampling.hyperparameter_grid`).
+3. Values of φ are drawn from that density. At each, paths are drawn from a Gaussian around the mode, whose centre is
+   first moved to where the gradient vanishes on average over the Gaussian.
+4. Each draw is weighted by the exact joint density of rankings, path and φ over the density it was drawn from. The
+   weights are Pareto-smoothed, and the draws resampled.
+
+Where the weights vary too much, the draws are carried from the Gaussians to the posterior by annealing
+(`inference.path_sampling.annealing`), and where that is not enough, Markov chains answer
+(`inference.path_sampling.hmc`), as they do on request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from polarbear.inference.likelihood.path_likelihood import Likelihood, ratings
+from polarbear.inference.path_sampling.annealing import anneal
+from polarbear.inference.path_sampling.hmc import chain_draws
+from polarbear.inference.path_sampling.hyperparameter_grid import Frame, explore, locate
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel, Surface, peaks
+from polarbear.inference.path_sampling.laplace import LaplaceApproximation, Node, find_near_modes
+from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
+from polarbear.inference.sampling.diagnostics import ANNEALING, FEWEST_OF_CHAINS, HAMILTONIAN, NESTED_LAPLACE
+from polarbear.inference.sampling.importance import resample
+from polarbear.inference.sampling.psis import smooth
+from polarbear.inference.sampling.settings import HMC, Sampling
+from polarbear.rankings import ChoiceCounts
+from polarbear.records import FloatArray
+
+_FEWEST_NODES, _MOST_NODES = 64, 256
+_PATHS_EACH = 32
+"""Paths drawn at each node, a value of the hyperparameters, as far as the bounds on the number of nodes allow."""
+_FEWEST_PROPOSALS = 512
+_GOOD_K_HAT = 0.5
+_USABLE_K_HAT = 0.7
+_NEARLY_EQUAL = 1.5
+"""Weights below this multiple of their mean are as good as equal; there is no tail whose shape could matter."""
+_MOST_SPREAD = 1e4
+"""Log-weights that spread more are not annealed: its steps bridge tens, and it would take as long as Markov chains."""
+_PAIRS = 4
+"""Antithetic pairs of paths at each node that tell how far the mean is from the mode."""
+_ENTRIES_AT_ONCE = 1 << 17
+"""Paths are weighted so many numbers at a time: they fit into the processor's cache."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PathDraws:
+    """Equally weighted draws.
+
+    Attributes:
+        theta: (T, n, D) ratings.
+        hyperparameters: (p, D).
+        method: How they were found.
+        ess: How many independent draws they are worth.
+        k_hat: Pareto k-hat of the weights; NaN if there are none.
+        r_hat: Largest split R-hat if Markov chains answered, else NaN.
+        divergences: How many of their transitions diverged, else None.
+        chains: Which step of which chain each draw is, else None.
+    """
+
+    theta: FloatArray
+    hyperparameters: FloatArray
+    method: str
+    ess: float
+    k_hat: float = float("nan")
+    r_hat: float = float("nan")
+    divergences: int | None = None
+    chains: ChainOrder | None = None
+
+
+def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> PathDraws:
+    """Sample the joint posterior of ratings and hyperparameters.
+
+    The Gaussians' draws are accepted if k-hat is below 0.5 and they are worth a quarter of their number, or below 0.7
+    and half of it. Otherwise they are annealed, and accepted if k-hat is then below 0.7 and they are worth a quarter.
+    Where that fails too, or their log-weights spread beyond its reach, as after many rankings that all agree, Markov
+    chains answer; where they were asked for, they may be longer.
+
+    Args:
+        counts: The rankings, of at least two algorithms, at one timepoint or more.
+        model: The prior.
+        sampling: How many draws D, and by what method: Markov chains answer at once if it is "hmc".
+
+    Raises:
+        numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere near the posterior's mode.
+    """
+    likelihood = Likelihood(counts)
+    if sampling.method != HMC and (found := _by_importance(likelihood, model, sampling)) is not None:
+        return found
+    return _by_chains(likelihood, model, sampling)
+
+
+def _by_importance(likelihood: Likelihood, model: PathModel, sampling: Sampling) -> PathDraws | None:
+    """Weighted draws of the Gaussians, annealed if need be, made equal; None if they are not good enough."""
+    nodes = _nodes(likelihood, Surface(model, partial(peaks, likelihood, model)), sampling)
+    each = -(-max(sampling.draws, _FEWEST_PROPOSALS) // len(nodes))
+    timepoints, contrasts = likelihood.shape
+    theta = np.empty((timepoints, contrasts + 1, each * len(nodes)))
+    found = _draw_paths(likelihood, nodes, sampling, theta, annealed=False)
+    few, many = sampling.draws / 4, sampling.draws / 2
+    if not (found.good(_GOOD_K_HAT, few) or found.good(_USABLE_K_HAT, many)):
+        if found.spread > _MOST_SPREAD:
+            return None
+        found = _draw_paths(likelihood, nodes, sampling, theta, annealed=True)
+        if not found.good(_USABLE_K_HAT, few):
+            return None
+    chosen = resample(found.weights, sampling.draws, sampling.rng)
+    for here in theta:  # in place: a copy of all would double the memory
+        here[:, : chosen.size] = here[:, chosen]
+    return PathDraws(
+        theta=theta[:, :, : chosen.size],
+        hyperparameters=np.exp(np.stack([node.hyperparameters for node in nodes], axis=1))[:, chosen // each],
+        method=found.method,
+        ess=min(found.ess, float(sampling.draws)),
+        k_hat=found.k_hat,
+    )
+
+
+def _by_chains(likelihood: Likelihood, model: PathModel, sampling: Sampling) -> PathDraws:
+    """Draws by Markov chains, each as often as any other but for one."""
+    steady, draws = model.steady(), sampling.draws
+    surface = Surface(steady, partial(peaks, likelihood, steady))
+    enough, patient = min(float(FEWEST_OF_CHAINS), draws), sampling.method == HMC
+    found = chain_draws(likelihood, surface, enough, sampling.rng, patient=patient)
+    length, count = found.diverging.shape
+    chain, step = choose_evenly(count, length, draws, sampling.rng)
+    return PathDraws(
+        theta=found.theta[:, :, step, chain],
+        hyperparameters=np.exp(found.points[step, chain].T),
+        method=HAMILTONIAN,
+        ess=min(found.ess, float(draws)),
+        r_hat=found.r_hat,
+        divergences=found.divergences,
+        chains=ChainOrder(chain, step, found.diverging[step, chain]),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Weighted:
+    """Weights (S,) of draws.
+
+    Attributes:
+        weights: They sum to 1.
+        spread: Half the distance from the 16 % to the 84 % quantile of their logarithms before smoothing.
+        k_hat: Pareto k-hat.
+        method: How the draws were found.
+    """
+
+    weights: FloatArray
+    spread: float
+    k_hat: float
+    method: str
+
+    @property
+    def ess(self) -> float:
+        return 1.0 / float(self.weights @ self.weights)
+
+    def good(self, k_hat: float, ess: float) -> bool:
+        return self.k_hat < k_hat and self.ess >= ess
+
+
+def _nodes(likelihood: Likelihood, surface: Surface, sampling: Sampling) -> list[Node]:
+    """Values of the hyperparameters drawn from their approximate posterior, each with a Gaussian for the path."""
+    marginal = explore(surface, locate(surface, Frame.around(*surface.start)))
+    number = min(max(sampling.draws // _PATHS_EACH, _FEWEST_NODES), _MOST_NODES)
+    drawn = marginal.draw(number, sampling.rng)
+    starts = np.tensordot(drawn.blend, surface.paths(marginal.frame.outside(marginal.grid)), axes=1)
+    fields = {k: field for k, point in enumerate(drawn.points) if (field := surface.field(point)) is not None}
+    near = find_near_modes(likelihood, list(fields.values()), starts[list(fields)])
+    found = {k: centre for k, centre in zip(fields, near, strict=True) if centre is not None}
+    if not found:
+        raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
+    kept = list(found)
+    log_ratio = surface.log_prior(drawn.points[kept]) - drawn.log_density[kept]
+    centres = _shifted_to_the_mean(likelihood, list(found.values()), drawn.within[kept], sampling)
+    return [Node.at(*node) for node in zip(drawn.points[kept], centres, log_ratio.tolist(), strict=True)]
+
+
+def _shifted_to_the_mean(
+    likelihood: Likelihood, centres: Sequence[LaplaceApproximation], within: FloatArray, sampling: Sampling
+) -> list[LaplaceApproximation]:
+    """The centres, moved from the mode towards the mean.
+
+    The gradient averaged over the Gaussian vanishes at the mean of the best Gaussian. Its estimates, one per centre,
+    are smoothed by a plane over the hyperparameters, `within` (K, p).
+    """
+    plane = np.concatenate([np.ones((len(within), 1)), within], axis=1)
+    forces = [
+        _mean_gradient(likelihood, centre, seed.generator())
+        for centre, seed in zip(centres, sampling.seeds(len(centres)), strict=True)
+    ]
+    smooth = np.tensordot(plane @ np.linalg.pinv(plane), forces, axes=1)
+    return [_pushed(centre, force) for centre, force in zip(centres, smooth, strict=True)]
+
+
+def _mean_gradient(likelihood: Likelihood, centre: LaplaceApproximation, rng: np.random.Generator) -> FloatArray:
+    """(T, q) gradient of the log-density, averaged over antithetic pairs of paths around the centre."""
+    moves = centre.conditioned.spread(rng.standard_normal((centre.conditioned.noises, _PAIRS)))
+    paths = centre.path[:, :, np.newaxis] + np.concatenate([moves, -moves], axis=2)
+    return likelihood.slope(paths)[1].mean(axis=2) - centre.pull
+
+
+def _pushed(centre: LaplaceApproximation, force: FloatArray) -> LaplaceApproximation:
+    """The centre moved to where a force pushes it."""
+    move = centre.conditioned.response(force)
+    pull = centre.pull + force - (centre.curvature @ move[:, :, np.newaxis])[:, :, 0]
+    return replace(centre, path=centre.path + move, pull=pull)
+
+
+def _draw_paths(
+    likelihood: Likelihood, nodes: Sequence[Node], sampling: Sampling, theta: FloatArray, *, annealed: bool
+) -> _Weighted:
+    """Draw equally many paths at each node; their ratings go to `theta` (T, n, S)."""
+    each, generators = theta.shape[2] // len(nodes), [seed.generator() for seed in sampling.seeds(len(nodes))]
+    log_weights = np.empty(theta.shape[2])
+    step = max(1, _ENTRIES_AT_ONCE // (each * theta[:, 1:, 0].size))
+    for first in range(0, len(nodes), step):
+        here, columns = nodes[first : first + step], slice(first * each, (first + step) * each)
+        noises = [
+            rng.standard_normal((each, node.centre.conditioned.noises)).T
+            for node, rng in zip(here, generators[first:], strict=False)
+        ]
+        if annealed:
+            noises, log_weights[columns] = anneal(likelihood, here, noises, generators[first])
+        moves = [node.centre.conditioned.spread(noise) for node, noise in zip(here, noises, strict=True)]
+        paths = np.concatenate([node.path(move) for node, move in zip(here, moves, strict=True)], axis=2)
+        if not annealed:
+            ratio = [node.log_ratio(move) for node, move in zip(here, moves, strict=True)]
+            log_weights[columns] = likelihood.value(paths) + np.concatenate(ratio)
+        theta[:, :, columns] = ratings(paths, likelihood.contrasts)
+    weights, k_hat = smooth(log_weights)
+    spread = float(np.subtract(*np.quantile(log_weights, [0.84, 0.16]))) / 2
+    if weights.max() * weights.size < _NEARLY_EQUAL:
+        k_hat = -np.inf
+    return _Weighted(weights, spread, k_hat, ANNEALING if annealed else NESTED_LAPLACE)

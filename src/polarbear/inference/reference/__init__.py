@@ -1,0 +1,1 @@
+"""The same models by other people's samplers, NUTS and Pathfinder, for anyone who doubts."""

@@ -1,0 +1,130 @@
+"""How far the draws of a posterior can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import FloatArray
+
+IMPORTANCE_SAMPLING = "importance sampling"
+NESTED_LAPLACE = "nested Laplace importance sampling"
+ANNEALING = "annealed importance sampling"
+GIBBS = "Gibbs"
+HAMILTONIAN = "Hamiltonian Monte Carlo"
+NO_U_TURN = "the No-U-Turn sampler"
+PATHFINDER_DRAWS = "Pathfinder"
+PRIOR_DRAWS = "independent draws of the prior"
+LARGEST_R_HAT, FEWEST_OF_CHAINS = 1.01, 400
+"""What is asked of Markov chains (Wurth et al. 2026, section 3.3; Vehtari et al. 2021): with fewer effective draws the
+R-hat and the effective sample size themselves are not known well."""
+LARGEST_K_HAT, FEWEST_WEIGHTED = 0.7, 100
+"""What is asked of importance sampling. Its draws are independent, and their weights known, so that only the Monte
+Carlo error counts: at most 0.05 for a probability."""
+_CHAINS = {GIBBS, HAMILTONIAN, NO_U_TURN}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnostics:
+    """Which method answered at each of T timepoints, and how well.
+
+    Attributes:
+        method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
+            importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not;
+            "the No-U-Turn sampler" or "Pathfinder" where they were asked for.
+        ess: (T,) how many independent draws the draws are worth; unreliable below 400 where Markov chains answered, and
+            below 100 elsewhere.
+        k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
+            -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs, Hamiltonian, No-U-Turn).
+        r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
+        divergences: How many transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler diverged: the energy,
+            which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither answered.
+        widened: (T,) how many times as wide as by the likelihood the draws were made, to be as wide as the instances
+            differ (see `inference.model.adjustment`); None if they were not.
+
+    Raises:
+        ValueError: If an array does not hold one entry for each timepoint.
+    """
+
+    method: tuple[str, ...]
+    ess: FloatArray
+    k_hat: FloatArray
+    r_hat: FloatArray
+    divergences: int | None = None
+    widened: FloatArray | None = None
+
+    def __post_init__(self) -> None:
+        measured = ("ess", "k_hat", "r_hat", *(["widened"] if self.widened is not None else []))
+        for name in measured:
+            array = np.array(getattr(self, name), dtype=np.float64)
+            if array.shape != (len(self.method),):
+                raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
+            array.flags.writeable = False
+            object.__setattr__(self, name, array)
+
+    def at(self, timepoints: NDArray[np.intp]) -> Diagnostics:
+        """The diagnostics at some timepoints, given by their indices."""
+        return replace(
+            self,
+            method=tuple(np.array(self.method, dtype=object)[timepoints]),
+            ess=self.ess[timepoints],
+            k_hat=self.k_hat[timepoints],
+            r_hat=self.r_hat[timepoints],
+            widened=None if self.widened is None else self.widened[timepoints],
+        )
+
+    @property
+    def doubtful(self) -> NDArray[np.bool_]:
+        """(T,) whether the draws at each timepoint should not be relied on; those of Pathfinder never should."""
+        chains = self._by(_CHAINS)
+        few = np.where(chains, FEWEST_OF_CHAINS, FEWEST_WEIGHTED)
+        converged = np.where(chains, self.r_hat < LARGEST_R_HAT, self.k_hat < LARGEST_K_HAT)
+        wrong = self._by({PATHFINDER_DRAWS}) | bool(self.divergences)
+        return ~converged | ~(self.ess >= few) | wrong
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the draws can be relied on at every timepoint."""
+        return not self.doubtful.any()
+
+    def _by(self, methods: set[str]) -> NDArray[np.bool_]:
+        return np.array([method in methods for method in self.method], dtype=bool)
+
+    @property
+    def _advice(self) -> str:
+        if PATHFINDER_DRAWS in self.method:
+            return "Pathfinder is for comparison; use the default method"
+        return "what diverges may miss a part of the posterior" if self.divergences else "use more draws"
+
+    def summary(self) -> str:
+        """The diagnostics in plain words."""
+        total, doubtful = len(self.method), int(self.doubtful.sum())
+        if not total:
+            return "There are no timepoints."
+        parts = [
+            f"{method} answered at {self.method.count(method)} of {total} timepoints"
+            for method in dict.fromkeys(self.method)
+        ]
+        sentence = f"{', '.join(parts)}."
+        words = [sentence[0].upper() + sentence[1:]]
+        words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
+        if np.isfinite(self.k_hat).any():
+            words.append(f"The largest Pareto k-hat is {np.nanmax(self.k_hat):.2f} (good below 0.5).")
+        if np.isfinite(self.r_hat).any():
+            words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
+        if self.divergences is not None:
+            words.append(f"{self.divergences} transitions diverged (good: none).")
+        if self.widened is not None:
+            words.append(
+                f"They were made {self.widened.min():.1f} to {self.widened.max():.1f} times as wide as the likelihood "
+                "has them, to be as wide as the instances differ."
+            )
+        if doubtful:
+            where = ", ".join(str(t) for t in np.flatnonzero(self.doubtful)[:10])
+            more = " and more" if doubtful > 10 else ""
+            words.append(f"Do not rely on the draws at {doubtful} timepoints (indices {where}{more}): {self._advice}.")
+        else:
+            words.append("The draws can be relied on.")
+        return " ".join(words)

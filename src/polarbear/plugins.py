@@ -1,0 +1,53 @@
+"""Classes of other installed packages, by the entry points that these declare.
+
+A package offers an optimizer, a suite or problem, a reader of a format or a model by an entry point in the group
+``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats`` or ``polarbear.models``. Its name then appears
+in listings and can be written in study files. Nothing is imported before it is asked for.
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any, Literal
+
+Group = Literal["optimizers", "problems", "formats", "models"]
+
+
+def plugin_names(group: Group) -> tuple[str, ...]:
+    """The names that installed packages offer in a group."""
+    return tuple(sorted({entry.name for entry in _entries(group)}))
+
+
+def load_plugin(group: Group, name: str) -> Any:
+    """What a package offers by a name, or None if none does.
+
+    Raises:
+        ValueError: If two packages offer it, or it cannot be imported; the packages are named.
+    """
+    entries = [entry for entry in _entries(group) if entry.name == name]
+    if len({entry.value for entry in entries}) > 1:
+        packages = ", ".join(sorted(map(_package, entries)))
+        raise ValueError(f"{name!r} is offered by several packages: {packages}; uninstall all but one")
+    for entry in entries:
+        try:
+            return entry.load()
+        except Exception as error:
+            raise ValueError(
+                f"{name!r}, which the package {_package(entry)} offers as {entry.value}, cannot be imported: "
+                f"{type(error).__name__}: {error}"
+            ) from error
+    return None
+
+
+def plugin_name(group: Group, cls: type[Any]) -> str | None:
+    """The name by which a package offers a class, or None if none does."""
+    here = f"{cls.__module__}:{cls.__qualname__}"
+    return next((entry.name for entry in _entries(group) if entry.value == here), None)
+
+
+def _entries(group: Group) -> tuple[EntryPoint, ...]:
+    return tuple(entry_points(group=f"polarbear.{group}"))
+
+
+def _package(entry: EntryPoint) -> str:
+    return entry.dist.name if entry.dist else entry.module

@@ -1,0 +1,149 @@
+"""Influence maximization under the independent cascade model, with noise that a run's own generator draws.
+
+A value is the mean size of 100 random cascades, as in `ioh`'s ``MaxInfluence``; there, the cascades come from a
+generator that cannot be seeded. Here they are drawn from a fixed pool of live-edge graphs (Kempe, Kleinberg and Tardos
+2003, section 2): each keeps each edge with the edge's chance, and a cascade reaches what the kept edges reach.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.ioh_suites import one_by_one
+from polarbear.protocols import Traits
+
+if TYPE_CHECKING:
+    from polarbear.protocols import ProblemSpec
+    from polarbear.records import FloatArray
+
+POOL = 1_000
+"""Live-edge graphs that stand for all."""
+
+CASCADES = 100
+"""Of how many cascades an observation is the mean."""
+
+Edges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
+"""(e,) sources, (e,) targets, and (e,) chances that a source passes on what it has."""
+
+
+class LiveEdges:
+    """A pool of live-edge graphs, as one graph of `POOL` · n nodes: node v of graph k is k · n + v."""
+
+    __slots__ = ("_starts", "_targets", "nodes")
+
+    def __init__(self, edges: Edges, nodes: int) -> None:
+        """Draw the pool, always the same one for the same edges; sources have to be in ascending order."""
+        sources, targets, chances = edges
+        rng = np.random.default_rng(2003)
+        limits = chances.astype(np.float32)
+        kept = [np.flatnonzero(rng.random(len(limits), dtype=np.float32) < limits) for _ in range(POOL)]
+        self.nodes = nodes
+        self._targets = np.concatenate([targets[live] + k * nodes for k, live in enumerate(kept)]).astype(np.int32)
+        counts = np.concatenate([np.bincount(sources[live], minlength=nodes) for live in kept])
+        self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+
+    def reached(self, seeds: NDArray[np.int64]) -> FloatArray:
+        """How many nodes `seeds` (k,) reach in each graph, themselves included: (`POOL`,)."""
+        graphs = np.arange(POOL)[:, None] * self.nodes
+        fresh = (graphs + seeds).ravel()
+        seen = np.zeros(POOL * self.nodes, dtype=np.bool_)
+        seen[fresh] = True
+        sizes = np.full(POOL, len(seeds), dtype=np.int64)
+        while len(fresh):
+            first = self._starts[fresh]
+            counts = self._starts[fresh + 1] - first
+            before = np.cumsum(counts) - counts
+            edges: NDArray[np.int64] = np.repeat(first - before, counts) + np.arange(int(counts.sum()))
+            reached = self._targets[edges]
+            fresh = np.unique(reached[~seen[reached]])
+            seen[fresh] = True
+            sizes += np.bincount(fresh // self.nodes, minlength=POOL)
+        return sizes.astype(np.float64)
+
+
+class _Graph:
+    """Edges that can be told apart quickly, as the key of the pool."""
+
+    __slots__ = ("_bytes", "edges", "nodes")
+
+    def __init__(self, edges: Edges, nodes: int) -> None:
+        self.edges, self.nodes = edges, nodes
+        self._bytes = b"".join(np.ascontiguousarray(column).tobytes() for column in edges)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Graph) and (self.nodes, self._bytes) == (other.nodes, other._bytes)
+
+    def __hash__(self) -> int:
+        return hash((self.nodes, self._bytes))
+
+
+@lru_cache(maxsize=1)
+def _pool_of(graph: _Graph) -> LiveEdges:
+    """The pool of a graph; all functions share one graph, and so the pool."""
+    return LiveEdges(graph.edges, graph.nodes)
+
+
+class InfluenceProblem(BuiltProblem):
+    """How many nodes a selection of nodes influences, to be maximized; -excess if the selection weighs too much.
+
+    The weight is the sum of the nodes' weights, plus the deviation times the square root of how many are selected:
+    the chance constraint of weights that are themselves uncertain. Without noise, the value is the mean over the pool;
+    what an optimizer is told is the mean of `CASCADES` cascades, drawn from the pool with replacement.
+    """
+
+    __slots__ = ("_deviation", "_limit", "_pool", "_weights")
+
+    def __init__(self, spec: ProblemSpec, edges: Edges, weights: FloatArray, limit: float, deviation: float) -> None:
+        """Take the graph, the nodes' weights (d,), their limit, and the deviation of each."""
+        d = len(weights)
+        self._pool = _pool_of(_Graph(edges, d))
+        self._weights, self._limit, self._deviation = weights, limit, deviation
+        traits = Traits(integers=np.ones(d, dtype=np.bool_), noisy=True)
+        box = (np.zeros(d), np.ones(d))
+        super().__init__(spec, self._mean, one_by_one(self._mean), box, None, minimize=False, traits=traits)
+
+    def _mean(self, x: FloatArray) -> float:
+        return self._observed(x, None)[1]
+
+    def _observed(self, x: FloatArray, rng: np.random.Generator | None) -> tuple[float, float]:
+        """An observation, and the value without noise, at one point (d,)."""
+        if np.shape(x) != (self.dimension,):
+            return np.nan, np.nan
+        whole = np.rint(x)
+        if not (whole.min() >= 0 and whole.max() <= 1):
+            value = np.nan if np.isnan(whole).any() else -np.inf
+            return value, value
+        seeds = np.flatnonzero(whole)
+        excess = float(self._weights[seeds].sum() + self._deviation * np.sqrt(len(seeds)) - self._limit)
+        if excess > 0 or not len(seeds):
+            return min(-excess, 0.0), min(-excess, 0.0)
+        sizes = self._pool.reached(seeds)
+        told = sizes[rng.integers(POOL, size=CASCADES)].mean() if rng else sizes.mean()
+        return float(told), float(sizes.mean())
+
+    def trial(self, rng: np.random.Generator, /) -> InfluenceTrial:
+        """A fresh trial, whose cascades `rng` chooses."""
+        return InfluenceTrial(self, rng)
+
+
+class InfluenceTrial:
+    """One run's view: cascades of its own."""
+
+    __slots__ = ("_problem", "_rng")
+
+    def __init__(self, problem: InfluenceProblem, rng: np.random.Generator) -> None:
+        self._problem, self._rng = problem, rng
+
+    def __call__(self, x: FloatArray, /) -> tuple[float, float]:
+        """Evaluate one point (d,): the mean of some cascades, and that of all."""
+        return self._problem._observed(x, self._rng)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+    def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+        """Evaluate (m, d) points, one after the other: (m,) observations and (m,) values."""
+        values = np.array([self(point) for point in points], dtype=np.float64).reshape(-1, 2)
+        return values[:, 0], values[:, 1]

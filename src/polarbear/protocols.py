@@ -1,0 +1,243 @@
+"""What every problem, distribution of problems and optimizer looks like."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.records import FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Traits:
+    """What optimizers and experiments have to know of a problem beyond its box.
+
+    Attributes:
+        integers: (d,) which variables take whole numbers only; None: none.
+        objectives: How many objectives an evaluation gives.
+        constraints: How many constraints there are; g(x) <= 0 where they hold.
+        noisy: Whether two evaluations of one point may differ.
+    """
+
+    integers: NDArray[np.bool_] | None = None
+    objectives: int = 1
+    constraints: int = 0
+    noisy: bool = False
+
+
+PLAIN = Traits()
+"""One real-valued, noiseless objective of real variables without constraints."""
+
+
+def traits_of(problem: Any) -> Traits:
+    """A problem's traits; `PLAIN` for a problem that tells none."""
+    found = getattr(problem, "traits", None)
+    return found if isinstance(found, Traits) else PLAIN
+
+
+class Problem(Protocol):
+    """A function to optimize inside a box; call it with one point or with a batch of points."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, such as ``"bbob-f3-i1-d5"``."""
+        ...
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables d."""
+        ...
+
+    @property
+    def lower(self) -> FloatArray:
+        """(d,) lower ends of the box."""
+        ...
+
+    @property
+    def upper(self) -> FloatArray:
+        """(d,) upper ends of the box."""
+        ...
+
+    @property
+    def optimum(self) -> float | None:
+        """The best objective value if it is known, in the problem's own sense; else None."""
+        ...
+
+    @property
+    def minimize(self) -> bool:
+        """Whether low values are good."""
+        ...
+
+    @property
+    def raw(self) -> Callable[[FloatArray], float]:
+        """The cheapest call with one (d,) float64 point.
+
+        It checks nothing it need not check: a NaN result means that the input was bad or that the objective
+        is NaN there, and `diagnose` tells which.
+        """
+        ...
+
+    def diagnose(self, x: object) -> None:
+        """Raise a TypeError or ValueError that says what is wrong with `x`; return if nothing is."""
+        ...
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate one point, (d,) -> float, or a batch of m points, (m, d) -> (m,) float64."""
+        ...
+
+
+@runtime_checkable
+class ProblemSpec(Protocol):
+    """Says which problem to build: a frozen, hashable, picklable value that loads no library until `build`."""
+
+    @property
+    def name(self) -> str:
+        """The instance's unique name."""
+        ...
+
+    def build(self) -> Problem:
+        """Construct the problem; done in the process that evaluates it."""
+        ...
+
+
+@runtime_checkable
+class Instances(Protocol):
+    """A distribution of problem instances: a seeded stream in which an index always names the same instance."""
+
+    @property
+    def size(self) -> int | None:
+        """How many instances there are; None if the stream is endless."""
+        ...
+
+    def __getitem__(self, index: int, /) -> ProblemSpec:
+        """The instance at `index` (from 0); IndexError if it is negative or past the end of a finite list."""
+        ...
+
+
+class Trial(Protocol):
+    """One run's view of a problem that tells the optimizer something else than what the run is judged by."""
+
+    def __call__(self, x: FloatArray, /) -> tuple[Any, float]:
+        """Evaluate one point (d,): what the optimizer is told, and the value the run is judged by."""
+        ...
+
+    def batch(self, points: FloatArray, /) -> tuple[Any, FloatArray]:
+        """Evaluate (m, d) points: what the optimizer is told, row by row, and the (m,) values it is judged by."""
+        ...
+
+
+@runtime_checkable
+class Tried(Protocol):
+    """A problem that gives each run a `Trial` of its own."""
+
+    def trial(self, rng: np.random.Generator, /) -> Trial:
+        """A fresh trial whose chance, if there is any, comes from `rng` alone."""
+        ...
+
+
+class Objective(Protocol):
+    """What an optimizer sees of a problem: a function to minimize inside a box, and nothing about the budget.
+
+    Call it from one thread at a time.
+    """
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables d."""
+        ...
+
+    @property
+    def lower(self) -> FloatArray:
+        """(d,) lower ends of the box."""
+        ...
+
+    @property
+    def upper(self) -> FloatArray:
+        """(d,) upper ends of the box."""
+        ...
+
+    @property
+    def traits(self) -> Traits:
+        """Which variables are whole numbers, how many objectives and constraints, noise."""
+        ...
+
+    @property
+    def constraints(self) -> Callable[[Any], FloatArray] | None:
+        """The c constraints of a point, (d,) -> (c,), or batch, (m, d) -> (m, c); they hold at 0 and below.
+
+        Free for the points that were evaluated last, by the objective or for their constraints; one evaluation for each
+        other point. None if there are none.
+        """
+        ...
+
+    def expose(self, **getters: Callable[[], float]) -> None:
+        """Offer parameters for logging: for each name a function that gives the present value.
+
+        It may be called again with further names, or to replace a function. A function with a true attribute
+        ``on_request``, such as those of `components`, is called only where its name is asked for. The functions are
+        called in the middle of an evaluation, after the point was evaluated and before its value is returned; they may
+        not evaluate points.
+
+        Raises:
+            TypeError: If a getter cannot be called.
+            ValueError: If a parameter is called ``recommendation``.
+        """
+        ...
+
+    def recommend(self, getter: Callable[[], ArrayLike], /) -> None:
+        """Offer the point (d,) that the optimizer would return now; with several objectives also (m, d) points.
+
+        The function is called when those of `expose` are.
+
+        Raises:
+            TypeError: If it cannot be called.
+        """
+        ...
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate one point, (d,) -> float, or a batch, (m, d) -> (m,). Low values are good.
+
+        With k objectives a point gives (k,) and a batch (m, k).
+        """
+        ...
+
+
+@runtime_checkable
+class Optimizer(Protocol):
+    """An anytime optimizer: it evaluates the problem until the problem stops it, or until it is done.
+
+    The stop is an exception outside `Exception`, raised by the evaluation; optimizers let it pass. All their
+    randomness comes from `rng`. They are frozen values that can be pickled. One whose runs disturb each other within a
+    process, as its package has a state of its own there, says so by an attribute `one_at_a_time` that is true.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called within a study."""
+        ...
+
+    def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
+        """Optimize `problem`; what it returns is ignored, what it evaluated counts."""
+        ...
+
+
+@runtime_checkable
+class Particular(Protocol):
+    """An optimizer that does not take every problem, and says so. Studies ask before anything runs."""
+
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
+        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        ...
+
+
+def refusal(optimizer: Any, traits: Traits, dimension: int) -> str:
+    """Why an optimizer takes no problem of these traits and so many variables.
+
+    Returns:
+        One sentence for people; empty if it takes them, or is not `Particular`.
+    """
+    return optimizer.refuses(traits, dimension) if isinstance(optimizer, Particular) else ""

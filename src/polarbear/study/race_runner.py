@@ -1,0 +1,364 @@
+"""Run a race to its end or to a limit, keeping everything in a study."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Collection, Generator, Mapping, Sequence
+from concurrent.futures import Executor
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polarbear import inference, optimizers, problems, store
+from polarbear.experiment import Limits, Task, Watch, run_tasks
+from polarbear.race import Race, RaceResult, Request, Round
+from polarbear.records import Axis, Reason, Run
+from polarbear.store.specification import MISSING, SPEC, differing
+from polarbear.study.observer import Observer
+from polarbear.study.plan import described
+from polarbear.study.resume import RunFailureWarning, executor_or_pool, keep, opened
+from polarbear.study.stored import check_spec, read_rounds
+from polarbear.study.suitability import check_optima, check_pairs, first_problems
+
+
+class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
+    """All runs of a round failed before they found anything, so that there is nothing to rank."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StopRules:
+    """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
+
+    Attributes:
+        seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
+            begins).
+        instances: No round begins once this many instances were drawn.
+        evaluations: No round begins once this many evaluations were spent.
+    """
+
+    seconds: float | None = None
+    instances: int | None = None
+    evaluations: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("seconds", "instances", "evaluations"):
+            limit = getattr(self, name)
+            if limit is not None and not limit > 0:
+                raise ValueError(f"the limit on {name} is {limit!r}; give a positive number, or None for no limit")
+
+
+def race(
+    race: Race,
+    instances: object,
+    path: str | Path,
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    stop: StopRules | None = None,
+    target_precision: float | None = None,
+    timeout: float | None = None,
+    watch: Watch | None = None,
+    withdraw: str | Collection[str] = (),
+    accept_damage: bool = False,
+    retry_killed: int = 1,
+    retry: bool = False,
+    observer: Observer | None = None,
+) -> RaceResult:
+    """Race real optimizers on real problems; create the study at `path`, or resume it.
+
+    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run.
+    On an evaluation budget without `timeout`, resuming decides in every round, bit for bit, what an uninterrupted
+    race with the same seed would have decided, whatever the number of workers; only clocks differ.
+
+    Args:
+        race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
+            ``optimizer(problem, rng)``.
+        instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
+        path: The study's directory, or a URL such as ``s3://bucket/a.study``.
+        workers: Number of worker processes of our own pool, which is passed over when an executor is given.
+        executor: Any `concurrent.futures.Executor` to run on instead.
+        stop: When to stop before all is resolved.
+        target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
+        timeout: Wall-clock seconds after which one run is interrupted.
+        watch: When to log parameters and recommendations of the optimizers; None: never.
+        withdraw: Name or names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is
+            resumed.
+        accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
+        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
+        retry: First run again what the study holds as killed. What comes of it takes the place of the killed run, and
+            its message tells of that. Rounds that were decided without it stay decided.
+        observer: Told of everything that happens.
+
+    Returns:
+        What the race has found, also when it stopped early: then `RaceResult.undecided` names the open pairs.
+
+    Raises:
+        OtherSettings: If the study at `path` was made with other settings; the message names them.
+        Unsuitable: If an optimizer does not take the problems, or a target precision or a log of targets is asked for
+            on a problem whose optimum is unknown.
+        ValueError: If the race has already run on another study.
+        CannotWithdraw: If `withdraw` names what is no algorithm of the race, or all that are left; then none is
+            withdrawn.
+        EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
+        polarbear.store.StudyLocked: If another process writes to the study.
+        polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
+    """
+    stream = problems.as_instances(instances)
+    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
+    limits, first = Limits(target_precision=target_precision, timeout=timeout), tuple(first_problems(stream))
+    check_pairs(entrants, first)
+    check_optima(first, target_precision, watch)
+    plan, told = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
+    with opened(store.place(path), {"race": race.describe(), **plan.describe()}, accept_damage=accept_damage) as (
+        study,
+        resumed,
+    ):
+        if restore(race, study, study.runs(), accept_damage=accept_damage) is None and race.rounds:
+            raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
+        told.started(race, resumed=resumed)
+        leaving = [withdraw] if isinstance(withdraw, str) else withdraw
+        if (decided := race.withdraw(*leaving)) is not None:
+            _keep(decided, race, study, told)
+        with executor_or_pool(executor, workers, timeout, plan.axis) as pool:
+            runner = _Runner(plan, study, pool, told, retry_killed, retry)
+            if retry and (requests := race.killed()):
+                told.round_started(race, requests)
+                runner.run(requests)
+                restore(race, study, study.runs(), accept_damage=accept_damage)
+            reason = _drive(race, runner, stop or StopRules())
+        told.stopped(race, reason)
+    _warn_of_failures(race)
+    return race.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """Turns what a race requests into tasks."""
+
+    instances: problems.Instances
+    entrants: Mapping[str, optimizers.Optimizer]
+    limits: Limits
+    watch: Watch | None
+    axis: Axis
+
+    def describe(self) -> dict[str, Any]:
+        return {
+            "instances": problems.describe(self.instances),
+            "algorithms": {name: optimizers.describe(entrant) for name, entrant in self.entrants.items()},
+            "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
+        } | ({"log": described(self.watch)} if self.watch else {})  # races of old have no such field
+
+    def task(self, request: Request) -> Task:
+        problem = self.instances[request.draw]
+        reach: dict[str, Any] = (
+            {"evaluations": int(request.until)} if self.axis == "evaluations" else {"seconds": request.until}
+        )
+        return Task(
+            key=replace(request.key, instance=problem.name),
+            problem=problem,
+            optimizer=self.entrants[request.key.algorithm],
+            limits=replace(self.limits, **reach),
+            watch=self.watch,
+            warm_up=self.axis == "seconds",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Runner:
+    """Makes the runs that a race requests.
+
+    Attributes:
+        plan: Turns requests into tasks.
+        study: Where runs are kept.
+        pool: Where they are made.
+        told: Who is told of them.
+        retry_killed: How often one that is killed is tried again.
+        retry: Whether those that the study holds as killed are made again.
+    """
+
+    plan: _Plan
+    study: store.StudyStore
+    pool: Executor
+    told: Observer
+    retry_killed: int
+    retry: bool
+
+    def run(self, requests: Sequence[Request]) -> list[Run]:
+        """Make what is not in the study yet, and commit it; return all the runs."""
+        runs: list[Run] = []
+        waiting: list[Task] = []
+        for task in map(self.plan.task, requests):
+            if task.key in self.study and not (self.retry and self._killed(task)):
+                runs.append(self.study.run(task.key))
+                self.told.run_finished(runs[-1])
+            else:
+                waiting.append(task)
+        for run in run_tasks(waiting, self.pool, retry_killed=self.retry_killed):
+            runs.append(keep(run, self.study))
+            self.told.run_finished(runs[-1])
+        self.study.commit()
+        return runs
+
+    def _killed(self, task: Task) -> bool:
+        return self.study.run(task.key).outcome.reason is Reason.KILLED
+
+
+def _drive(race: Race, runner: _Runner, stop: StopRules) -> str:
+    """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
+    pace, size = _Pace(), runner.plan.instances.size
+    while requests := race.ask(size):
+        if reason := _reason_to_stop(race, requests, stop, pace):
+            return reason
+        with pace.timing(requests):
+            runs = _run_round(race, requests, runner)
+        if not race.finished and (reason := _in_vain(race, requests, runs)):
+            return reason
+    return "" if race.finished else f"all {size} problem instances are used"
+
+
+def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> int | None:
+    """Put `race` where the study stands after its last committed round.
+
+    Returns:
+        How many runs of completed rounds are missing; None if there is no completed round.
+
+    Raises:
+        StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
+            rounds cannot be understood, or are those of another race.
+    """
+    damaged = store.not_accepted(study)
+    if damaged and not accept_damage:
+        raise store.StudyError(f"{damaged}. {_MEND}")
+    records = study.rounds_by_file()
+    rounds, state = read_rounds(records)
+    if state is None:
+        return None
+    try:
+        return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
+    except ValueError as error:
+        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {_MEND}") from error
+
+
+_MEND = (
+    "Put the files back from a copy, or go on without what they held (accept_damage=True, or --accept-damage); "
+    "polarbear verify tells what is there"
+)
+
+
+def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
+    """The race that a study's spec describes; its algorithms are their descriptions unless given.
+
+    Args:
+        spec: The specification.
+        algorithms: The algorithms by name.
+        file: Where the specification stands, for messages.
+
+    Raises:
+        StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
+    """
+    if "race" not in spec:
+        instead = "the runs of a plan, not a race; assess, compare or race on them" if "plan" in spec else "no race"
+        raise store.StudyError(f"the study holds {instead} ({file})")
+    check_spec(spec, file)
+    settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
+    times, model = settings.pop("times"), settings.pop("model")
+    try:
+        found = Race(entrants, times=times, model=inference.from_description(model), **settings)
+    except (ValueError, TypeError) as error:
+        raise store.StudyError(f"{file} cannot be used: {error}") from error
+    if missing := [
+        ".".join(place) for place, before, _ in differing(spec["race"], found.describe()) if before is MISSING
+    ]:
+        raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
+    return found
+
+
+def _run_round(race: Race, requests: Sequence[Request], runner: _Runner) -> list[Run]:
+    """Make the round's runs, decide, commit the decision; return the runs."""
+    runner.told.round_started(race, requests)
+    runs = runner.run(requests)
+    if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
+        raise EveryRunFailed(
+            f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
+            f"{_how(runs[0])}. Mend the cause and begin a new study"
+        )
+    runner.told.inferring()
+    decided = race.tell(runs)
+    if decided is None:
+        raise RuntimeError("the executor gave back fewer runs than it was given; resume the study to run them again")
+    _keep(decided, race, runner.study, runner.told)
+    return runs
+
+
+def _keep(decided: Round, race: Race, study: store.StudyStore, watch: Observer) -> None:
+    study.append_round({"round": decided.as_dict(), "state": race.state.as_dict()})
+    watch.round_finished(race, decided)
+
+
+def _in_vain(race: Race, requests: Sequence[Request], runs: Sequence[Run]) -> str:
+    """Why to stop if no run got as far as asked, so that more rounds would not help; empty if one did."""
+    until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
+    ends = [run.trajectory.value_at(until[run.key.algorithm, run.key.seed], race.settings.axis) for run in runs]
+    if np.isnan(ends).all():
+        return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
+    return ""
+
+
+def _how(run: Run) -> str:
+    return f"{run.outcome.reason}: {run.outcome.message}" if run.outcome.message else str(run.outcome.reason)
+
+
+class _Pace:
+    """Wall-clock seconds per requested evaluation (or second), to tell how long a round will take."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._spent = 0.0
+        self._done = 0.0
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self._began
+
+    @contextmanager
+    def timing(self, requests: Sequence[Request]) -> Generator[None]:
+        began = time.monotonic()
+        yield
+        self._spent += time.monotonic() - began
+        self._done += sum(request.until for request in requests)
+
+    def expected(self, requests: Sequence[Request]) -> float:
+        """Seconds the requests should take; 0 before anything was measured."""
+        return self._spent / self._done * sum(request.until for request in requests) if self._done else 0.0
+
+
+def _reason_to_stop(race: Race, requests: Sequence[Request], stop: StopRules, pace: _Pace) -> str:
+    if stop.seconds is not None:
+        expected = pace.expected(requests)
+        if expected and pace.elapsed + expected > stop.seconds:
+            return (
+                f"time limit: the next round would take about {expected:.0f} s more, "
+                f"{pace.elapsed:.0f} s of {stop.seconds:g} s have passed"
+            )
+    drawn = race.state.instances
+    if stop.instances is not None and drawn >= stop.instances:
+        return f"instance limit: {drawn:,} instances of {stop.instances:,} are drawn"
+    spent = race.rounds[-1].evaluations if race.rounds else 0
+    if stop.evaluations is not None and spent >= stop.evaluations:
+        return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"
+    return ""
+
+
+def _warn_of_failures(race: Race) -> None:
+    failures = race.rounds[-1].failures if race.rounds else 0
+    if failures:
+        warnings.warn(
+            f"{failures} of {race.rounds[-1].runs} runs failed, timed out or were killed; "
+            "polarbear.study.load(path).failures has their outcomes",
+            RunFailureWarning,
+            stacklevel=3,
+        )

@@ -1,0 +1,147 @@
+"""Another package's optimizer, suite, format and model are named, listed, raced, resumed and imported."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear.plugins import load_plugin, plugin_names
+from tests.cli.commands import start
+
+DOCS = Path(__file__).parents[1] / "docs" / "how-to"
+MODULE = '''
+from dataclasses import dataclass
+import numpy as np
+import polarbear as pb
+
+@dataclass(frozen=True)
+class CoinFlips:
+    """Steps to either side of the best point so far."""
+    step: float = 0.1
+    name: str = "coin flips"
+
+    def __call__(self, problem, rng):
+        best = (problem.lower + problem.upper) / 2
+        value = problem(best)
+        while True:
+            trial = best + self.step * rng.choice([-1.0, 0.0, 1.0], problem.dimension)
+            if (found := problem(trial)) < value:
+                best, value = trial, found
+
+@dataclass(frozen=True)
+class Ridge:
+    slope: float
+    name: str
+
+    def build(self):
+        ridge = lambda x: float(x[0] + self.slope * abs(x[1]))
+        return pb.problems.FunctionProblem(ridge, -5, 5, dimension=2, name=self.name)
+
+@dataclass(frozen=True)
+class Ridges:
+    steepest: float = 9.0
+    size = None
+
+    def __getitem__(self, index):
+        return Ridge(float(np.random.default_rng(index).uniform(1, self.steepest)), f"ridges-f1-d2-i{index}")
+'''
+STUDY = """
+[race]
+times = { first = 10, last = 100, count = 3 }
+epsilon = 0.0
+
+[model]
+model = "constant-dirichlet"
+
+[instances]
+suite = "ridges"
+steepest = 3
+
+[limits]
+instances = 8
+
+[[algorithms]]
+optimizer = "coin-flips"
+step = 0.5
+
+[[algorithms]]
+name = "the same once more"
+optimizer = "coin-flips"
+step = 0.5
+"""
+
+
+def blocks(page):
+    """The Python examples of a page."""
+    return "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL))
+
+
+@pytest.fixture
+def installed(tmp_path, monkeypatch):
+    """A package with one of each, as pip would leave it; the model and the reader are those of the how-tos."""
+    groups = re.search(r"```toml\n(.*?)```", (DOCS / "offer-a-plugin.md").read_text(), re.DOTALL)[1]
+    entries = re.sub(r'\[project\.entry-points\."(.*?)"\]', r"[\1]", groups).replace('"', "")
+    metadata = tmp_path / "site" / "my_package-1.0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
+    (metadata / "entry_points.txt").write_text(entries)
+    model = blocks("add-a-model.md").split("\nvalues = ")[0]
+    (tmp_path / "site" / "my_package.py").write_text("\n".join([MODULE, blocks("offer-a-plugin.md"), model]))
+    monkeypatch.syspath_prepend(tmp_path / "site")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    return tmp_path
+
+
+def test_names_are_listed_and_nothing_is_imported_for_it(installed):
+    assert "coin-flips" in pb.optimizers.families()
+    assert "ridges" in pb.problems.suites()
+    (installed / "site" / "my_package.py").write_text("raise RuntimeError('imported')")
+    assert plugin_names("models") == ("constant-dirichlet",)
+    with pytest.raises(ValueError, match=r"'lines', which the package my-package offers as my_package:Lines.*imported"):
+        load_plugin("formats", "lines")
+
+
+def test_the_commands_list_race_and_resume(installed):
+    def polarbear(*arguments):
+        process = start(*arguments, cwd=installed)
+        printed, said = process.communicate(timeout=120)
+        assert process.returncode == 0, said
+        return printed
+
+    listed = json.loads(polarbear("optimizers", "--json"))
+    assert listed["coin-flips"] == {"step": 0.1, "name": "coin flips"}
+    assert json.loads(polarbear("suites", "--json"))["ridges"] == {"steepest": 9.0}
+    (installed / "ridges.toml").write_text(STUDY)
+    polarbear("race", "ridges.toml")
+    spec = json.loads((installed / "ridges.study" / "study.json").read_text())
+    described = json.dumps(spec)
+    assert '"optimizer": "coin-flips"' in described
+    assert '"suite": "ridges"' in described
+    assert "my_package" not in described
+    polarbear("resume", "ridges.study", "--instances", "16")
+    result = pb.study.load(installed / "ridges.study").result
+    assert len(result.values) > 8, "it goes on where it was stopped"
+    assert result.posterior.model.name == "constant-dirichlet"
+
+
+def test_a_format_is_read(installed):
+    folder = installed / "data"
+    folder.mkdir()
+    for i in (1, 2):
+        (folder / f"sphere-d3-i{i}.lines").write_text("1 9.0\n5 4.0\n7 6.0\n")
+    first, second = pb.store.read(folder)
+    assert (first.key.instance, second.key.instance) == ("lines-fsphere-i1-d3", "lines-fsphere-i2-d3")
+    np.testing.assert_array_equal(first.trajectory.values, [9, 4])
+    assert first.trajectory.outcome.evaluations == 7
+
+
+def test_a_name_that_two_packages_offer_is_refused(installed):
+    other = installed / "site" / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[polarbear.optimizers]\ncoin-flips = other:Coins\n")
+    with pytest.raises(ValueError, match="'coin-flips' is offered by several packages: my-package, other; uninstall"):
+        pb.optimizers.from_description({"optimizer": "coin-flips"})
