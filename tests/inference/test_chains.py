@@ -53,7 +53,7 @@ def test_trajectories_whose_energy_is_lost_are_counted(monkeypatch):
 
     def long_steps(self, *arguments):
         build(self, *arguments)
-        self.turn = 1.0
+        self.step_size = 1.0
 
     monkeypatch.setattr(hmc._Chains, "__init__", long_steps)
     found = recorded(hmc._Chains, lengths=1)

@@ -186,7 +186,7 @@ def test_groups_that_were_never_compared():
 @pytest.mark.statistical
 def test_unreliable_weights_are_never_returned(monkeypatch):
     monkeypatch.setattr(
-        "polarbear.inference.sampling.importance.smoothed",
+        "polarbear.inference.sampling.importance.smooth",
         lambda log_weights: (np.full(log_weights.size, 1 / log_weights.size), np.nan),
     )
     posterior = fitted(gumbel_values(20, [0.0, 1.0, 2.0], 0))

@@ -61,7 +61,7 @@ def test_large_ties_are_sampled_too():
 
 def test_poor_weights_are_answered_for_by_chains(monkeypatch):
     counts = choice_counts(drifting(timepoints=4))
-    monkeypatch.setattr(hierarchical, "smoothed", lambda log_weights: (weights(log_weights), 0.7))
+    monkeypatch.setattr(hierarchical, "smooth", lambda log_weights: (weights(log_weights), 0.7))
     posterior = by(None, counts, draws=1000)
     assert posterior.diagnostics.method == (GIBBS,) * 4
     assert posterior.diagnostics.reliable

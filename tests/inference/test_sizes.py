@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from polarbear.inference import BSpline, fit, likelihood
+from polarbear.inference import BSpline, fit
+from polarbear.inference.likelihood import path_likelihood
 from polarbear.inference.likelihood.path_likelihood import Likelihood
 from polarbear.rankings import choice_counts
 from tests.inference.fits import MODELS, drifting, label
@@ -16,7 +17,7 @@ def test_curvature_by_pairs_and_by_matrices_is_the_same(algorithms, ties, monkey
     eta = np.random.default_rng(0).normal(size=(3, algorithms - 1, 4))
     found = []
     for most in (0, 64):
-        monkeypatch.setattr(likelihood, "_MOST_PAIRED", most)
+        monkeypatch.setattr(path_likelihood, "_MOST_PAIRED", most)
         found.append(Likelihood(counts).expansion(eta))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)

@@ -4,7 +4,6 @@
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from types import SimpleNamespace
 
 import cloudpickle
 import numpy as np
@@ -57,9 +56,7 @@ class Seen:
         self.lower = np.full(self.dimension, -self.width / 2)
         self.upper = np.full(self.dimension, self.width / 2)
         count = 0 if self.constrain is None else len(self.constrain(self.lower))
-        self.traits = SimpleNamespace(
-            integers=self.integers, objectives=self.objectives, constraints=count, noisy=False
-        )
+        self.traits = Traits(self.integers, self.objectives, count)
         self.constraints = self.violations if count else None
 
     def __call__(self, x):

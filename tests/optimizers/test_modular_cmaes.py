@@ -11,6 +11,7 @@ import pytest
 
 from polarbear.optimizers import ModularCMAES
 from polarbear.optimizers.modular_cmaes import BASELINE, FAULTY, OPTIONS, RATES, SWITCHES
+from polarbear.protocols import PLAIN
 
 FOREIGN_NUMBERS = "ignore:(overflow|invalid value) encountered:RuntimeWarning"
 """PSR of modcma 1.2.0 takes what lies beyond an array for a number, which may be of any size."""
@@ -104,7 +105,7 @@ def test_populations_and_parents_are_taken_as_they_are_or_refused(keywords, reco
             except ValueError:
                 assert size is not None
                 continue
-            if optimizer.refuses(None, dimension):
+            if optimizer.refuses(PLAIN, dimension):
                 assert size is None
                 assert parents > default.lambda0
                 with pytest.raises(ValueError, match=f"parents is {parents}, but in dimension {dimension} the pop"):
@@ -119,8 +120,8 @@ def test_populations_and_parents_are_taken_as_they_are_or_refused(keywords, reco
 
 def test_more_parents_than_points_are_refused_by_dimension(record, functions):
     optimizer = ModularCMAES.anytime(parents=9)
-    assert "the population has 8 points; give at most 8 parents" in optimizer.refuses(None, 5)
-    assert not optimizer.refuses(None, 6)  # 4 + ⌊3 ln 6⌋ = 9
+    assert "the population has 8 points; give at most 8 parents" in optimizer.refuses(PLAIN, 5)
+    assert not optimizer.refuses(PLAIN, 6)  # 4 + ⌊3 ln 6⌋ = 9
     assert len(record(functions["sphere"], 100, 6).run(optimizer).points) == 100
 
 

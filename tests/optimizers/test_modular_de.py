@@ -11,6 +11,7 @@ import pytest
 from polarbear.experiment import execute
 from polarbear.optimizers import describe, from_description
 from polarbear.optimizers.modular_de import OPTIONS, PRESETS, SWITCHES, VARIANTS, ModularDE
+from polarbear.protocols import PLAIN
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Watcher, task
 
@@ -288,10 +289,10 @@ def test_the_population_is_never_another_than_told(keywords, least):
         optimizer = ModularDE(**keywords, population_per_variable=1, budget=100)
         run = execute(task(optimizer, lambda x: float(x @ x), dimension, 250))
         if dimension < least:
-            assert f"a population of {dimension} in dimension {dimension}" in optimizer.refuses(None, dimension)
+            assert f"a population of {dimension} in dimension {dimension}" in optimizer.refuses(PLAIN, dimension)
             assert f"needs {least} or more" in run.outcome.message
         else:
-            assert not optimizer.refuses(None, dimension)
+            assert not optimizer.refuses(PLAIN, dimension)
             assert (run.outcome.reason, run.outcome.evaluations) == (Reason.BUDGET, 250), run.outcome.traceback
 
 

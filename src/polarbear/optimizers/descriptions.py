@@ -105,8 +105,9 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = PRESETS.get(family) or (FAMILIES[family], {})
-    arguments = {name: _restored(value) for name, value in _merged(cls, preset, fields).items()}
-    return made(cls, arguments, f"optimizer {family!r}")
+    what = f"optimizer {family!r}"
+    arguments = {name: _restored(value, what) for name, value in _merged(cls, preset, fields).items()}
+    return made(cls, arguments, what)
 
 
 def _differences(optimizer: Any, family: str, cls: type[Any], preset: Mapping[str, Any]) -> dict[str, Any]:
@@ -136,8 +137,11 @@ def _plain(value: Any) -> Any:
     return describe(value) if isinstance(value, Optimizer) else plain_value(value)
 
 
-def _restored(value: object) -> object:
-    """The inverse of `_plain` where a description stands for an optimizer."""
-    if isinstance(value, Mapping) and "optimizer" in value:
+def _restored(value: object, what: str) -> object:
+    """The inverse of `_plain` for an argument of `what`, where a description stands for an optimizer."""
+    if not (isinstance(value, Mapping) and "optimizer" in value):
+        return cast("object", value)
+    try:
         return from_description(cast("Mapping[str, Any]", value))
-    return cast("object", value)
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
