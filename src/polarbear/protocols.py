@@ -39,13 +39,8 @@ def traits_of(problem: Any) -> Traits:
     return found if isinstance(found, Traits) else PLAIN
 
 
-class Problem(Protocol):
-    """A function to optimize inside a box; call it with one point or with a batch of points."""
-
-    @property
-    def name(self) -> str:
-        """What it is called, such as ``"bbob-f3-i1-d5"``."""
-        ...
+class Box(Protocol):
+    """Where points may lie."""
 
     @property
     def dimension(self) -> int:
@@ -60,6 +55,15 @@ class Problem(Protocol):
     @property
     def upper(self) -> FloatArray:
         """(d,) upper ends of the box."""
+        ...
+
+
+class Problem(Box, Protocol):
+    """A function to optimize inside a box; call it with one point or with a batch of points."""
+
+    @property
+    def name(self) -> str:
+        """What it is called, such as ``"bbob-f3-i1-d5"``."""
         ...
 
     @property
@@ -139,26 +143,11 @@ class Tried(Protocol):
         ...
 
 
-class Objective(Protocol):
+class Objective(Box, Protocol):
     """What an optimizer sees of a problem: a function to minimize inside a box, and nothing about the budget.
 
     Call it from one thread at a time.
     """
-
-    @property
-    def dimension(self) -> int:
-        """Number of variables d."""
-        ...
-
-    @property
-    def lower(self) -> FloatArray:
-        """(d,) lower ends of the box."""
-        ...
-
-    @property
-    def upper(self) -> FloatArray:
-        """(d,) upper ends of the box."""
-        ...
 
     @property
     def traits(self) -> Traits:

@@ -197,8 +197,8 @@ def _shifted_to_the_mean(
         _mean_gradient(likelihood, centre, seed.generator())
         for centre, seed in zip(centres, sampling.seeds(len(centres)), strict=True)
     ]
-    smooth = np.tensordot(plane @ np.linalg.pinv(plane), forces, axes=1)
-    return [_pushed(centre, force) for centre, force in zip(centres, smooth, strict=True)]
+    fitted = np.tensordot(plane @ np.linalg.pinv(plane), forces, axes=1)
+    return [_pushed(centre, force) for centre, force in zip(centres, fitted, strict=True)]
 
 
 def _mean_gradient(likelihood: Likelihood, centre: LaplaceApproximation, rng: np.random.Generator) -> FloatArray:
