@@ -15,7 +15,7 @@ import pytest
 from polarbear.analyzer import report
 from polarbear.analyzer.page import color_order, render
 from polarbear.analyzer.settings import as_toml
-from polarbear.analyzer.tables import Data
+from polarbear.assess.report.data import Data
 from polarbear.race import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 
 from polarbear.analyzer.answer import why_withdrawn
-from polarbear.analyzer.tables import Data
+from polarbear.assess.report.data import Data
 from polarbear.race import RaceResult, Relations
 from polarbear.select import best, preference_values
 

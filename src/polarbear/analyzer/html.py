@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polarbear.analyzer.tables import Data, data_uri
+from polarbear.assess.report.data import Data, data_uri
 from polarbear.store.atomic import write_atomically
 from polarbear.store.paths import place
 

@@ -12,8 +12,9 @@ from polarbear.analyzer.answer import PREFERENCES, Answer, answer
 from polarbear.analyzer.examination import REPLICATES, checks
 from polarbear.analyzer.html import Picture, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
-from polarbear.analyzer.tables import Data, Table
+from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount, listed, plural
+from polarbear.assess.report.data import Data
 from polarbear.race import RaceResult, Relations
 from polarbear.race.relations import relations
 from polarbear.records import Run

@@ -9,8 +9,9 @@ import numpy as np
 
 from polarbear.analyzer import datasets
 from polarbear.analyzer.answer import MOST_OPEN_PAIRS, Answer, Recommendation
-from polarbear.analyzer.tables import Data, Table
+from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
+from polarbear.assess.report.data import Data
 from polarbear.inference import Check
 from polarbear.race import RaceResult, Relations
 from polarbear.race.rounds import taking_part

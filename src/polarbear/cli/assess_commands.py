@@ -260,8 +260,7 @@ def compare(
     """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
     from polarbear.analyzer.assessment import Assessment
     from polarbear.analyzer.assessment import compare as compare_algorithms
-    from polarbear.analyzer.assessment.failures import failures_in_words
-    from polarbear.analyzer.assessment.page import comparison_tables, verdict
+    from polarbear.analyzer.assessment.page import comparison_tables, failures_in_words, verdict
     from polarbear.cli.console import Console
 
     values = None if absolute is None else [absolute]
@@ -301,8 +300,8 @@ def table(
     as_json: JsonOption = False,
 ) -> None:
     """Print tables of expected runtimes as in COCO's papers, one for each suite and dimension."""
-    from polarbear.analyzer.assessment import left_out, runtime_tables, table_rows
     from polarbear.assess import as_html, as_latex, as_text
+    from polarbear.assess.report import left_out, runtime_tables, table_rows
     from polarbear.store import read_reference
 
     with _mendable():

@@ -15,7 +15,7 @@ from polarbear.cli.starting import INTERRUPTED as INTERRUPTED
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from polarbear.analyzer.assessment import Subject
+    from polarbear.assess.report import Subject
     from polarbear.records import Run
 
 EVERY_RUN_FAILED = 1
@@ -131,7 +131,7 @@ class Choice:
         self, runs: Iterable[Run], targets: list[float] | None = None, absolute: list[float] | None = None
     ) -> Subject:
         """The chosen runs, grouped."""
-        from polarbear.analyzer.assessment import subject_of
+        from polarbear.assess.report import subject_of
 
         return subject_of(
             runs,

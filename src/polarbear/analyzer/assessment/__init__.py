@@ -1,10 +1,17 @@
-"""Recorded runs assessed in the field's own terms: runtimes, attainment, values at budgets; and compared."""
+"""Recorded runs assessed in the field's own terms, as a page; the numbers are those of `polarbear.assess.report`."""
 
-from polarbear.analyzer.assessment.comparison import Comparison, compare
 from polarbear.analyzer.assessment.page import write_assessment
-from polarbear.analyzer.assessment.statistics import Assessment
-from polarbear.analyzer.assessment.subject import Cell, Subject, subject_of
-from polarbear.analyzer.assessment.tables import left_out, runtime_tables, table_rows
+from polarbear.assess.report import (
+    Assessment,
+    Cell,
+    Comparison,
+    Subject,
+    compare,
+    left_out,
+    runtime_tables,
+    subject_of,
+    table_rows,
+)
 
 __all__ = [
     "Assessment",

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
-from polarbear.analyzer.assessment.comparison import Comparison
-from polarbear.analyzer.assessment.failures import failures_in_words
 from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
-from polarbear.analyzer.assessment.statistics import TIE, Assessment, Standing
 from polarbear.analyzer.html import Picture, fill_in, write_text
 from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount, listed, plural
+from polarbear.assess.report.comparison import Comparison
+from polarbear.assess.report.failures import FailedRuns
+from polarbear.assess.report.statistics import TIE, Assessment, Standing
 from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
+_NAMED = 10
+"""How many algorithms a sentence on failures names; their table names all."""
 _LONGEST_NAME = 180
 """Bytes of a file's name; file systems take 255, and what is being written has a longer one for a while."""
 
@@ -229,3 +231,29 @@ def verdict(found: Comparison) -> list[str]:
             others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
             said.append(f"{found.deep.post_hoc.control}, of the lowest mean rank, {others}.")
     return said + failures_in_words(found.failures)
+
+
+def failures_in_words(found: Sequence[FailedRuns]) -> list[str]:
+    """One caution that says all of it; none if there are no failures."""
+    if not found:
+        return []
+    failed, left_out = sum(one.failed for one in found), sum(one.left_out for one in found)
+    named = [str(one) for one in found[:_NAMED]]
+    if len(found) > _NAMED:
+        named.append(plural(len(found) - _NAMED, "further algorithm"))
+    said = f"Runs failed, timed out or were killed: of {listed(named)}."
+    if failed > left_out:
+        rest = "The others count" if left_out else "They count"
+        counted = (
+            f"{rest} as runs that stopped where they did: each keeps the best value it had found and is charged the "
+            "evaluations it had spent, so that failing early costs little."
+        )
+    else:
+        counted = ""
+    if left_out:
+        verb = "was" if left_out == 1 else "were"
+        said += (
+            f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded: nothing is "
+            "known of them, and they are left out, which favours an algorithm that is lost on hard instances."
+        )
+    return [f"{said} {counted}".rstrip()]

@@ -8,11 +8,7 @@ from itertools import combinations
 import numpy as np
 
 from polarbear import figures
-from polarbear.analyzer.assessment.comparison import Comparison
-from polarbear.analyzer.assessment.statistics import Assessment
-from polarbear.analyzer.assessment.subject import Cell
 from polarbear.analyzer.html import Picture, picture
-from polarbear.analyzer.tables import Data
 from polarbear.analyzer.words import listed
 from polarbear.assess import (
     Bounds,
@@ -25,6 +21,10 @@ from polarbear.assess import (
     summarize_values,
     values_at,
 )
+from polarbear.assess.report.comparison import Comparison
+from polarbear.assess.report.data import Data
+from polarbear.assess.report.statistics import Assessment
+from polarbear.assess.report.subject import Cell
 from polarbear.figures import Distribution, captions
 from polarbear.records import FloatArray
 

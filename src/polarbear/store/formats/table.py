@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.records import Outcome, Reason, Trajectory
+from polarbear.spreadsheets import restored
 from polarbear.store import parts
 from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, Lines, columns_of, frames_of
 from polarbear.store.formats.parsed_run import MOST, ParsedRun, checked, instance_name
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.spreadsheets import restored
 
 if TYPE_CHECKING:
     import polars as pl

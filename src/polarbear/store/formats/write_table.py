@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from polarbear.records import Run
+from polarbear.spreadsheets import disarmed
 from polarbear.store import parts
 from polarbear.store.atomic import write_atomically
-from polarbear.store.formats.spreadsheets import disarmed
 from polarbear.store.formats.table import KEY, ROW, RUN
 
 COLUMNS = (*KEY, *ROW, *RUN)

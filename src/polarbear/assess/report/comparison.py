@@ -8,9 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.analyzer.assessment.failures import FailedRuns
-from polarbear.analyzer.assessment.statistics import Assessment
-from polarbear.analyzer.assessment.subject import Cell, Subject
 from polarbear.assess.comparisons import (
     Contributions,
     DeepComparison,
@@ -30,6 +27,9 @@ from polarbear.assess.comparisons import (
 )
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT
 from polarbear.assess.comparisons.pairwise import Correction
+from polarbear.assess.report.failures import FailedRuns
+from polarbear.assess.report.statistics import Assessment
+from polarbear.assess.report.subject import Cell, Subject
 from polarbear.records import FloatArray, log_times
 
 _TIMES = 20

@@ -1,4 +1,4 @@
-"""Runs that failed, timed out or were killed: how many of which algorithm, why, and how they are counted."""
+"""Runs that failed, timed out or were killed: how many of which algorithm, and why."""
 
 from __future__ import annotations
 
@@ -6,12 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polarbear.analyzer.assessment.subject import Subject
-from polarbear.analyzer.words import listed, plural
+from polarbear.assess.report.subject import Subject
 from polarbear.records import Outcome
 
-_NAMED = 10
-"""How many algorithms a sentence names; the table of failures names all."""
 _LONGEST = 120
 """Characters of a message in a sentence."""
 
@@ -64,29 +61,3 @@ def _together(algorithm: str, runs: int, ends: Sequence[Outcome], left_out: int)
     ((usual, count),) = Counter(alike).most_common(1)
     example = ends[alike.index(usual)]
     return FailedRuns(algorithm, runs, len(ends), left_out, example.reason.value, example.message, count)
-
-
-def failures_in_words(found: Sequence[FailedRuns]) -> list[str]:
-    """One caution that says all of it; none if there are no failures."""
-    if not found:
-        return []
-    failed, left_out = sum(one.failed for one in found), sum(one.left_out for one in found)
-    named = [str(one) for one in found[:_NAMED]]
-    if len(found) > _NAMED:
-        named.append(plural(len(found) - _NAMED, "further algorithm"))
-    said = f"Runs failed, timed out or were killed: of {listed(named)}."
-    if failed > left_out:
-        rest = "The others count" if left_out else "They count"
-        counted = (
-            f"{rest} as runs that stopped where they did: each keeps the best value it had found and is charged the "
-            "evaluations it had spent, so that failing early costs little."
-        )
-    else:
-        counted = ""
-    if left_out:
-        verb = "was" if left_out == 1 else "were"
-        said += (
-            f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded: nothing is "
-            "known of them, and they are left out, which favours an algorithm that is lost on hard instances."
-        )
-    return [f"{said} {counted}".rstrip()]

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.analyzer.assessment.subject import Cell, Subject
 from polarbear.assess import RuntimeTable, Trials, runtime_table
+from polarbear.assess.report.subject import Cell, Subject
 from polarbear.records import FloatArray, Reference
 
 _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)

@@ -9,9 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.analyzer.assessment.failures import FailedRuns, failed_runs
-from polarbear.analyzer.assessment.subject import Cell, Subject
-from polarbear.analyzer.tables import Data
 from polarbear.assess import (
     Bounds,
     RuntimeDistribution,
@@ -24,6 +21,9 @@ from polarbear.assess import (
     summarize_values,
     values_at,
 )
+from polarbear.assess.report.data import Data
+from polarbear.assess.report.failures import FailedRuns, failed_runs
+from polarbear.assess.report.subject import Cell, Subject
 from polarbear.records import FloatArray
 
 _BUDGETS = 25

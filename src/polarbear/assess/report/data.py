@@ -1,0 +1,72 @@
+"""Tables to download: column names and rows, values in full precision."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import io
+import json
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+from polarbear.spreadsheets import disarmed
+
+Cell = str | int | float | bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """A table to download: column names and rows, values in full precision.
+
+    Attributes:
+        name: The file's name, without its ending.
+        columns: Names of the columns.
+        rows: Each with one cell per column; None where nothing is known.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+
+    @classmethod
+    def of(cls, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Data:
+        """A table from rows of plain or numpy values."""
+        return cls(name, tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows))
+
+    def csv(self) -> str:
+        """Comma-separated values (RFC 4180) with a header; text that spreadsheets would execute is `disarmed`."""
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow(self.columns)
+        writer.writerows([disarmed(cell) if isinstance(cell, str) else cell for cell in row] for row in self.rows)
+        return text.getvalue()
+
+    def json(self) -> str:
+        """A JSON object with one list per column, as data frames take it."""
+        columns = {name: [row[place] for row in self.rows] for place, name in enumerate(self.columns)}
+        return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
+
+    @property
+    def links(self) -> tuple[tuple[str, str, str], ...]:
+        """For each format: its name, the file's name, and its content as a data URI."""
+        return (
+            ("CSV", f"{self.name}.csv", data_uri("text/csv;charset=utf-8", self.csv())),
+            ("JSON", f"{self.name}.json", data_uri("application/json", self.json())),
+        )
+
+
+def data_uri(kind: str, content: str) -> str:
+    """Text as a data URI of a media type."""
+    return f"data:{kind};base64,{base64.b64encode(content.encode()).decode()}"
+
+
+def _plain(value: Any) -> Cell:
+    """A cell as a plain value: NaN becomes None and infinity text, so that JSON stays JSON."""
+    plain: Any = cast(Any, value).item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float) and not math.isfinite(plain):
+        return None if math.isnan(plain) else str(plain)
+    return plain
