@@ -95,6 +95,14 @@ def installed(tmp_path, monkeypatch):
     return tmp_path
 
 
+def command(folder, *arguments):
+    """What a command prints, in a process that starts with the package installed."""
+    process = start(*arguments, cwd=folder)
+    printed, said = process.communicate(timeout=120)
+    assert process.returncode == 0, said
+    return printed
+
+
 def test_names_are_listed_and_nothing_is_imported_for_it(installed):
     assert "coin-flips" in pb.optimizers.families()
     assert "ridges" in pb.problems.suites()
@@ -106,10 +114,7 @@ def test_names_are_listed_and_nothing_is_imported_for_it(installed):
 
 def test_the_commands_list_race_and_resume(installed):
     def polarbear(*arguments):
-        process = start(*arguments, cwd=installed)
-        printed, said = process.communicate(timeout=120)
-        assert process.returncode == 0, said
-        return printed
+        return command(installed, *arguments)
 
     listed = json.loads(polarbear("optimizers", "--json"))
     assert listed["coin-flips"] == {"step": 0.1, "name": "coin flips"}
@@ -132,7 +137,8 @@ def test_a_format_is_read(installed):
     folder.mkdir()
     for i in (1, 2):
         (folder / f"sphere-d3-i{i}.lines").write_text("1 9.0\n5 4.0\n7 6.0\n")
-    first, second = pb.store.read(folder)
+    command(installed, "import", "data", "--into", "data.study")
+    first, second = pb.store.read(installed / "data.study")
     assert (first.key.instance, second.key.instance) == ("lines-fsphere-i1-d3", "lines-fsphere-i2-d3")
     np.testing.assert_array_equal(first.trajectory.values, [9, 4])
     assert first.trajectory.outcome.evaluations == 7
