@@ -27,8 +27,9 @@ import numpy as np
 import polars as pl
 
 from polarbear import store
-from polarbear.analyzer.assessment import Assessment, compare, subject_of, write_assessment
+from polarbear.analyzer.assessment import write_assessment
 from polarbear.assess import RuntimeDistribution, ert, pool, runtime_distribution
+from polarbear.assess.report import Assessment, compare, subject_of
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 ARCHIVES = ("bbob__2015-GECCO__LHD-2xDefault", "bbob__2015-GECCO__RAND-2xDefault")

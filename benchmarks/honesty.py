@@ -142,7 +142,7 @@ class Population:
 
     Attributes:
         values: (P, T, n) ranks.
-        times: (T,).
+        times: (T,) evaluations, or milliseconds.
         names: The n algorithms.
         truth: (T, n) ratings of the Plackett–Luce fit of all rankings at each timepoint.
     """
@@ -160,7 +160,8 @@ class Population:
         values = kept["ranks"][:, at].astype(np.float64)
         counts = pb.rankings.choice_counts(values)
         truth = [np.exp(mode(Choices.at(counts, t, WEAK_PRIOR))[0]) for t in range(at.size)]
-        return cls(values, kept["times"][at], tuple(kept["names"].tolist()), np.array(truth))
+        times = kept["times"] if kept["times"][0] >= 1 else np.rint(1000 * kept["times"])
+        return cls(values, times[at], tuple(kept["names"].tolist()), np.array(truth))
 
     @property
     def win_rates(self) -> Values:

@@ -2,11 +2,14 @@
 
 A package offers an optimizer, a suite or problem, a reader of a format or a model by an entry point in the group
 ``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats`` or ``polarbear.models``. Its name then appears
-in listings and can be written in study files. Nothing is imported before it is asked for.
+in listings and can be written in study files. Nothing is imported before it is asked for. A package that is installed
+while Python runs is seen at its next start.
 """
 
 from __future__ import annotations
 
+import sys
+from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
@@ -46,6 +49,12 @@ def plugin_name(group: Group, cls: type[Any]) -> str | None:
 
 
 def _entries(group: Group) -> tuple[EntryPoint, ...]:
+    return _installed(group, tuple(sys.path))
+
+
+@lru_cache(maxsize=16)
+def _installed(group: Group, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001 - part of the key
+    """What is offered by the packages on the path, whose metadata take milliseconds to read."""
     return tuple(entry_points(group=f"polarbear.{group}"))
 
 

@@ -34,9 +34,15 @@ PLAIN = Traits()
 
 
 def traits_of(problem: Any) -> Traits:
-    """A problem's traits; `PLAIN` for a problem that tells none."""
-    found = getattr(problem, "traits", None)
-    return found if isinstance(found, Traits) else PLAIN
+    """A problem's traits; `PLAIN` for a problem that tells none.
+
+    Raises:
+        TypeError: If its attribute `traits` is something else.
+    """
+    traits = getattr(problem, "traits", PLAIN)
+    if not isinstance(traits, Traits):
+        raise TypeError(f"the traits of {problem!r} are {traits!r}; give polarbear.problems.Traits(...)")
+    return traits
 
 
 class Box(Protocol):

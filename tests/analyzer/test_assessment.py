@@ -8,8 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polarbear.analyzer.assessment import Assessment, compare, runtime_tables, subject_of, table_rows, write_assessment
+from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.assessment.page import cautions, headline, verdict
+from polarbear.assess.report import Assessment, compare, runtime_tables, subject_of, table_rows
 from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
 from tests.analyzer.recorded import runs
 

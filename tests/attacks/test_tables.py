@@ -8,8 +8,8 @@ import polars as pl
 import pytest
 
 from polarbear import store
-from polarbear.analyzer.assessment import Assessment, left_out, runtime_tables, subject_of
 from polarbear.assess import as_text
+from polarbear.assess.report import Assessment, left_out, runtime_tables, subject_of
 from polarbear.records import Instance, Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.study import recorded_race, replay
 from tests.assess.coco_data import shared

@@ -1,17 +1,10 @@
 """What a race has found, and what recorded runs show: in words, tables and web pages with their data to download."""
 
 from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
-from polarbear.analyzer.assessment import (
-    Assessment,
-    Comparison,
-    Subject,
-    compare,
-    runtime_tables,
-    subject_of,
-    write_assessment,
-)
+from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.examination import Examination, examine
 from polarbear.analyzer.page import report
+from polarbear.assess.report import Assessment, Comparison, Subject, compare, runtime_tables, subject_of
 
 __all__ = [
     "Answer",

@@ -207,18 +207,18 @@ def assess(
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
     from rich.text import Text
 
-    from polarbear.analyzer.assessment import Assessment, write_assessment
-    from polarbear.analyzer.assessment import compare as compare_algorithms
+    from polarbear.analyzer.assessment import write_assessment
     from polarbear.analyzer.assessment.page import cautions, headline, standings_table
+    from polarbear.assess import report
     from polarbear.cli.console import Console
 
     console = Console(stderr=True)
     with _mendable(), console.status("reading") as status:
         subject = Choice.of(algorithm, function, dimension).subject(_runs(data), target, absolute)
         status.update("computing")
-        found = Assessment(subject)
+        found = report.Assessment(subject)
         together = [cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms)]
-        comparison = compare_algorithms(found) if len(subject.algorithms) > 1 and together else None
+        comparison = report.compare(found) if len(subject.algorithms) > 1 and together else None
         page = write_assessment(
             found,
             into,
@@ -258,17 +258,16 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
-    from polarbear.analyzer.assessment import Assessment
-    from polarbear.analyzer.assessment import compare as compare_algorithms
     from polarbear.analyzer.assessment.page import comparison_tables, failures_in_words, verdict
+    from polarbear.assess import report
     from polarbear.cli.console import Console
 
     values = None if absolute is None else [absolute]
     with _mendable(), Console(stderr=True).status("comparing"):
         if absolute is not None and target is not None:
             raise ValueError(f"compare runtimes to a precision ({target:g}) or to a value ({absolute:g}), not both")
-        found = compare_algorithms(
-            Assessment(Choice.of(algorithm, function, dimension).subject(_runs(data), None, values)),
+        found = report.compare(
+            report.Assessment(Choice.of(algorithm, function, dimension).subject(_runs(data), None, values)),
             target=target if absolute is None else absolute,
             budget=budget,
             test=test.value,
