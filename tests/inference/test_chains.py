@@ -74,7 +74,7 @@ def test_fits_report_divergences(monkeypatch):
     assert wild.chains.diverging.all()
 
 
-def test_chains_asked_for_may_be_longer(monkeypatch):
+def test_chains_asked_for_may_be_longer_and_those_of_the_prior_come_first_where_all_agree(monkeypatch):
     monkeypatch.setattr(hmc, "_CONVERGED", 0.0)
     lengths = []
 
@@ -85,8 +85,9 @@ def test_chains_asked_for_may_be_longer(monkeypatch):
     recorder = hmc._recorded
     monkeypatch.setattr(hmc, "_recorded", record)
     fitted(AGREED, RandomWalk(), draws=4000)
-    fit(AGREED, model=RandomWalk(), draws=500, rng=np.random.default_rng(0), method="hmc")
-    assert lengths == [("LaplaceChains", 5), ("_Chains", 5), ("LaplaceChains", 5), ("_Chains", 8)]
+    for counts in (AGREED, choice_counts(drifting())):
+        fit(counts, model=RandomWalk(), draws=500, rng=np.random.default_rng(0), method="hmc")
+    assert lengths == [("_Chains", 5), ("_Chains", 8), ("LaplaceChains", 5), ("_Chains", 8)]
 
 
 def test_draws_are_taken_evenly_from_chains():

@@ -1,10 +1,11 @@
 """Markov chains for posteriors that no weighted Gaussian answers for, such as after rankings that all agree.
 
-There are two kinds. Those in the coordinates of Laplace's method (`inference.path_sampling.laplace_chains`) come first;
-these here follow where they fail. Paths are η = R z with standard normal z, where R belongs to the hyperparameters'
-prior. Each sweep moves z by Hamiltonian Monte Carlo, and then the hyperparameters by a few Metropolis steps while z
-stays, so that the path is stretched or bent along. When rankings say little but the order, both move far. The prior's
-part of the flow is an exact rotation.
+There are two kinds. Those here have the prior's coordinates: paths are η = R z with standard normal z, where R belongs
+to the hyperparameters' prior. Each sweep moves z by Hamiltonian Monte Carlo, and then the hyperparameters by a few
+Metropolis steps while z stays, so that the path is stretched or bent along. When rankings say little but the order,
+both move far, and these chains come first. Else those in the coordinates of Laplace's method
+(`inference.path_sampling.laplace_chains`) do, and these follow where those fail. The prior's part of the flow is an
+exact rotation.
 """
 
 from __future__ import annotations
@@ -37,6 +38,8 @@ _MOST_STACKED = 1 << 20
 """Entries of all chains' loadings up to which they are multiplied together rather than one by one."""
 _ENTRIES_AT_ONCE = 1 << 21
 _GROUPS = 4
+_FAR = 50.0
+"""A difference of log-ratings at which the better one as good as always wins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -210,9 +213,9 @@ def chain_draws(
     """Sample the joint posterior by Markov chains.
 
     As long as they have not converged, the chains are continued to twice their length, and every other draw is kept:
-    at most until 16 sweeps lie between two draws. Chains in the coordinates of Laplace's method come first. If these do
-    not converge, or diverge, those in the prior's coordinates follow, which with patience may go on until 128 sweeps
-    lie between two draws.
+    at most until 16 sweeps lie between two draws. Unless all rankings agree, chains in the coordinates of Laplace's
+    method come first. If these do not converge, or diverge, those in the prior's coordinates follow; with patience they
+    go on until 128 sweeps lie between two draws.
 
     Args:
         likelihood: The rankings.
@@ -222,11 +225,19 @@ def chain_draws(
         patient: Whether there is time.
     """
     frame = locate(surface, Frame.around(*surface.start))
-    found = _recorded(LaplaceChains(likelihood, surface, frame, rng), likelihood, enough, _LENGTHS)
-    if found.converged(enough) and not found.divergences:
-        return found
+    if not _all_agree(likelihood):
+        found = _recorded(LaplaceChains(likelihood, surface, frame, rng), likelihood, enough, _LENGTHS)
+        if found.converged(enough) and not found.divergences:
+            return found
     lengths = _LENGTHS_ON_REQUEST if patient else _LENGTHS
     return _recorded(_Chains(likelihood, surface, frame, rng), likelihood, enough, lengths)
+
+
+def _all_agree(likelihood: Likelihood) -> bool:
+    """Whether one order explains all rankings at each timepoint: far apart in it, ratings make them almost certain."""
+    slope = likelihood.slope(np.zeros((*likelihood.shape, 1)))[1]
+    order = (likelihood.contrasts @ slope).argsort(axis=1).argsort(axis=1)
+    return bool(likelihood.value(likelihood.contrasts.T @ (_FAR * order))[0] > -1.0)
 
 
 def _recorded(chains: LatticeChains, likelihood: Likelihood, enough: float, lengths: int) -> ChainDraws:
