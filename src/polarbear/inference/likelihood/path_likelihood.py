@@ -22,6 +22,8 @@ _MOST_EMPTY = 2.0
 _MOST_PAIRED = 16
 """Algorithms up to which curvatures are sums over pairs: a product with n⁴ entries, faster than matrices while n is
 small."""
+_FAR = 50.0
+"""A difference of log-ratings at which the better algorithm as good as always wins."""
 _LEAST = -300.0
 """Log-ratings so far below the best do not matter in a sum, and the squares of their exponentials would vanish."""
 
@@ -132,6 +134,13 @@ class Likelihood:
         members = membership(sets, wins.shape[1])
         pairs = members[:, self._first] * members[:, self._second]
         return _Block(times, wins[:, :, np.newaxis], members, amounts, pairs)
+
+    @property
+    def unanimous(self) -> bool:
+        """Whether one order explains all rankings at each timepoint: ratings far apart make them almost certain."""
+        slope = self.slope(np.zeros((*self.shape, 1)))[1]
+        order = (self.contrasts @ slope).argsort(axis=1).argsort(axis=1)
+        return bool(self.value(self.contrasts.T @ (_FAR * order))[0] > -1.0)
 
     def value(self, eta: FloatArray) -> FloatArray:
         """(D,) the log-likelihood of paths (T, n − 1, D)."""

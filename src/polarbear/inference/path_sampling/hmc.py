@@ -38,8 +38,6 @@ _MOST_STACKED = 1 << 20
 """Entries of all chains' loadings up to which they are multiplied together rather than one by one."""
 _ENTRIES_AT_ONCE = 1 << 21
 _GROUPS = 4
-_FAR = 50.0
-"""A difference of log-ratings at which the better one as good as always wins."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -225,19 +223,12 @@ def chain_draws(
         patient: Whether there is time.
     """
     frame = locate(surface, Frame.around(*surface.start))
-    if not _all_agree(likelihood):
+    if not likelihood.unanimous:
         found = _recorded(LaplaceChains(likelihood, surface, frame, rng), likelihood, enough, _LENGTHS)
         if found.converged(enough) and not found.divergences:
             return found
     lengths = _LENGTHS_ON_REQUEST if patient else _LENGTHS
     return _recorded(_Chains(likelihood, surface, frame, rng), likelihood, enough, lengths)
-
-
-def _all_agree(likelihood: Likelihood) -> bool:
-    """Whether one order explains all rankings at each timepoint: far apart in it, ratings make them almost certain."""
-    slope = likelihood.slope(np.zeros((*likelihood.shape, 1)))[1]
-    order = (likelihood.contrasts @ slope).argsort(axis=1).argsort(axis=1)
-    return bool(likelihood.value(likelihood.contrasts.T @ (_FAR * order))[0] > -1.0)
 
 
 def _recorded(chains: LatticeChains, likelihood: Likelihood, enough: float, lengths: int) -> ChainDraws:

@@ -81,8 +81,8 @@ def path_draws(counts: ChoiceCounts, model: PathModel, sampling: Sampling) -> Pa
 
     The Gaussians' draws are accepted if k-hat is below 0.5 and they are worth a quarter of their number, or below 0.7
     and half of it. Otherwise they are annealed, and accepted if k-hat is then below 0.7 and they are worth a quarter.
-    Where that fails too, or their log-weights spread beyond its reach, as after many rankings that all agree, Markov
-    chains answer; where they were asked for, they may be longer.
+    Where that fails too, their log-weights spread beyond its reach, or all rankings agree, which leaves a tail that
+    k-hat does not see, Markov chains answer; where they were asked for, they may be longer.
 
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
@@ -107,7 +107,7 @@ def _by_importance(likelihood: Likelihood, model: PathModel, sampling: Sampling)
     found = _draw_paths(likelihood, nodes, sampling, theta, annealed=False)
     few, many = sampling.draws / 4, sampling.draws / 2
     if not (found.good(_GOOD_K_HAT, few) or found.good(_USABLE_K_HAT, many)):
-        if found.spread > _MOST_SPREAD:
+        if found.spread > _MOST_SPREAD or likelihood.unanimous:
             return None
         found = _draw_paths(likelihood, nodes, sampling, theta, annealed=True)
         if not found.good(_USABLE_K_HAT, few):
