@@ -179,7 +179,8 @@ class TestWithdrawn:
     def test_before_the_first_run_nothing_is_claimed(self):
         belief = posterior(np.zeros((7, 3)))
         found = result(belief, withdrawn="C", rounds=(a_withdrawal(1, "AB", "C"),))
-        found = replace(found, values=found.values[:0], evaluations_by_algorithm={}, evaluations_to_the_end=0.0)
+        found = replace(found, values=found.values[:0], evaluations_by_algorithm=dict.fromkeys("ABC", 0))
+        found = replace(found, evaluations_to_the_end=0.0)
         said = answer(found)
         assert found.saved == 0.0
         assert said.headline == "Nothing is known yet of A and B: no round is complete."

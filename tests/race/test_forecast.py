@@ -17,7 +17,7 @@ def forecast(
     quantiles = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
     ratio = centre + spread * quantiles[:, np.newaxis]
     posterior = SimpleNamespace(
-        names=("a", "b"), times=np.arange(1.0, centre.size + 1), log_ratio=lambda i, j: ratio, draws=ratio
+        names=("a", "b"), times=np.arange(1.0, centre.size + 1), log_ratios=lambda: lambda i, j: ratio, draws=ratio
     )
     resolved = np.broadcast_to(np.eye(2, dtype=bool), (centre.size, 2, 2)).copy()
     if open_at is not None:

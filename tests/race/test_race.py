@@ -410,7 +410,6 @@ class TestWithdrawing:
         ({"times": [0, 1]}, r"positive"),
         ({"times": [1, np.nan]}, r"finite"),
         ({"times": [1, 2.5]}, r"whole numbers of evaluations"),
-        ({"algorithms": [f"a{i}" for i in range(65)]}, r"65 algorithms"),
         ({"algorithms": ["a", "a"]}, r"two algorithms are named 'a'"),
         ({"algorithms": ["a"]}, r"at least 2"),
     ],

@@ -17,12 +17,20 @@ def some(kind):
         values[rng.random(values.shape) < 0.4] = np.inf
     if kind == "large":
         values = np.where(rng.random((6, 2, 14)) < 0.8, 1.0, rng.normal(size=(6, 2, 14)))
+    if kind == "many":
+        values = rng.normal(size=(6, 2, 70))
+        values[rng.random(values.shape) < 0.3] = np.nan
+        values[4:] = np.round(values[4:], 1)
+    if kind == "many unordered":
+        values = np.where(rng.random((5, 1, 130)) < 0.3, np.inf, rng.normal(size=(5, 1, 130)))
     return values
 
 
-@pytest.mark.parametrize("kind", ["strict", "ties", "partial", "unreached", "unordered", "large"])
+@pytest.mark.parametrize(
+    "kind", ["strict", "ties", "partial", "unreached", "unordered", "large", "many", "many unordered"]
+)
 def test_scores_are_derivatives_and_rankings_add_up_to_the_counts(kind):
-    values, tail = some(kind), "unordered" if kind == "unordered" else "tied"
+    values, tail = some(kind), "unordered" if "unordered" in kind else "tied"
     whole = choice_counts(values, tail=tail)
     rankings = DistinctRankings.of(whole.instances)
     n = values.shape[2]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
 from polarbear.inference import TOO_SURE, Posterior, events
 from polarbear.race import OpenPair, RaceResult, Relations, Round
-from polarbear.race.relations import relations
+from polarbear.race.relations import in_circles, relations
 from polarbear.records import Axis, FloatArray
 from polarbear.select import Choice, best
 
@@ -238,7 +238,7 @@ def pair_in_words(found: Relations, posterior: Posterior, first: str, second: st
 
 def _headline(result: RaceResult, found: Relations) -> str:
     names, members = result.posterior.names, result.pareto_set
-    total, left = len(names) - len(result.withdrawn), _left(result)
+    total, left = len(result.names) - len(result.withdrawn), _left(result)
     if not result.begun and total == 1:
         return f"Nothing is known of {members[0]}, the only algorithm{left}: nothing was run."
     if not result.begun:
@@ -341,7 +341,7 @@ def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elim
 def _false_elimination(result: RaceResult) -> FalseElimination | None:
     posterior, count = result.posterior, len(result.eliminated)
     out, rivals = list(result.eliminated), _not_withdrawn(result)
-    if not count:
+    if not count or not set(out) <= set(posterior.names):
         return None
     if result.settings.relations == "wins":
         losers, others = ([posterior.index(name) for name in names] for names in (out, rivals))
@@ -396,7 +396,7 @@ def _effort(result: RaceResult) -> str:
     runs = f"{plural(last.runs, 'run')} on {plural(last.instances, 'instance')}"
     if result.settings.axis == "seconds":
         return f"Spent: {duration(last.seconds)} inside {runs} ({amount(result.evaluations)} evaluations)."
-    n = len(result.posterior.names)
+    n = len(result.names)
     everyone = "both" if n == 2 else f"all {n}"
     return (
         f"Spent: {amount(result.evaluations)} evaluations in {runs}. Running {everyone} "
@@ -440,7 +440,10 @@ def _circles(result: RaceResult) -> list[str]:
     """Three algorithms of which each beats the next, and when."""
     names, beats = result.posterior.names, result.posterior.known_wins.pairwise_probabilities() >= result.settings.alpha
     found: list[str] = []
-    for i, j, k in ((i, *turn) for i, *others in combinations(range(len(names)), 3) for turn in permutations(others)):
+    everyone = np.ones(len(names), bool)
+    circular = np.stack([in_circles(here, everyone, 1.0) for here in beats.astype(float)])
+    inside = np.flatnonzero(np.logical_or.reduce(circular, axis=(0, 1))).tolist()
+    for i, j, k in ((i, *turn) for i, *others in combinations(inside, 3) for turn in permutations(others)):
         circle = beats[:, i, j] & beats[:, j, k] & beats[:, k, i]
         if circle.any():
             a, b, c = names[i], names[j], names[k]

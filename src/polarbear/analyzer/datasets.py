@@ -111,14 +111,13 @@ def horizons(result: RaceResult) -> Data:
 
 def reach(result: RaceResult) -> Data:
     """On how many instances each algorithm was observed at each timepoint."""
-    posterior = result.posterior
     return Data.of(
         "reach",
         (result.settings.axis, "algorithm", "instances"),
         (
-            (time, name, result.reach[t, i])
-            for t, time in enumerate(posterior.times)
-            for i, name in enumerate(posterior.names)
+            (time, name, reached)
+            for time, here in zip(result.posterior.times, result.reach, strict=True)
+            for name, reached in zip(result.names, here, strict=True)
         ),
     )
 

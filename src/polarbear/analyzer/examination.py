@@ -78,7 +78,7 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
         others = [model for model in others if as_published(model) != as_published(own)]
     rivals = {label(own): own} | {label(model): model for model in others}
     rng = np.random.default_rng(settings.seed)
-    counts = choice_counts(result.values, precision=settings.precision)
+    counts = choice_counts(result.rated_values, precision=settings.precision)
     scores: dict[str, LeaveOneOut] = {}
     surely: dict[str, float] = {}
     for name, model in ((name, as_published(model)) for name, model in rivals.items()):
@@ -94,8 +94,8 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
                 rng=rng,
             )
         )
-        scores[name] = leave_one_out(posterior, result.values, rng=rng, precision=settings.precision)
-        surely[name] = overconfidence(posterior, result.values, precision=settings.precision)
+        scores[name] = leave_one_out(posterior, result.rated_values, rng=rng, precision=settings.precision)
+        surely[name] = overconfidence(posterior, result.rated_values, precision=settings.precision)
     return Examination(label(own), compare(scores), surely, checks(result))
 
 
@@ -103,7 +103,7 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
     """What a race's rankings say of what all models assume; the same for the same result."""
     return check(
         result.posterior,
-        result.values,
+        result.rated_values,
         rng=np.random.default_rng(result.settings.seed),
         precision=result.settings.precision,
         replicates=replicates,

@@ -22,6 +22,8 @@ from polarbear.records import Run
 if TYPE_CHECKING:
     from polarbear.study import StudyView
 
+_MOST_DRAWN = 24
+"""Members of the Pareto set of whose 276 pairs a strip each is drawn; tables have all pairs."""
 _TRACEBACKS = 5
 
 
@@ -80,12 +82,12 @@ def color_order(result: RaceResult) -> tuple[str, ...]:
     """
     from polarbear.figures.style import PALETTE
 
-    names = result.posterior.names
+    names = result.names
     return names if len(names) <= len(PALETTE) else result.members_first
 
 
 def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
-    n = len(result.posterior.names)
+    n = len(result.names)
     facts = [("Pareto set", f"{len(result.pareto_set)} of {n - len(result.withdrawn)}")]
     if result.withdrawn:
         facts.append(("withdrawn", str(len(result.withdrawn))))
@@ -118,7 +120,7 @@ def _sections(
         "deploy": ([_values(result, found, order, value_data)], [report_tables.recommendations(found, value_data[:1])]),
         "ratings": ([_ratings(result, order, rating_data)], [report_tables.ratings(result, rating_data)]),
         "pairs": (
-            [_pairs(result, decided, order, pair_data)] if several else [],
+            [_pairs(result, decided, order, pair_data)] if several and len(result.pareto_set) <= _MOST_DRAWN else [],
             [*pairs, *report_tables.matrices(result, decided, pair_data)],
         ),
         "race": ([_dominance(result, order)], [report_tables.rounds(result, round_data)]),
@@ -129,7 +131,8 @@ def _sections(
 def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    posterior, out = result.posterior, (*result.eliminated, *result.withdrawn)
+    posterior = result.posterior
+    out = [name for name in posterior.names if name in result.eliminated or name in result.withdrawn]
     return picture(
         figures.rating_over_time(posterior, eliminated=out, order=order, axis=result.settings.axis),
         "Ratings over the budget",
@@ -179,7 +182,7 @@ def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
 
     settings = result.settings
     return picture(
-        figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.posterior.names, order=order),
+        figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.names, order=order),
         "Elimination, round by round",
         f"Line chart of each algorithm's probability of being dominated over {plural(len(result.rounds), 'round')}.",
         figures.captions.dominance_over_rounds(

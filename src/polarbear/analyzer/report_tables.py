@@ -53,7 +53,7 @@ def ratings(result: RaceResult, data: Sequence[Data]) -> Table:
         ("algorithm", *(instant(posterior.times[t]) for t in at)),
         tuple(
             (name, *(f"{mean[t, i]:.3f} [{low[t, i]:.3f},\u00a0{high[t, i]:.3f}]" for t in at))
-            for i, name in _members_first(result)
+            for i, name in _members_first(result, posterior.names)
         ),
         tuple(data),
         kind="stacked",
@@ -119,7 +119,7 @@ def matrices(result: RaceResult, found: Relations, data: Sequence[Data]) -> list
 
 
 def _matrix(result: RaceResult, found: Relations, t: int, data: tuple[Data, ...]) -> Table:
-    order, time = _members_first(result), instant(result.posterior.times[t])
+    order, time = _members_first(result, result.posterior.names), instant(result.posterior.times[t])
     numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
     heads = [str(place) for place in range(1, len(order) + 1)] if numbered else [name for _, name in order]
     return Table(
@@ -176,7 +176,7 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
 def spending(result: RaceResult, data: Sequence[Data]) -> Table:
     """What each algorithm spent."""
     total = max(result.evaluations, 1)
-    times = result.posterior.times
+    times, reach = result.posterior.times, result.reach
     spent = result.evaluations_by_algorithm
     return Table(
         "What each algorithm spent, and on how many instances it was observed at the first and last timepoint.",
@@ -187,10 +187,10 @@ def spending(result: RaceResult, data: Sequence[Data]) -> Table:
                 _state(result, name),
                 amount(spent.get(name, 0)),
                 f"{spent.get(name, 0) / total:.1%}",
-                f"{result.reach[0, i]:,}",
-                f"{result.reach[-1, i]:,}",
+                f"{reach[0, i]:,}",
+                f"{reach[-1, i]:,}",
             )
-            for i, name in _members_first(result)
+            for i, name in _members_first(result, result.names)
         ),
         tuple(data),
         frozenset({1}),
@@ -323,6 +323,7 @@ def _state(result: RaceResult, name: str) -> str:
     return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
 
 
-def _members_first(result: RaceResult) -> list[tuple[int, str]]:
-    names = result.posterior.names
-    return [(names.index(name), name) for name in result.members_first]
+def _members_first(result: RaceResult, names: Sequence[str]) -> list[tuple[int, str]]:
+    """Places among some names, and the names."""
+    places = {name: place for place, name in enumerate(names)}
+    return [(places[name], name) for name in result.members_first if name in places]

@@ -58,18 +58,18 @@ def allocation(
 
     Args:
         result: Of a race with at least one round.
-        order: All names in the order in which colours are dealt; default that of the posterior.
+        order: All names in the order in which colours are dealt; default that of the result.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         width: Inches.
         height: Inches; default in proportion to the number of algorithms.
     """
-    posterior, names = result.posterior, result.posterior.names
+    posterior, names, reach = result.posterior, result.names, result.reach
     rows = list(result.members_first)
     figure = blank(width, height or 0.27 * len(rows) + 0.95)
     ax = figure.add_subplot()
     spacing = spacing or spacing_of(posterior.times)
     edges = _edges(posterior.times, spacing)
-    norm = _norm(result.reach)
+    norm = _norm(reach)
     time_axis(ax, edges, result.settings.axis, spacing, narrow=width < 5)
     ax.set_ylim(len(rows) - 0.4, -0.6)
     if width > 5:
@@ -81,7 +81,7 @@ def allocation(
         bar.outline.set_visible(False)  # pyright: ignore
     figure.draw_without_rendering()
     for row, name in enumerate(rows):
-        _bar(ax, row, result.reach[:, names.index(name)], edges, norm)
+        _bar(ax, row, reach[:, names.index(name)], edges, norm)
     _row_labels(ax, result, rows, looks(order or names))
     return figure
 

@@ -97,7 +97,7 @@ class Event:
         """
         looked_at = posterior.times if self.times is None else {posterior.timepoint(time) for time in self.times}
         if len(looked_at) > 1 and not posterior.joint:
-            _refuse_several_timepoints()
+            refuse_several_timepoints()
         outcomes = np.asarray(self.holds(posterior))
         if outcomes.shape != posterior.draws.shape[:1] or outcomes.dtype != np.bool_:
             raise ValueError(
@@ -268,7 +268,8 @@ def _above(posterior: Ratings, a: Algorithm, b: Algorithm) -> BoolArray:
     return np.logical_and.reduce(_of(posterior, a) > _of(posterior, b), axis=1)
 
 
-def _refuse_several_timepoints() -> NoReturn:
+def refuse_several_timepoints() -> NoReturn:
+    """Raise the ValueError that a posterior is not joint over time."""
     raise ValueError(
         "what happens at several timepoints at once needs a joint posterior over time, which this one is not; "
         'fit pb.inference.InstanceBootstrap(), or judge each timepoint by itself (in a race, elimination="pointwise"; '

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.extras import optional
-from polarbear.inference import events
+from polarbear.inference import events, pairs
 from polarbear.inference.events import Algorithm, Algorithms, Event
 from polarbear.inference.sampling.chain_order import ChainOrder
 from polarbear.inference.sampling.diagnostics import Diagnostics
@@ -300,9 +300,13 @@ class Posterior:
 
     def log_ratio(self, a: Algorithm, b: Algorithm) -> FloatArray:
         """(D, T) draws of log(θ_a / θ_b), the log-odds of `a` against `b`."""
-        tiny = np.finfo(np.float64).tiny
         first, second = self.draws[:, :, self.index(a)], self.draws[:, :, self.index(b)]
-        return np.log(np.maximum(first, tiny)) - np.log(np.maximum(second, tiny))
+        return _log(first) - _log(second)
+
+    def log_ratios(self) -> Callable[[int, int], FloatArray]:
+        """`log_ratio` by indices, for many pairs."""
+        logs = _log(self.draws)
+        return lambda i, j: logs[:, :, i] - logs[:, :, j]
 
     def probability(self, event: Event | Callable[[FloatArray], ArrayLike]) -> float:
         """Posterior probability of an event: the share of the draws in which it holds.
@@ -340,16 +344,10 @@ class Posterior:
 
     def pairwise_probabilities(self) -> FloatArray:
         """(T, n, n) P(θ_i(t) > θ_j(t)); equal draws count half, so [t, i, j] + [t, j, i] = 1."""
-        number, timepoints, algorithms = self.draws.shape
-        result = np.full((timepoints, algorithms, algorithms), 0.5)
+        number, timepoints, n = self.draws.shape
+        result = np.empty((timepoints, n, n))
         for t in range(timepoints):
-            ratings = self._at(t)
-            for i in range(algorithms - 1):
-                others = ratings[i + 1 :]
-                above = np.count_nonzero(ratings[i] > others, axis=1)
-                below = np.count_nonzero(ratings[i] < others, axis=1)
-                result[t, i, i + 1 :] = 0.5 + (above - below) / (2 * number)
-                result[t, i + 1 :, i] = 0.5 - (above - below) / (2 * number)
+            result[t] = 0.5 + pairs.leads(self._at(t)) / (2 * number)
         return result
 
     def equivalence_probabilities(self, epsilon: float) -> FloatArray:
@@ -359,14 +357,10 @@ class Posterior:
             ValueError: If `epsilon` is not in [0, 0.5).
         """
         odds = events.largest_odds(epsilon)
-        number, timepoints, algorithms = self.draws.shape
-        result = np.ones((timepoints, algorithms, algorithms))
+        number, timepoints, n = self.draws.shape
+        result = np.empty((timepoints, n, n))
         for t in range(timepoints):
-            ratings = self._at(t)
-            larger = odds * ratings
-            for i in range(algorithms - 1):
-                near = (ratings[i] <= larger[i + 1 :]) & (ratings[i + 1 :] <= larger[i])
-                result[t, i, i + 1 :] = result[t, i + 1 :, i] = np.count_nonzero(near, axis=1) / number
+            result[t] = pairs.near(self._at(t), odds) / number
         return result
 
     def probability_dominates(self, a: Algorithm, b: Algorithm) -> float:
@@ -383,8 +377,9 @@ class Posterior:
         Raises:
             ValueError: If the posterior is not joint over time.
         """
-        algorithms = range(len(self.names))
-        return np.array([[self.probability_dominates(i, j) for j in algorithms] for i in algorithms])
+        if self.times.size > 1 and not self.joint:
+            events.refuse_several_timepoints()
+        return pairs.always_above(self.draws)
 
     def to_arviz(self) -> Any:
         """The draws as ArviZ data with a posterior group.
@@ -460,6 +455,11 @@ def checked_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     if repeated:
         raise ValueError(f"two algorithms are named {repeated[0]!r}; give names that differ")
     return checked
+
+
+def _log(ratings: FloatArray) -> FloatArray:
+    """Logarithms; of a rating that is 0, that of the smallest number."""
+    return np.log(np.maximum(ratings, np.finfo(np.float64).tiny))
 
 
 def _view(array: NDArray[Any]) -> FloatArray:

@@ -9,17 +9,20 @@ Beta(α + wins, α + losses), and so is that of the Plackett–Luce model; a tie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.sampling.settings import Seed
-from polarbear.rankings import UNORDERED, InstanceRanks
+from polarbear.rankings import InstanceRanks
 from polarbear.records import FloatArray
 
 _TINY = np.finfo(np.float32).tiny
+_Weights = tuple[NDArray[np.float32], NDArray[np.float32]]
+_PAIRS_AT_ONCE = 1 << 11
+"""Those of 64 algorithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,13 +46,21 @@ class Wins:
 
     def probability(self, i: int, j: int) -> FloatArray:
         """(D, T) draws of the probability that i beats j; a tie counts half."""
-        found = self._over_time(np.array([i]), np.array([j]))
-        return np.stack([share[0] for share in found], axis=1, dtype=np.float64)
+        return self._probability(i, j, self._weights())
 
     def log_ratio(self, i: int, j: int) -> FloatArray:
         """(D, T) draws of the log-odds of i against j."""
-        share = self.probability(i, j)
-        return np.log(np.maximum(share, _TINY)) - np.log(np.maximum(1.0 - share, _TINY))
+        return self.log_ratios()(i, j)
+
+    def log_ratios(self) -> Callable[[int, int], FloatArray]:
+        """`log_ratio` for many pairs."""
+        weights = self._weights()
+
+        def log_ratio(i: int, j: int) -> FloatArray:
+            share = self._probability(i, j, weights)
+            return np.log(np.maximum(share, _TINY)) - np.log(np.maximum(1.0 - share, _TINY))
+
+        return log_ratio
 
     def first(self, among: NDArray[np.intp]) -> FloatArray:
         """(D, T, k) draws of the probability that each of some algorithms is the best of them; who ties shares it.
@@ -61,7 +72,7 @@ class Wins:
         for t, shares in enumerate(found):
             ranks = self.instances.ranks[:, t, among]
             best = ranks == ranks.min(axis=1, keepdims=True)
-            known = (ranks >= 0).all(axis=1) & (ranks.min(axis=1) < UNORDERED)
+            known = (ranks >= 0).all(axis=1) & (ranks.min(axis=1) < self.instances.unordered)
             won = self.instances.summed(best * (known / best.sum(axis=1))[:, np.newaxis])
             shares[:] = won.T @ weights + prior[among]
             shares /= shares.sum(axis=0)
@@ -69,49 +80,57 @@ class Wins:
 
     def pairwise_probabilities(self) -> FloatArray:
         """(T, n, n) P(i beats j with a probability above one half); exactly one half counts half."""
-        i, j = self._pairs()
-        better = self._symmetric(0.5)
-        for t, share in enumerate(self._over_time(i, j)):
-            better[t, i, j] = 0.5 * ((share > 0.5).mean(axis=1) + (share >= 0.5).mean(axis=1))
-        better[:, j, i] = 1.0 - better[:, i, j]
+        better, weights = self._symmetric(0.5), self._weights()
+        for i, j in self._pairs():
+            for t, share in enumerate(self._over_time(i, j, weights)):
+                better[t, i, j] = 0.5 * ((share > 0.5).mean(axis=1) + (share >= 0.5).mean(axis=1))
+            better[:, j, i] = 1.0 - better[:, i, j]
         return better
 
     def equivalence_probabilities(self, epsilon: float) -> FloatArray:
         """(T, n, n) P(the probability that i beats j is within ε of one half) (eq. 26)."""
-        i, j = self._pairs()
-        near = self._symmetric(1.0)
-        for t, share in enumerate(self._over_time(i, j)):
-            near[t, i, j] = near[t, j, i] = (np.abs(share - 0.5) <= epsilon).mean(axis=1)
+        near, weights = self._symmetric(1.0), self._weights()
+        for i, j in self._pairs():
+            for t, share in enumerate(self._over_time(i, j, weights)):
+                near[t, i, j] = near[t, j, i] = (np.abs(share - 0.5) <= epsilon).mean(axis=1)
         return near
 
     def dominance_probabilities(self) -> FloatArray:
         """(n, n) P(i beats j with a probability above one half at all timepoints) (eq. 24)."""
-        i, j = self._pairs()
-        dominates = np.zeros((self.instances.ranks.shape[2],) * 2)
-        dominates[i, j], dominates[j, i] = (always.mean(axis=1) for always in self._always(i, j))
+        dominates, weights = np.zeros((self.instances.ranks.shape[2],) * 2), self._weights()
+        for i, j in self._pairs():
+            dominates[i, j], dominates[j, i] = (always.mean(axis=1) for always in self._always(i, j, weights))
         return dominates
 
     def false_elimination(self, eliminated: Sequence[int], by: Sequence[int]) -> float:
         """P(none of the others beats some eliminated algorithm with a probability above one half at all timepoints)."""
-        losers, rivals = (each.ravel() for each in np.meshgrid(eliminated, by, indexing="ij"))
-        beaten = self._always(rivals, losers)[0] & (rivals != losers)[:, np.newaxis]
-        survive = ~beaten.reshape(len(eliminated), len(by), self.draws).any(axis=1)
-        return float(survive.any(axis=0).mean())
+        erroneous, weights = np.zeros(self.draws, bool), self._weights()
+        for some in np.array_split(np.array(eliminated), 1 + len(eliminated) * len(by) // (2 * _PAIRS_AT_ONCE)):
+            losers, rivals = (each.ravel() for each in np.meshgrid(some, by, indexing="ij"))
+            beaten = self._always(rivals, losers, weights)[0] & (rivals != losers)[:, np.newaxis]
+            erroneous |= (~beaten.reshape(len(some), len(by), self.draws).any(axis=1)).any(axis=0)
+        return float(erroneous.mean())
 
-    def _always(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _probability(self, i: int, j: int, weights: _Weights) -> FloatArray:
+        found = self._over_time(np.array([i]), np.array([j]), weights)
+        return np.stack([share[0] for share in found], axis=1, dtype=np.float64)
+
+    def _always(
+        self, i: NDArray[np.intp], j: NDArray[np.intp], weights: _Weights
+    ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """(K, D) whether i, and whether j, beats the other with a probability above one half at all timepoints."""
         ahead, behind = np.ones((2, i.size, self.draws), bool)
-        for share in self._over_time(i, j):
+        for share in self._over_time(i, j, weights):
             ahead &= share > 0.5
             behind &= share < 0.5
         return ahead, behind
 
-    def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp]) -> Iterator[NDArray[np.float32]]:
+    def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp], drawn: _Weights) -> Iterator[NDArray[np.float32]]:
         """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""
-        weights, prior = self._weights()
+        weights, prior = drawn
         for t in range(self.instances.ranks.shape[1]):
             one, other = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
-            met = (one >= 0) & (other >= 0) & (np.minimum(one, other) < UNORDERED)
+            met = (one >= 0) & (other >= 0) & (np.minimum(one, other) < self.instances.unordered)
             won = np.where(met, (one < other) + 0.5 * (one == other), 0.0)
             met = met[:, :1] if met.all() else met  # then one sum will do for all pairs
             wins, comparisons = (
@@ -119,14 +138,18 @@ class Wins:
             )
             yield np.asarray((wins + prior[i]) / (comparisons + prior[i] + prior[j]), np.float32)
 
-    def _weights(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    def _weights(self) -> _Weights:
         """(G, D) weights of groups of instances, and (n, D) of what was won a priori."""
         rng, groups = self.seed.generator(), self.instances.units
         prior = rng.standard_gamma(self.alpha, (self.instances.ranks.shape[2], self.draws), np.float32)
         return rng.standard_exponential((groups, self.draws), np.float32), np.maximum(prior, _TINY)
 
-    def _pairs(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        return np.triu_indices(self.instances.ranks.shape[2], 1)
+    def _pairs(self) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
+        """All pairs, a limited number at a time."""
+        first, second = np.triu_indices(self.instances.ranks.shape[2], 1)
+        for start in range(0, first.size, _PAIRS_AT_ONCE):
+            some = slice(start, start + _PAIRS_AT_ONCE)
+            yield first[some], second[some]
 
     def _symmetric(self, diagonal: float) -> FloatArray:
         _, timepoints, n = self.instances.ranks.shape

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -67,12 +66,10 @@ def open_pairs(
         use_crossing: Whether a confident crossing resolves a pair.
         joint: Whether elimination looks at all timepoints at once, and a pair without crossing or tie waits for it.
     """
-    still_open = unresolved_pairs(resolved)
+    still_open, log_ratios = np.argwhere(unresolved_pairs(resolved)), beliefs.log_ratios()
     found: list[OpenPair] = []
-    for i, j in combinations(range(len(names)), 2):
-        if not still_open[i, j]:
-            continue
-        log_ratio, both = beliefs.log_ratio(i, j), np.maximum(shared[:, i, j], 1.0)
+    for i, j in still_open.tolist():
+        log_ratio, both = log_ratios(i, j), np.maximum(shared[:, i, j], 1.0)
         for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
         at_each = np.minimum(for_dominance, for_equivalence)[unresolved]

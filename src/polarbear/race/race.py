@@ -25,11 +25,13 @@ from polarbear.race.relations import (
     unresolved_pairs,
 )
 from polarbear.race.result import RaceResult
-from polarbear.race.rounds import Request, Rival, Round
+from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
 from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
-from polarbear.race.state import RaceState
-from polarbear.rankings import check_algorithms, choice_counts
-from polarbear.records import Axis, Reason, Run, RunKey
+from polarbear.race.state import FEW, RaceState
+from polarbear.rankings import choice_counts
+from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
+
+Indices = NDArray[np.intp]
 
 
 class Race:
@@ -72,7 +74,6 @@ class Race:
         self.algorithms: dict[str, object] = named(algorithms)
         if len(self.algorithms) < 2:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
-        check_algorithms(len(self.algorithms))
         self.times = checked_times(times, axis)
         self.model: Model = InstanceBootstrap() if model is None else model
         self.settings = RaceSettings(
@@ -127,9 +128,13 @@ class Race:
 
     @property
     def posterior(self) -> Posterior:
-        """The posterior after the last complete round; the prior before the first."""
+        """The posterior after the last complete round; the prior before the first.
+
+        Of more than 64 algorithms only the candidates are rated. Their rankings among themselves follow the same
+        ratings, whoever else took part.
+        """
         if self._posterior is None:
-            self._posterior = self._infer()
+            self._posterior = self._infer(self._rated())
         return self._posterior
 
     def seed_of(self, draw: int) -> int:
@@ -192,7 +197,6 @@ class Race:
         ((name, algorithm),) = named({name: algorithm} if name else [algorithm]).items()
         if name in self.algorithms:
             raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
-        check_algorithms(len(self.algorithms) + 1)
         self.algorithms[name] = algorithm
         self._admit(name)
         return name
@@ -218,14 +222,16 @@ class Race:
         leaving = [name for name in dict.fromkeys(names) if name not in self._state.withdrawn]
         if not leaving:
             return None
-        before, found = self._state, self.relations()
-        left = before
+        before = left = self._state
+        rated = self._rated({loser for loser, by in before.eliminated.items() if by in leaving})
+        posterior = self.posterior if rated.size == len(self.posterior.names) else self._infer(rated)
+        anytime = self._relations(posterior).anytime_of_all(rated, len(self.names))
         for name in leaving:
-            left = left.without(name, found.dominates_anytime, self.settings.alpha)
+            left = left.without(name, anytime, self.settings.alpha)
             if not left.candidates.any():
                 raise CannotWithdraw(f"{name} is the last candidate of the race; it cannot be withdrawn")
         self._state = replace(left, round=before.round + 1)
-        return self._record(before, found, {}, 0.0)
+        return self._record(before, anytime, {}, 0.0)
 
     def restore(
         self, state: RaceState, rounds: Iterable[Round], runs: Iterable[Run], *, accept_missing: bool = False
@@ -310,10 +316,13 @@ class Race:
         )
 
     def relations(self) -> Relations:
-        """The relations of all pairs under the present posterior."""
+        """The relations of all pairs of algorithms that the present posterior rates."""
+        return self._relations(self.posterior)
+
+    def _relations(self, posterior: Posterior) -> Relations:
         settings = self.settings
         return relations(
-            settings.compared(self.posterior),
+            settings.compared(posterior),
             alpha=settings.alpha,
             epsilon=settings.epsilon,
             joint=settings.elimination == "joint",
@@ -357,12 +366,18 @@ class Race:
             values = np.maximum(values, run.target)
         self._values[draw, :, index] = values
 
-    def _infer(self) -> Posterior:
+    def _rated(self, also: Collection[str] = ()) -> Indices:
+        """Which algorithms are rated: the candidates, and some more; all if there are few."""
+        if len(self.names) <= FEW:
+            return np.arange(len(self.names))
+        return np.flatnonzero(self._state.candidates | np.array([name in also for name in self.names]))
+
+    def _infer(self, rated: Indices) -> Posterior:
         posterior = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
         return fit(
-            choice_counts(self._values, precision=self.settings.precision),
+            choice_counts(self._values[:, :, rated], precision=self.settings.precision),
             times=self.times,
-            names=self.names,
+            names=[self.names[index] for index in map(int, rated)],
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
@@ -371,33 +386,30 @@ class Race:
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
         before = self._state
-        self._state = replace(before, asked=self._asked_after(requests.values()))
+        self._state = replace(before, asked=asked_after(before, requests.values(), self.times))
         more = self._state.instances - before.instances
         self._values = np.pad(self._values, ((0, more), (0, 0), (0, 0)), constant_values=np.nan)
         for identity, request in requests.items():
             self._enter(request.draw, self._runs[identity])
-        began = time.perf_counter()
-        self._posterior = self._infer()
+        began, rated = time.perf_counter(), self._rated()
+        self._posterior = self._infer(rated)
         inference_seconds = time.perf_counter() - began
         found = self.relations()
-        self._state = self._decide(found, requests.values())
+        anytime = found.anytime_of_all(rated, len(self.names))
+        self._state = self._decide(found, anytime, rated, requests.values())
         self._requests = None
-        return self._record(before, found, requests, inference_seconds)
+        return self._record(before, anytime, requests, inference_seconds)
 
-    def _asked_after(self, requests: Collection[Request]) -> NDArray[np.int16]:
-        drawn = max(self._state.instances, 1 + max(request.draw for request in requests))
-        asked = np.pad(self._state.asked, ((0, drawn - self._state.instances), (0, 0)))
-        for request in requests:
-            reached = np.searchsorted(self.times, request.until, side="right")
-            asked[request.draw, self.names.index(request.key.algorithm)] = reached
-        return asked
-
-    def _decide(self, found: Relations, requests: Collection[Request]) -> RaceState:
+    def _decide(
+        self, found: Relations, anytime: FloatArray, rated: Indices, requests: Collection[Request]
+    ) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
         settings, state, names = self.settings, self._state, self.names
-        circular = in_circles(found.dominates_anytime, state.candidates, settings.alpha)
-        resolved = resolution(state.resolved, found, circular, use_crossing=settings.resolution == "crossing")
-        out = eliminations(found.dominates_anytime, state.candidates, settings.alpha)
+        inside, resolved = (slice(None), *np.ix_(rated, rated)), state.resolved.copy()
+        circular = in_circles(anytime, state.candidates, settings.alpha)[inside[1:]]
+        use_crossing = settings.resolution == "crossing"
+        resolved[inside] = resolution(resolved[inside], found, circular, use_crossing=use_crossing)
+        out = eliminations(anytime, state.candidates, settings.alpha)
         for gone in out:
             resolved[:, gone, :] = resolved[:, :, gone] = True
         caught_up_to = {
@@ -411,8 +423,8 @@ class Race:
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
             catching_up=caught_up_to,
         )
-        for name in self._silent(requests):
-            decided = decided.without(name, found.dominates_anytime, settings.alpha)
+        for name in silent(requests, self._values, names):
+            decided = decided.without(name, anytime, settings.alpha)
         limits = {"smallest": settings.smallest_batch, "largest": settings.largest_batch}
         if settings.batches == "forecast":
             batch = batch_by_forecast(self._open_pairs(decided.resolved), **limits)
@@ -422,12 +434,13 @@ class Race:
         return replace(decided, batch=batch).still_catching_up()
 
     def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
-        settings, observed = self.settings, (~np.isnan(self._values)).astype(np.float64)
+        settings, posterior, rated = self.settings, self.posterior, self._in_posterior()
+        observed = (~np.isnan(self._values[:, :, rated])).astype(np.float64)
         return open_pairs(
-            settings.compared(self.posterior),
-            self.names,
+            settings.compared(posterior),
+            posterior.names,
             self.times,
-            resolved,
+            resolved[:, rated[:, np.newaxis], rated],
             np.einsum("pti,ptj->tij", observed, observed),
             alpha=settings.alpha,
             epsilon=settings.epsilon,
@@ -435,39 +448,26 @@ class Race:
             joint=settings.elimination == "joint",
         )
 
-    def _silent(self, requests: Collection[Request]) -> list[str]:
-        """Algorithms of whose runs in this round nothing came back; of all or of one run it may be bad luck."""
-        cells: dict[str, list[int]] = {}
-        for request in requests:
-            cells.setdefault(request.key.algorithm, []).append(request.draw)
-        silent = [
-            name
-            for name, draws in cells.items()
-            if len(draws) > 1 and np.isnan(self._values[draws, :, self.names.index(name)]).all()
-        ]
-        return silent if len(silent) < len(cells) else []
+    def _in_posterior(self) -> Indices:
+        """Which algorithms the present posterior rates."""
+        names = set(self.posterior.names)
+        return np.array([index for index, name in enumerate(self.names) if name in names])
 
     def _record(
         self,
         before: RaceState,
-        found: Relations,
+        anytime: FloatArray,
         requests: dict[tuple[str, int], Request],
         inference_seconds: float,
     ) -> Round:
         state, names = self._state, self.names
-        was_candidate = before.candidates
-        dominance: dict[str, Rival] = {}
-        for index in np.flatnonzero(was_candidate) if was_candidate.sum() > 1 else ():
-            chance = np.where(was_candidate, found.dominates_anytime[:, index], -1.0)
-            chance[index] = -1.0
-            rival = int(np.argmax(chance))
-            dominance[names[index]] = Rival(names[rival], float(chance[rival]))
         settled = last_unresolved(state.resolved) < 0
         upper, pairs = np.triu_indices(len(names), k=1), len(names) * (len(names) - 1) // 2
         outcomes = [run.outcome for run in self._runs.values()]
-        diagnostics, excess = self.posterior.diagnostics, None
-        if self.model.pooled and not self.posterior.honest and state.instances > 1:
-            excess = overconfidence(self.posterior, self._values, precision=self.settings.precision)
+        posterior, excess = self.posterior, None
+        if self.model.pooled and not posterior.honest and state.instances > 1:
+            values = self._values[:, :, self._in_posterior()]
+            excess = overconfidence(posterior, values, precision=self.settings.precision)
         this = Round(
             number=state.round,
             batch=len({request.draw for request in requests.values()}),
@@ -477,7 +477,7 @@ class Race:
             evaluations=sum(outcome.evaluations for outcome in outcomes),
             seconds=sum(outcome.seconds for outcome in outcomes),
             horizon={request.key.algorithm: request.until for request in requests.values()},
-            dominance=dominance,
+            dominance=strongest_rivals(names, before.candidates, anytime),
             eliminated={loser: by for loser, by in state.eliminated.items() if before.eliminated.get(loser) != by},
             withdrawn=tuple(name for name in state.withdrawn if name not in before.withdrawn),
             candidates=self.pareto_set,
@@ -485,10 +485,12 @@ class Race:
             resolved_pairs=pairs - int(np.count_nonzero(unresolved_pairs(state.resolved))),
             resolved_share=float(np.mean(state.resolved[:, upper[0], upper[1]])),
             next_batch=state.batch,
-            smallest_ess=float(np.min(diagnostics.ess)),
-            largest_k_hat=float(np.nanmax(diagnostics.k_hat)) if np.isfinite(diagnostics.k_hat).any() else None,
+            smallest_ess=float(np.min(posterior.diagnostics.ess)),
+            largest_k_hat=posterior.diagnostics.largest_k_hat,
             inference_seconds=inference_seconds,
             overconfidence=excess,
         )
         self._rounds = (*self._rounds, this)
+        if len(self.names) > FEW:
+            self._posterior = None  # it may rate some that are out now
         return this

@@ -33,6 +33,12 @@ class Relations:
     equivalent: BoolArray
     dominates_anytime: FloatArray
 
+    def anytime_of_all(self, rated: NDArray[np.intp], algorithms: int) -> FloatArray:
+        """(n, n) `dominates_anytime` of all algorithms of a race, 0 where one of the two is not rated."""
+        anytime = np.zeros((algorithms, algorithms))
+        anytime[np.ix_(rated, rated)] = self.dominates_anytime
+        return anytime
+
 
 def relations(beliefs: Posterior | Wins, *, alpha: float, epsilon: float, joint: bool) -> Relations:
     """The relations of all pairs.

@@ -19,7 +19,8 @@ class RaceResult:
 
     Attributes:
         pareto_set: The algorithms not confidently dominated by any other: the candidate anytime Pareto set.
-        posterior: Posterior of all ratings, eliminated algorithms included.
+        posterior: Posterior of all ratings, eliminated algorithms included. If more than 64 algorithms took part, of
+            those in the Pareto set alone.
         rounds: What happened in each round.
         eliminated: Eliminated algorithms, and by whom.
         withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
@@ -27,7 +28,7 @@ class RaceResult:
         finished: Whether every pair is resolved.
         settings: The race's settings.
         values: (P, T, n) best value found on each instance by each timepoint by each algorithm, NaN where not run.
-        evaluations_by_algorithm: Evaluations each algorithm spent.
+        evaluations_by_algorithm: Evaluations each algorithm spent, in the order of `values`.
         evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
             drawn would have taken; NaN when the axis is seconds.
     """
@@ -43,6 +44,17 @@ class RaceResult:
     values: FloatArray
     evaluations_by_algorithm: dict[str, int]
     evaluations_to_the_end: float
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All algorithms, in the order of `values`."""
+        return tuple(self.evaluations_by_algorithm)
+
+    @property
+    def rated_values(self) -> FloatArray:
+        """`values` of those algorithms that the posterior rates."""
+        rated = set(self.posterior.names)
+        return self.values[:, :, [name in rated for name in self.names]]
 
     @property
     def begun(self) -> bool:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polarbear.race.relations import BoolArray
 from polarbear.race.state import RaceState
-from polarbear.records import RunKey
+from polarbear.records import FloatArray, RunKey
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +109,45 @@ class Round:
         fields["dominance"] = {name: Rival(**rival) for name, rival in record["dominance"].items()}
         fields |= {name: tuple(record[name]) for name in ("withdrawn", "candidates", "settled")}
         return cls(**fields)
+
+
+def asked_after(state: RaceState, requests: Collection[Request], times: FloatArray) -> NDArray[np.int16]:
+    """`RaceState.asked` once these requests are met, in a race with timepoints (T,)."""
+    places = {name: index for index, name in enumerate(state.algorithms)}
+    drawn = max(state.instances, 1 + max(request.draw for request in requests))
+    asked = np.pad(state.asked, ((0, drawn - state.instances), (0, 0)))
+    for request in requests:
+        reached = np.searchsorted(times, request.until, side="right")
+        asked[request.draw, places[request.key.algorithm]] = reached
+    return asked
+
+
+def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ...]) -> list[str]:
+    """Algorithms of whose runs in a round nothing came back; of all or of one run it may be bad luck.
+
+    Args:
+        requests: The round's.
+        values: (P, T, n) as in `RaceResult`.
+        names: The n algorithms.
+    """
+    cells: dict[str, list[int]] = {}
+    for request in requests:
+        cells.setdefault(request.key.algorithm, []).append(request.draw)
+    found = [
+        name for name, draws in cells.items() if len(draws) > 1 and np.isnan(values[draws, :, names.index(name)]).all()
+    ]
+    return found if len(found) < len(cells) else []
+
+
+def strongest_rivals(names: tuple[str, ...], candidates: BoolArray, anytime: FloatArray) -> dict[str, Rival]:
+    """For each candidate (n,) the one most likely to dominate it, by (n, n) as in `Relations`; none if it is alone."""
+    rivals: dict[str, Rival] = {}
+    for index in np.flatnonzero(candidates) if candidates.sum() > 1 else ():
+        chance = np.where(candidates, anytime[:, index], -1.0)
+        chance[index] = -1.0
+        rival = int(np.argmax(chance))
+        rivals[names[index]] = Rival(names[rival], float(chance[rival]))
+    return rivals
 
 
 def taking_part(rounds: Iterable[Round]) -> list[int]:

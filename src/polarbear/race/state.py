@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import zlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,9 @@ from numpy.typing import NDArray
 
 from polarbear.race.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
+
+FEW = 64
+"""Up to so many algorithms a race rates all, beyond that the candidates alone, and compresses the arrays it stores."""
 
 
 def _no_names() -> dict[str, str]:
@@ -121,7 +125,10 @@ class RaceState:
         return left.still_catching_up()
 
     def as_dict(self) -> dict[str, Any]:
-        """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words."""
+        """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words.
+
+        Of more than 64 algorithms both are compressed by zlib (RFC 1950) before.
+        """
         return {
             "algorithms": list(self.algorithms),
             "round": self.round,
@@ -130,8 +137,8 @@ class RaceState:
             "withdrawn": list(self.withdrawn),
             "catching_up": self.catching_up,
             "timepoints": self.resolved.shape[0],
-            "resolved": base64.b64encode(np.packbits(self.resolved).tobytes()).decode(),
-            "asked": base64.b64encode(self.asked.astype("<i2").tobytes()).decode(),
+            "resolved": encoded(np.packbits(self.resolved).tobytes(), len(self.algorithms)),
+            "asked": encoded(self.asked.astype("<i2").tobytes(), len(self.algorithms)),
         }
 
     @classmethod
@@ -139,8 +146,8 @@ class RaceState:
         """The state that `as_dict` wrote."""
         n = len(record["algorithms"])
         shape = (record["timepoints"], n, n)
-        asked = np.frombuffer(base64.b64decode(record["asked"]), "<i2").astype(np.int16)
-        bits = np.unpackbits(np.frombuffer(base64.b64decode(record["resolved"]), np.uint8), count=int(np.prod(shape)))
+        asked = np.frombuffer(decoded(record["asked"], n), "<i2").astype(np.int16)
+        bits = np.unpackbits(np.frombuffer(decoded(record["resolved"], n), np.uint8), count=int(np.prod(shape)))
         return cls(
             algorithms=tuple(record["algorithms"]),
             resolved=bits.reshape(shape).astype(bool),
@@ -151,6 +158,24 @@ class RaceState:
             withdrawn=tuple(record["withdrawn"]),
             catching_up=dict(record["catching_up"]),
         )
+
+
+def encoded(data: bytes, algorithms: int) -> str:
+    """An array's bytes as text, in a race of so many algorithms."""
+    return base64.b64encode(data if algorithms <= FEW else zlib.compress(data)).decode()
+
+
+def decoded(text: str, algorithms: int) -> bytes:
+    """The bytes that `encoded` wrote.
+
+    Raises:
+        ValueError: If they cannot be read.
+    """
+    data = base64.b64decode(text, validate=True)
+    try:
+        return data if algorithms <= FEW else zlib.decompress(data)
+    except zlib.error as error:
+        raise ValueError(str(error)) from error
 
 
 def _opened(state: RaceState, name: str) -> RaceState:

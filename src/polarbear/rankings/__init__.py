@@ -8,15 +8,15 @@ likelihood depends on.
 from polarbear.rankings.choice import choice_counts
 from polarbear.rankings.counts import ChoiceCounts
 from polarbear.rankings.distinct import DistinctRankings
-from polarbear.rankings.instances import NOT_RUN, UNORDERED, InstanceRanks
+from polarbear.rankings.instances import NOT_RUN, InstanceRanks
 from polarbear.rankings.large_ties import LargeTies
-from polarbear.rankings.masks import MaskArray, check_algorithms, membership
+from polarbear.rankings.masks import BITS, MaskArray, members_of, membership, set_sizes
 from polarbear.rankings.tie_integral import TieExpansion, TieNodes, tie_expansion, tie_nodes, tie_slope, tie_value
 from polarbear.rankings.virtual import virtual_algorithm
 
 __all__ = [
+    "BITS",
     "NOT_RUN",
-    "UNORDERED",
     "ChoiceCounts",
     "DistinctRankings",
     "InstanceRanks",
@@ -24,9 +24,10 @@ __all__ = [
     "MaskArray",
     "TieExpansion",
     "TieNodes",
-    "check_algorithms",
     "choice_counts",
+    "members_of",
     "membership",
+    "set_sizes",
     "tie_expansion",
     "tie_nodes",
     "tie_slope",

@@ -10,7 +10,16 @@ from numpy.typing import ArrayLike
 from polarbear.rankings.counts import ChoiceCounts, joined, summed
 from polarbear.rankings.instances import InstanceRanks, group_numbers
 from polarbear.rankings.large_ties import LargeTies, Ties, distinct_ties
-from polarbear.rankings.masks import MaskArray, check_algorithms
+from polarbear.rankings.masks import (
+    BITS,
+    MaskArray,
+    as_words,
+    check_algorithms,
+    empty_sets,
+    membership,
+    packed,
+    set_sizes,
+)
 from polarbear.rankings.ties import expand_ties, largest_expanded
 from polarbear.records import FloatArray
 
@@ -50,8 +59,8 @@ def choice_counts(
         The counts at T timepoints for n algorithms.
 
     Raises:
-        ValueError: If `values` is not three-dimensional, there are more than 64 algorithms, or another argument is
-            out of its range; the message names it.
+        ValueError: If `values` is not three-dimensional, there is no algorithm, or another argument is out of its
+            range; the message names it.
     """
     cells = _prepared(values, precision, target)
     share = _checked_weights(weights, len(cells))
@@ -71,7 +80,7 @@ def choice_counts(
         large.append(ties)
         rankings[t] = np.count_nonzero(np.count_nonzero(~np.isnan(columns), axis=0) > 1)
     instances = InstanceRanks.of(cells, share, numbers, unordered=tail == "unordered")
-    return joined(wins, parts, rankings, LargeTies.joined(large), instances)
+    return joined(wins, parts, rankings, LargeTies.joined(large, empty_sets((0,), algorithms)), instances)
 
 
 def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArray, tuple[MaskArray, FloatArray], Ties]:
@@ -81,37 +90,41 @@ def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArr
     if tail == "unordered":
         tied[np.isposinf(columns)] = 0
     largest = largest_expanded(int(np.count_nonzero((~np.isnan(columns)).any(axis=1))))
-    kept = np.bitwise_count(tied) > largest
-    chosen = ((tied | below) != 0) & ~kept
+    size = set_sizes(tied, 2)
+    kept = size > largest
+    chosen = (set_sizes(tied | below, 2) > 0) & ~kept
     amounts = np.broadcast_to(share, columns.shape)
     wins = (amounts * chosen).sum(axis=1)
 
-    own = np.uint64(1) << np.arange(algorithms, dtype=np.uint64)[:, np.newaxis]
-    alone = chosen & (tied == own)
-    first_of_tie = (tied != 0) & (tied != own) & ((tied & (own - np.uint64(1))) == 0)
+    alone = chosen & (size == 1)
+    earlier = packed(np.tri(algorithms, k=-1, dtype=np.bool_))[:, np.newaxis]
+    first_of_tie = (size > 1) & (set_sizes(tied & earlier, 2) == 0)
     small, large = (
         distinct_ties(tied[which], below[which], amounts[which])
         for which in (first_of_tie & ~kept, first_of_tie & kept)
     )
-    tie_sets, tie_counts = expand_ties(small)
+    tie_sets, tie_counts = expand_ties(small, algorithms)
     sets, counts = summed(
         np.concatenate([(tied | below)[alone], tie_sets]), np.concatenate([amounts[alone], tie_counts])
     )
 
-    single = np.bitwise_count(sets) == 1
-    winners = np.bitwise_count(sets[single] - np.uint64(1))
+    single = set_sizes(sets) == 1
+    winners = membership(sets[single], algorithms).argmax(axis=1)
     wins[winners] -= counts[single]
     return np.maximum(wins, 0.0), (sets[~single], counts[~single]), large
 
 
 def _tied_and_below(columns: FloatArray) -> tuple[MaskArray, MaskArray]:
     """For each algorithm on each instance, (n, P): the set it ties with, itself among them, and the set below it."""
-    tied = np.zeros(columns.shape, np.uint64)
-    below = np.zeros(columns.shape, np.uint64)
-    for j, theirs in enumerate(columns):
-        bit = np.uint64(1 << j)
-        tied |= (columns == theirs) * bit
-        below |= (columns < theirs) * bit
+    tied, below = empty_sets(columns.shape, len(columns)), empty_sets(columns.shape, len(columns))
+    words = as_words(tied, 2), as_words(below, 2)
+    for word, start in enumerate(range(0, len(columns), BITS)):
+        equal, larger = np.zeros((2, *columns.shape), np.uint64)
+        for j, theirs in enumerate(columns[start : start + BITS]):
+            bit = np.uint64(1 << j)
+            equal |= (columns == theirs) * bit
+            larger |= (columns < theirs) * bit
+        words[0][..., word], words[1][..., word] = equal, larger
     return tied, below
 
 

@@ -10,7 +10,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.rankings.instances import InstanceRanks
 from polarbear.rankings.large_ties import LargeTies, Ties
-from polarbear.rankings.masks import MaskArray, check_algorithms, chosen_entries, frozen, membership
+from polarbear.rankings.masks import (
+    MaskArray,
+    check_algorithms,
+    chosen_entries,
+    empty_sets,
+    firsts,
+    frozen,
+    membership,
+    order_of,
+    resized,
+)
 from polarbear.rankings.tie_integral import tie_slope, tie_value
 from polarbear.records import FloatArray, IntArray
 
@@ -30,8 +40,9 @@ class ChoiceCounts:
 
     Attributes:
         wins: (T, n) float64, how often each algorithm was chosen from others.
-        sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. Within a
-            timepoint they increase strictly.
+        sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. Of more than
+            64 algorithms they are (S, ⌈n / 64⌉), with bit i mod 64 of word ⌊i / 64⌋ for algorithm i. Within a timepoint
+            they increase strictly, the last word counting most.
         counts: (S,) float64, how often each set was chosen from.
         offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
         rankings: (T,) int64, number of rankings with at least two algorithms.
@@ -39,7 +50,7 @@ class ChoiceCounts:
         instances: The ranking of each instance, of which all else are sums; None if not known. Equality ignores it.
 
     Raises:
-        ValueError: If the shapes do not fit together or there are more than 64 algorithms.
+        ValueError: If the shapes do not fit together or there is no algorithm.
     """
 
     wins: FloatArray
@@ -47,7 +58,7 @@ class ChoiceCounts:
     counts: FloatArray
     offsets: IntArray
     rankings: IntArray
-    ties: LargeTies = field(default_factory=lambda: LargeTies.none(0))
+    ties: LargeTies = field(default_factory=lambda: LargeTies.none(0, 1))
     instances: InstanceRanks | None = None
 
     def __post_init__(self) -> None:
@@ -68,14 +79,17 @@ class ChoiceCounts:
                 f"offsets and rankings have shapes {offsets.shape} and {fields['rankings'].shape}; "
                 f"{wins.shape[0]} timepoints need ({wins.shape[0] + 1},) and ({wins.shape[0]},)"
             )
-        if sets.ndim != 1 or sets.shape != fields["counts"].shape or offsets[0] != 0 or offsets[-1] != sets.size:
+        words = empty_sets((), wins.shape[1]).shape
+        if sets.shape != (*fields["counts"].shape, *words) or offsets[0] != 0 or offsets[-1] != len(sets):
             raise ValueError(
                 f"sets, counts and offsets do not fit together: shapes {sets.shape} and {fields['counts'].shape}, "
                 f"offsets from {offsets[0]} to {offsets[-1]}"
             )
-        ties = self.ties if self.ties.tied.size else LargeTies.none(wins.shape[0])
+        ties = self.ties if self.ties.tied.size else LargeTies.none(*wins.shape)
         if ties.timepoints != wins.shape[0]:
             raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {wins.shape[0]}")
+        if ties.tied.shape[1:] != words:
+            raise ValueError(f"sets of ties have shape {ties.tied.shape}, and choice sets {sets.shape}")
         if self.instances is not None and self.instances.ranks.shape[1:] != wins.shape:
             raise ValueError(f"the ranks of instances have shape {self.instances.ranks.shape}, and wins {wins.shape}")
         for name, array in fields.items():
@@ -111,7 +125,7 @@ class ChoiceCounts:
         """The counts of no ranking at all."""
         return cls(
             wins=np.zeros((timepoints, algorithms)),
-            sets=np.empty(0, np.uint64),
+            sets=empty_sets((0,), algorithms),
             counts=np.empty(0),
             offsets=np.zeros(timepoints + 1, np.int64),
             rankings=np.zeros(timepoints, np.int64),
@@ -161,14 +175,14 @@ class ChoiceCounts:
             algorithms: How many there are afterwards.
 
         Raises:
-            ValueError: If that is fewer than now, or more than 64.
+            ValueError: If that is fewer than now.
         """
-        check_algorithms(algorithms)
         if algorithms < self.algorithms:
             raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")
         wins = np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms)))
         instances = self.instances and self.instances.padded(algorithms)
-        return ChoiceCounts(wins, self.sets, self.counts, self.offsets, self.rankings, self.ties, instances)
+        sets, ties = resized(self.sets, algorithms), self.ties.padded(algorithms)
+        return ChoiceCounts(wins, sets, self.counts, self.offsets, self.rankings, ties, instances)
 
     def merged(self, other: ChoiceCounts) -> ChoiceCounts:
         """These counts and those of further rankings of the same algorithms at the same timepoints.
@@ -246,11 +260,11 @@ def _of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
 
 def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]:
     """The distinct sets in increasing order, and the sum of the amounts of each."""
-    if sets.size == 0:
+    if not len(sets):
         return sets, amounts
-    order = np.argsort(sets, kind="stable")
+    order = order_of(sets)
     ordered = sets[order]
-    first = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    first = firsts(ordered)
     return ordered[first], np.add.reduceat(amounts[order], first)
 
 
@@ -264,9 +278,9 @@ def joined(
     """Counts put together from each timepoint's sets and amounts."""
     return ChoiceCounts(
         wins=wins,
-        sets=np.concatenate([np.empty(0, np.uint64), *(sets for sets, _ in parts)]),
+        sets=np.concatenate([empty_sets((0,), wins.shape[1]), *(sets for sets, _ in parts)]),
         counts=np.concatenate([np.empty(0), *(counts for _, counts in parts)]),
-        offsets=np.cumsum([0, *(sets.size for sets, _ in parts)]),
+        offsets=np.cumsum([0, *(len(sets) for sets, _ in parts)]),
         rankings=rankings,
         ties=ties,
         instances=instances,

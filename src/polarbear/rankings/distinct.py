@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from polarbear.rankings.choice import choice_counts
 from polarbear.rankings.counts import ChoiceCounts
-from polarbear.rankings.instances import UNORDERED, InstanceRanks
-from polarbear.rankings.masks import MaskArray, membership
+from polarbear.rankings.instances import InstanceRanks, Ranks
+from polarbear.rankings.masks import BITS, MaskArray, membership
 from polarbear.records import FloatArray
 
 _ENTRIES_AT_ONCE = 1 << 22
@@ -25,13 +25,16 @@ class DistinctRankings:
         index: (P, T) which of the distinct rankings it is, those without ties first; −1 where fewer than two
             algorithms are ranked.
         chosen: (L, n) 1 for each algorithm that is chosen from others in a ranking without ties, else 0.
-        sets: (L, n − 1) the sets it is chosen from; the empty set fills up the rest.
+        sets: (L, n − 1) the sets that the best, the second, … are chosen from; the empty set fills up the rest. None
+            is listed of more than 64 algorithms.
+        order: (L, n) of more than 64, the algorithms from the last to the best, after n for each that was not run.
         tied: The rankings with ties, one to a timepoint.
     """
 
     index: NDArray[np.intp]
     chosen: FloatArray
     sets: MaskArray
+    order: NDArray[np.intp]
     tied: ChoiceCounts
 
     @classmethod
@@ -39,7 +42,7 @@ class DistinctRankings:
         """The distinct ones of the rankings of some instances."""
         count, timepoints, n = instances.ranks.shape
         distinct, inverse = _distinct(instances.ranks.reshape(-1, n))
-        run, ordered = distinct >= 0, (distinct >= 0) & (distinct < UNORDERED)
+        run, ordered = distinct >= 0, (distinct >= 0) & (distinct < instances.unordered)
         size, places = np.count_nonzero(run, axis=1), np.count_nonzero(ordered, axis=1)
         strict = np.where(ordered, distinct, 0).sum(axis=1) == places * (places - 1) // 2
         kind = np.where((size < 2) | (places == 0), 2, np.where(strict, 0, 1))
@@ -49,12 +52,13 @@ class DistinctRankings:
             position[here] = np.count_nonzero(kind < this) + np.arange(np.count_nonzero(here))
         with_ties = distinct[kind == 1].astype(np.float64)
         with_ties[with_ties < 0] = np.nan
-        with_ties[with_ties == UNORDERED] = np.inf
+        with_ties[with_ties == instances.unordered] = np.inf
         strict = kind == 0
         return cls(
             index=position[inverse].reshape(count, timepoints),
             chosen=(ordered & (distinct < size[:, np.newaxis] - 1))[strict].astype(np.float64),
-            sets=_choice_sets(distinct[strict], places[strict]),
+            sets=_choice_sets(distinct[strict], places[strict]) if n <= BITS else np.empty((0, n - 1), np.uint64),
+            order=_last_to_best(distinct[strict]) if n > BITS else np.empty((0, n), np.intp),
             tied=choice_counts(with_ties[np.newaxis], tail="unordered"),
         )
 
@@ -79,13 +83,18 @@ class DistinctRankings:
         block = max(1, _ENTRIES_AT_ONCE // (len(theta) * log_theta.shape[1]))
         for start in range(0, strict.size, block):
             rows = strict[start : start + block]
-            sets, where = np.unique(self.sets[rows], return_inverse=True)
-            sums = membership(sets, log_theta.shape[1]) @ theta.T
-            sums[sets == 0] = 1.0
-            np.log(sums, out=sums)
             part = self.chosen[rows] @ log_theta.T
-            for column in where.reshape(len(rows), -1).T:
-                part -= sums[column]
+            if log_theta.shape[1] > BITS:
+                for row, own in zip(rows, part, strict=True):
+                    behind = self._behind(row, theta)
+                    own -= np.log(behind, out=np.zeros_like(behind), where=behind > 0) @ self._chosen_in_order(row)
+            else:
+                sets, where = np.unique(self.sets[rows], return_inverse=True)
+                sums = membership(sets, log_theta.shape[1]) @ theta.T
+                sums[sets == 0] = 1.0
+                np.log(sums, out=sums)
+                for column in where.reshape(len(rows), -1).T:
+                    part -= sums[column]
             likelihood[start : start + len(rows)] = part
         for start in range(0, tied.size, _TIED_AT_ONCE):
             rows = tied[start : start + _TIED_AT_ONCE]
@@ -102,12 +111,33 @@ class DistinctRankings:
             theta: (n,) ratings.
         """
         strict, tied, which = self._at(timepoint)
-        members = membership(self.sets[strict].reshape(-1), theta.size)
-        sums = members @ theta
-        rates = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
-        expected = (rates[:, np.newaxis] * members).reshape(strict.size, theta.size - 1, theta.size).sum(axis=1) * theta
+        expected = (self._expected_by_sets if theta.size <= BITS else self._expected_by_order)(strict, theta)
         none = np.zeros((1, theta.size))
         return np.concatenate([self.chosen[strict] - expected, self.tied.select(tied).scores(theta), none])[which]
+
+    def _expected_by_sets(self, rows: NDArray[np.intp], theta: FloatArray) -> FloatArray:
+        """(R, n) how often each algorithm would be chosen in rankings without ties."""
+        members = membership(self.sets[rows].reshape(-1), theta.size)
+        sums = members @ theta
+        rates = np.divide(1.0, sums, out=np.zeros_like(sums), where=sums > 0)
+        return (rates[:, np.newaxis] * members).reshape(rows.size, theta.size - 1, theta.size).sum(axis=1) * theta
+
+    def _expected_by_order(self, rows: NDArray[np.intp], theta: FloatArray) -> FloatArray:
+        """The same, without listing choice sets: each is an algorithm that is chosen and all behind it."""
+        expected = np.zeros((rows.size, theta.size + 1))
+        for row, own in zip(rows, expected, strict=True):
+            behind = self._behind(row, theta[np.newaxis])[0]
+            rates = np.divide(self._chosen_in_order(row), behind, out=np.zeros_like(behind), where=behind > 0)
+            own[self.order[row]] = np.cumsum(rates[::-1])[::-1]
+        return expected[:, :-1] * theta
+
+    def _behind(self, row: np.intp, theta: FloatArray) -> FloatArray:
+        """(D, n) the sum of the ratings (D, n) of each algorithm and all behind it, from the last to the best."""
+        return np.cumsum(np.pad(theta, ((0, 0), (0, 1)))[:, self.order[row]], axis=1)
+
+    def _chosen_in_order(self, row: np.intp) -> FloatArray:
+        """(n,) 1 for each algorithm that is chosen, from the last to the best."""
+        return np.append(self.chosen[row], 0.0)[self.order[row]]
 
     def _at(self, timepoint: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """The distinct rankings at a timepoint, without and with ties, and (P,) which of them each instance has."""
@@ -118,7 +148,7 @@ class DistinctRankings:
         return strict, found[strict.size :] - len(self.chosen), inverse.reshape(-1) - without
 
 
-def _distinct(ranks: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.intp]]:
+def _distinct(ranks: Ranks) -> tuple[Ranks, NDArray[np.intp]]:
     """The distinct rows, and which of them each row is."""
     n = ranks.shape[1]
     if n <= 8:  # rows as numbers of eight bytes: sorted many times faster
@@ -130,7 +160,14 @@ def _distinct(ranks: NDArray[np.int8]) -> tuple[NDArray[np.int8], NDArray[np.int
     return distinct, inverse.reshape(-1)
 
 
-def _choice_sets(ranks: NDArray[np.int8], places: NDArray[np.intp]) -> MaskArray:
+def _last_to_best(ranks: Ranks) -> NDArray[np.intp]:
+    """(L, n) as `DistinctRankings.order`, from ranks (L, n)."""
+    places = np.where(ranks < 0, np.iinfo(ranks.dtype).max + 1, ranks.astype(np.int64))
+    order = np.argsort(-places, axis=1)
+    return np.where(np.take_along_axis(ranks, order, axis=1) < 0, ranks.shape[1], order)
+
+
+def _choice_sets(ranks: Ranks, places: NDArray[np.intp]) -> MaskArray:
     """(L, n − 1) the sets that the best, the second, … are chosen from, in rankings (L, n) of so many places."""
     n = ranks.shape[1]
     sets = np.zeros((len(ranks), max(n - 1, 0)), np.uint64)

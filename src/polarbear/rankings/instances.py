@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.rankings.masks import frozen
+from polarbear.rankings.masks import BITS, frozen
 from polarbear.records import FloatArray, IntArray
 
 NOT_RUN = -1
 """The rank of an algorithm of which nothing is known."""
-UNORDERED = 100
-"""The rank of algorithms that come after all others, in an order that was not observed."""
+Ranks = NDArray[np.signedinteger[Any]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -21,18 +21,25 @@ class InstanceRanks:
     """The ranking of each of P instances at each of T timepoints.
 
     Attributes:
-        ranks: (P, T, n) int8, how many algorithms are better; `NOT_RUN` or `UNORDERED` where that is not known.
+        ranks: (P, T, n) int8, or int16 of more than 64 algorithms: how many are better; `NOT_RUN` or `unordered` where
+            that is not known.
         weights: (P,) float64, how much each instance counts.
         groups: (P,) int64, the group of each instance. Only groups are independent of each other.
     """
 
-    ranks: NDArray[np.int8]
+    ranks: Ranks
     weights: FloatArray
     groups: IntArray
 
     def __post_init__(self) -> None:
-        for name, dtype in (("ranks", np.int8), ("weights", np.float64), ("groups", np.int64)):
+        ranks = _rank_type(np.shape(self.ranks)[2])
+        for name, dtype in (("ranks", ranks), ("weights", np.float64), ("groups", np.int64)):
             object.__setattr__(self, name, frozen(getattr(self, name), dtype))
+
+    @property
+    def unordered(self) -> int:
+        """The rank of algorithms that come after all others, in an order that was not observed."""
+        return int(np.iinfo(self.ranks.dtype).max)
 
     @property
     def units(self) -> int:
@@ -48,13 +55,11 @@ class InstanceRanks:
         *,
         unordered: bool = False,
     ) -> InstanceRanks:
-        """The rankings by values (P, T, n), lower is better, NaN where not run; +inf may be `UNORDERED`."""
-        ranks = np.zeros(values.shape, np.int8)
-        for theirs in np.moveaxis(values, 2, 0):
-            ranks += theirs[..., np.newaxis] < values
+        """The rankings by values (P, T, n), lower is better, NaN where not run; +inf may be `unordered`."""
+        ranks = _better(values)
         ranks[np.isnan(values)] = NOT_RUN
         if unordered:
-            ranks[np.isposinf(values)] = UNORDERED
+            ranks[np.isposinf(values)] = np.iinfo(ranks.dtype).max
         each = np.arange(len(values))
         return cls(ranks, np.ones(each.size) if weights is None else weights, each if groups is None else groups)
 
@@ -73,8 +78,10 @@ class InstanceRanks:
 
     def padded(self, algorithms: int) -> InstanceRanks:
         """The same rankings with algorithms added at the end that have never been run."""
-        added = ((0, 0), (0, 0), (0, algorithms - self.ranks.shape[2]))
-        return InstanceRanks(np.pad(self.ranks, added, constant_values=NOT_RUN), self.weights, self.groups)
+        ranks = np.full((*self.ranks.shape[:2], algorithms), NOT_RUN, _rank_type(algorithms))
+        ranks[:, :, : self.ranks.shape[2]] = self.ranks
+        ranks[ranks == self.unordered] = np.iinfo(ranks.dtype).max
+        return InstanceRanks(ranks, self.weights, self.groups)
 
     def merged(self, other: InstanceRanks) -> InstanceRanks:
         """These rankings and those of further instances; no group of one is a group of the other."""
@@ -84,6 +91,25 @@ class InstanceRanks:
             np.concatenate([self.weights, other.weights]),
             np.concatenate([self.groups, after]),
         )
+
+
+def _rank_type(algorithms: int) -> type[np.signedinteger[Any]]:
+    return np.int8 if algorithms <= BITS else np.int16
+
+
+def _better(values: FloatArray) -> Ranks:
+    """(P, T, n) how many have better values; those that are NaN are better than none."""
+    ranks: Ranks = np.zeros(values.shape, _rank_type(values.shape[2]))
+    if values.shape[2] <= BITS:
+        for theirs in np.moveaxis(values, 2, 0):
+            ranks += theirs[..., np.newaxis] < values
+        return ranks
+    order = np.argsort(values, axis=2)
+    ordered = np.take_along_axis(values, order, axis=2)
+    places = np.broadcast_to(np.arange(values.shape[2], dtype=ranks.dtype), values.shape).copy()
+    places[:, :, 1:][ordered[:, :, 1:] == ordered[:, :, :-1]] = 0  # a tie has the place of its first
+    np.put_along_axis(ranks, order, np.maximum.accumulate(places, axis=2), axis=2)
+    return ranks
 
 
 def group_numbers(groups: ArrayLike | None, instances: int) -> IntArray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.rankings.masks import MaskArray, chosen_entries, frozen
+from polarbear.rankings.masks import MaskArray, chosen_entries, empty_sets, firsts, frozen, order_of, resized, set_sizes
 from polarbear.records import FloatArray, IntArray
 
 Ties = tuple[MaskArray, MaskArray, FloatArray]
@@ -25,8 +25,8 @@ class LargeTies:
     `polarbear.rankings.tie_integral`).
 
     Attributes:
-        tied: (M,) uint64, the tied algorithms; bit i is set if algorithm i is one of them.
-        below: (M,) uint64, the algorithms ranked below the tie.
+        tied: (M,) sets as those of `ChoiceCounts`, the tied algorithms.
+        below: (M,) sets, the algorithms ranked below the tie.
         amounts: (M,) float64, how often the tie occurred.
         offsets: (T + 1,) int64, where each timepoint's ties begin. Within a timepoint they are distinct, in increasing
             order of `tied`, and of `below` where that is equal.
@@ -48,16 +48,16 @@ class LargeTies:
             "offsets": frozen(self.offsets, np.int64),
         }
         tied, below, offsets = fields["tied"], fields["below"], fields["offsets"]
-        if tied.ndim != 1 or tied.shape != below.shape or tied.shape != fields["amounts"].shape:
+        if tied.ndim not in {1, 2} or tied.shape != below.shape or tied.shape[:1] != fields["amounts"].shape:
             raise ValueError(
                 f"tied, below and amounts have shapes {tied.shape}, {below.shape} and {fields['amounts'].shape}; they "
                 "need one entry for each tie"
             )
-        if offsets.ndim != 1 or offsets.size < 1 or offsets[0] != 0 or offsets[-1] != tied.size:
+        if offsets.ndim != 1 or offsets.size < 1 or offsets[0] != 0 or offsets[-1] != len(tied):
             raise ValueError(
-                f"offsets are {offsets.tolist()}; they must lead from 0 to {tied.size}, the number of ties"
+                f"offsets are {offsets.tolist()}; they must lead from 0 to {len(tied)}, the number of ties"
             )
-        if (np.bitwise_count(tied) < 2).any() or (tied & below).any():
+        if (set_sizes(tied) < 2).any() or (tied & below).any():
             raise ValueError("a tie needs two members or more, none of which is also below it")
         for name, array in fields.items():
             object.__setattr__(self, name, array)
@@ -68,21 +68,20 @@ class LargeTies:
         return self.offsets.size - 1
 
     @classmethod
-    def none(cls, timepoints: int) -> LargeTies:
+    def none(cls, timepoints: int, algorithms: int) -> LargeTies:
         """No tie at any timepoint."""
-        empty = np.empty(0, np.uint64)
+        empty = empty_sets((0,), algorithms)
         return cls(empty, empty, np.empty(0), np.zeros(timepoints + 1, np.int64))
 
     @classmethod
-    def joined(cls, parts: Sequence[Ties]) -> LargeTies:
-        """The ties of all timepoints; those of one need not be distinct."""
+    def joined(cls, parts: Sequence[Ties], empty: MaskArray) -> LargeTies:
+        """The ties of all timepoints; those of one need not be distinct. Sets are of the same kind as in `empty`."""
         parts = [distinct_ties(*part) for part in parts]
-        empty = np.empty(0, np.uint64)
         return cls(
             np.concatenate([empty, *(tied for tied, _, _ in parts)]),
             np.concatenate([empty, *(below for _, below, _ in parts)]),
             np.concatenate([np.empty(0), *(amounts for _, _, amounts in parts)]),
-            np.cumsum([0, *(tied.size for tied, _, _ in parts)]),
+            np.cumsum([0, *(len(tied) for tied, _, _ in parts)]),
         )
 
     def __eq__(self, other: object) -> bool:
@@ -103,6 +102,10 @@ class LargeTies:
         entries, offsets = chosen_entries(self.offsets, timepoints)
         return LargeTies(self.tied[entries], self.below[entries], self.amounts[entries], offsets)
 
+    def padded(self, algorithms: int) -> LargeTies:
+        """The same ties of more algorithms."""
+        return LargeTies(resized(self.tied, algorithms), resized(self.below, algorithms), self.amounts, self.offsets)
+
     def merged(self, other: LargeTies) -> LargeTies:
         """These ties and others at the same timepoints."""
         parts: list[Ties] = []
@@ -115,15 +118,14 @@ class LargeTies:
                     np.concatenate([amounts, more_amounts]),
                 )
             )
-        return LargeTies.joined(parts)
+        return LargeTies.joined(parts, self.tied[:0])
 
 
 def distinct_ties(tied: MaskArray, below: MaskArray, amounts: FloatArray) -> Ties:
     """The distinct ties in increasing order, and the sum of the amounts of each."""
-    if tied.size == 0:
+    if not len(tied):
         return tied, below, amounts
-    order = np.lexsort((below, tied))
+    order = order_of(tied, below)
     tied, below = tied[order], below[order]
-    new = (tied[1:] != tied[:-1]) | (below[1:] != below[:-1])
-    first = np.flatnonzero(np.concatenate(([True], new)))
+    first = firsts(tied, below)
     return tied[first], below[first], np.add.reduceat(amounts[order], first)

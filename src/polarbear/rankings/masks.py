@@ -1,4 +1,8 @@
-"""Sets of algorithms as the bits of 64-bit words, and arrays of several timepoints' entries one after another."""
+"""Sets of algorithms as bits of 64-bit words, and arrays of several timepoints' entries one after another.
+
+Up to 64 algorithms a set is one word, so that sets of any shape are an array of that shape. Beyond, each set is a row
+of words along one more axis, the first 64 algorithms in the first word.
+"""
 
 from __future__ import annotations
 
@@ -10,22 +14,79 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.records import FloatArray, IntArray
 
 MaskArray = NDArray[np.uint64]
-MOST_ALGORITHMS = 64
-"""Sets of algorithms are kept as the bits of 64-bit words."""
+BITS = 64
+"""How many algorithms a word has room for."""
 
 
 def check_algorithms(algorithms: int) -> None:
-    """Raise a ValueError unless sets of so many algorithms can be kept."""
-    if not 1 <= algorithms <= MOST_ALGORITHMS:
-        raise ValueError(
-            f"there are {algorithms} algorithms; rankings are kept for 1 to {MOST_ALGORITHMS}. Rank fewer at once"
-        )
+    """Raise a ValueError if there is no algorithm."""
+    if algorithms < 1:
+        raise ValueError(f"there are {algorithms} algorithms; rank at least 1")
+
+
+def empty_sets(shape: tuple[int, ...], algorithms: int) -> MaskArray:
+    """Sets without any member."""
+    return np.zeros(shape if algorithms <= BITS else (*shape, -(-algorithms // BITS)), np.uint64)
+
+
+def as_words(sets: MaskArray, dimensions: int = 1) -> MaskArray:
+    """The same sets, an array of so many dimensions, with an axis of words."""
+    return sets[..., np.newaxis] if sets.ndim == dimensions else sets
+
+
+def packed(members: NDArray[np.bool_]) -> MaskArray:
+    """The sets (s,) whose members (s, n) are true."""
+    algorithms = members.shape[1]
+    sets = empty_sets((len(members),), algorithms)
+    words = as_words(sets)
+    for i in range(algorithms):
+        words[:, i // BITS] |= members[:, i] * np.uint64(1 << i % BITS)
+    return sets
 
 
 def membership(sets: MaskArray, algorithms: int) -> FloatArray:
     """(s, n) float64: 1 where bit i of the set is set, else 0."""
-    bits = np.arange(algorithms, dtype=np.uint64)
-    return ((sets[:, np.newaxis] >> bits) & np.uint64(1)).astype(np.float64)
+    if algorithms <= BITS:
+        bits = np.arange(algorithms, dtype=np.uint64)
+        return ((sets[:, np.newaxis] >> bits) & np.uint64(1)).astype(np.float64)
+    return members_of(sets, algorithms).astype(np.float64)
+
+
+def members_of(sets: MaskArray, algorithms: int) -> NDArray[np.bool_]:
+    """(s, n) whether the algorithm is in the set."""
+    octets = np.ascontiguousarray(as_words(sets), "<u8").view(np.uint8)
+    return np.unpackbits(octets, axis=1, count=algorithms, bitorder="little").view(np.bool_)
+
+
+def set_sizes(sets: MaskArray, dimensions: int = 1) -> NDArray[np.integer[Any]]:
+    """How many members sets have, which are an array of so many dimensions."""
+    sizes = np.bitwise_count(sets)
+    return sizes if sets.ndim == dimensions else sizes.sum(axis=-1)
+
+
+def resized(sets: MaskArray, algorithms: int) -> MaskArray:
+    """The same sets (s,) of more algorithms."""
+    if algorithms <= BITS:
+        return sets
+    words = as_words(sets)
+    return np.pad(words, ((0, 0), (0, -(-algorithms // BITS) - words.shape[1])))
+
+
+def order_of(sets: MaskArray, *before: MaskArray) -> NDArray[np.intp]:
+    """What puts sets (s,) into increasing order; where they are equal, those in `before` decide."""
+    if sets.ndim == 1 and not before:
+        return np.argsort(sets, kind="stable")
+    return np.lexsort([word for these in (*before, sets) for word in as_words(these).T])
+
+
+def firsts(*ordered: MaskArray) -> NDArray[np.intp]:
+    """Where in ordered arrays of sets (s,), one at least, a set differs from the one before."""
+    new = np.zeros(len(ordered[0]), np.bool_)
+    new[:1] = True
+    for sets in ordered:
+        words = as_words(sets)
+        new[1:] |= (words[1:] != words[:-1]).any(axis=1)
+    return np.flatnonzero(new)
 
 
 def chosen_entries(offsets: IntArray, timepoints: IntArray) -> tuple[IntArray, IntArray]:

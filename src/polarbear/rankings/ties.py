@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 
 from polarbear.rankings.large_ties import Ties
-from polarbear.rankings.masks import MaskArray
+from polarbear.rankings.masks import MaskArray, empty_sets, members_of, packed, set_sizes
 from polarbear.records import FloatArray
 
 _SMALL_TIE = 8
@@ -30,29 +30,27 @@ def largest_expanded(algorithms: int) -> int:
     return _FEW_ALGORITHMS if algorithms <= _FEW_ALGORITHMS else _SMALL_TIE
 
 
-def expand_ties(ties: Ties) -> tuple[MaskArray, FloatArray]:
+def expand_ties(ties: Ties, algorithms: int) -> tuple[MaskArray, FloatArray]:
     """The choice sets that ties stand for, not distinct, single algorithms among them, and how often each was met."""
     tied, below, amounts = ties
-    sets: list[MaskArray] = [np.empty(0, np.uint64)]
+    sets: list[MaskArray] = [empty_sets((0,), algorithms)]
     weights: list[FloatArray] = [np.empty(0)]
-    sizes = np.bitwise_count(tied)
+    sizes = set_sizes(tied)
     for k in np.unique(sizes).tolist():
         alike = np.flatnonzero(sizes == k)
         for members in np.array_split(alike, 1 + (alike.size << k) // _ENTRIES_AT_ONCE):
-            subsets, share = _all_subsets(tied[members], k)
-            sets.append((subsets | below[members, np.newaxis]).ravel())
+            subsets, share = _all_subsets(tied[members], k, algorithms)
+            sets.append((subsets | below[members, np.newaxis]).reshape(-1, *below.shape[1:]))
             weights.append((amounts[members, np.newaxis] * share).ravel())
     return np.concatenate(sets), np.concatenate(weights)
 
 
-def _all_subsets(tied: MaskArray, k: int) -> tuple[MaskArray, FloatArray]:
+def _all_subsets(tied: MaskArray, k: int, algorithms: int) -> tuple[MaskArray, FloatArray]:
     """(m, 2^k − 1) the non-empty subsets of sets of size k, and (2^k − 1,) the weight 1/C(k, size) of each."""
-    subsets = np.zeros((tied.size, 1), np.uint64)
-    rest = tied.copy()
-    for _ in range(k):
-        lowest = rest & (~rest + np.uint64(1))
-        subsets = np.concatenate([subsets, subsets | lowest[:, np.newaxis]], axis=1)
-        rest ^= lowest
+    subsets = empty_sets((len(tied), 1), algorithms)
+    alone = packed(np.eye(algorithms, dtype=np.bool_))
+    for member in np.nonzero(members_of(tied, algorithms))[1].reshape(len(tied), k).T:
+        subsets = np.concatenate([subsets, subsets | alone[member, np.newaxis]], axis=1)
     share = 1.0 / np.array([comb(k, size) for size in range(k + 1)])
     sizes = np.bitwise_count(np.arange(1, 1 << k, dtype=np.uint64))
     return subsets[:, 1:], share[sizes]

@@ -5,7 +5,6 @@ Whoever wrote the study wrote every field, so that nothing that is missing is ta
 
 from __future__ import annotations
 
-import base64
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
 from polarbear.race.rounds import disagreements
 from polarbear.race.settings import Batches, Compared, Elimination, Resolution
+from polarbear.race.state import decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import Section, wanted
@@ -195,19 +195,20 @@ def _check_state(where: Path, state: dict[str, Any]) -> None:
     faults = [f"{name!r} is none of state.algorithms" for name in sorted(strangers)]
     if len(names) < len(state["algorithms"]):
         faults.append("state.algorithms names one of them twice")
-    sizes: dict[str, int] = {}
+    arrays: dict[str, bytes] = {}
     for field in ("resolved", "asked"):
         try:
-            sizes[field] = len(base64.b64decode(state[field], validate=True))
+            arrays[field] = decoded(state[field], len(state["algorithms"]))
         except ValueError as error:
-            faults.append(f"state.{field} is no base64: {error}")
-    if sizes.get("resolved", bits := -(-entries // 8)) != bits:
-        faults.append(f"state.resolved holds {sizes['resolved']} bytes; it needs {bits}")
-    if sizes.get("asked", 0) % (2 * len(names)):
-        faults.append(f"state.asked holds {sizes['asked']} bytes; it needs {2 * len(names)} for each instance")
-    elif "asked" in sizes:
-        asked = np.frombuffer(base64.b64decode(state["asked"]), "<i2")
-        if asked.size and not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
+            faults.append(f"state.{field} cannot be read: {error}")
+    bits, each = -(-entries // 8), 2 * len(names)
+    if (size := len(arrays.get("resolved", bytes(bits)))) != bits:
+        faults.append(f"state.resolved holds {size} bytes; it needs {bits}")
+    if (size := len(arrays.get("asked", b""))) % each:
+        faults.append(f"state.asked holds {size} bytes; it needs {each} for each instance")
+    elif size:
+        asked = np.frombuffer(arrays["asked"], "<i2")
+        if not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
             faults.append(f"state.asked names a timepoint beyond {state['timepoints']}")
     if faults:
         raise _unusable(where, "; ".join(faults))

@@ -52,7 +52,7 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
 def _start(choices: Choices) -> FloatArray:
     """Wins over the wins expected if all algorithms were alike."""
     alike = np.zeros((1, choices.wins.size, 1))
-    expected = (choices.counts / choices.members.sum(axis=1)) @ choices.members + choices.total / choices.wins.size
+    expected = choices.sets.gathered(choices.counts / choices.sets.sizes) + choices.total / choices.wins.size
     won = choices.ties.wins().sum(axis=0)
     expected += won - choices.ties.slope(alike, np.exp(alike))[1][0, :, 0]
     return _normalized(np.log((choices.wins + won) / expected))
@@ -61,11 +61,9 @@ def _start(choices: Choices) -> FloatArray:
 def expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Log-density, its gradient and its negative Hessian at normalized log-ratings."""
     theta = np.exp(z)
-    chosen_from = choices.members @ theta
-    share = choices.members * theta / chosen_from[:, np.newaxis]
-    weighted = choices.counts[:, np.newaxis] * share
-    expected = weighted.sum(axis=0) + choices.total * theta
-    curvature = np.diag(expected) - share.T @ weighted - choices.total * np.outer(theta, theta)
+    chosen_from, expected, both = choices.sets.moments(theta, choices.counts)
+    expected += choices.total * theta
+    curvature = np.diag(expected) - both - choices.total * np.outer(theta, theta)
     value = float(choices.wins @ z - choices.counts @ np.log(chosen_from))
     if not len(choices.ties):
         return value, choices.wins - expected, curvature

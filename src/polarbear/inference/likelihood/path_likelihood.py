@@ -118,9 +118,9 @@ class Likelihood:
 
     def _all_blocks(self, counts: ChoiceCounts) -> list[_Block]:
         """One block for all timepoints if they have most sets in common, else one for each timepoint."""
-        union, place = np.unique(counts.sets, return_inverse=True)
-        if 0 < union.size * counts.timepoints <= _MOST_EMPTY * counts.sets.size:
-            amounts = np.zeros((counts.timepoints, union.size))
+        union, place = np.unique(counts.sets, return_inverse=True, axis=0 if counts.sets.ndim > 1 else None)
+        if 0 < len(union) * counts.timepoints <= _MOST_EMPTY * len(counts.sets):
+            amounts = np.zeros((counts.timepoints, len(union)))
             amounts[np.repeat(np.arange(counts.timepoints), np.diff(counts.offsets)), place] = counts.counts
             return [self._block(slice(0, counts.timepoints), counts.wins, union, amounts)]
         blocks: list[_Block] = []

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.inference.likelihood.choice_sets import ChoiceSets, choice_sets
 from polarbear.inference.likelihood.large_ties import TieTerms
-from polarbear.rankings import ChoiceCounts, membership
+from polarbear.rankings import ChoiceCounts, set_sizes
 from polarbear.records import FloatArray
 
-_ENTRIES_AT_ONCE = 1 << 16
 _LEAST = -700.0
 """The exponentials of log-ratings below this vanish. They matter in sums of such alone, which are taken apart."""
 
@@ -25,15 +25,15 @@ class Choices:
 
     Attributes:
         wins: (n,) how often each algorithm was chosen, and α.
-        members: (s, n) 1 where the algorithm is in the choice set, else 0; the set of all algorithms is left out.
-        counts: (s,) how often each of these sets was chosen from.
+        sets: The s choice sets; the set of all algorithms is left out.
+        counts: (s,) how often each of them was chosen from.
         whole: How often the set of all algorithms was chosen from, the prior's n α left out.
         alpha: The prior's parameter α.
         ties: Ties of so many algorithms that their choices are in neither `wins` nor `counts`.
     """
 
     wins: FloatArray
-    members: FloatArray
+    sets: ChoiceSets
     counts: FloatArray
     whole: float
     alpha: float
@@ -48,11 +48,12 @@ class Choices:
     def at(cls, counts: ChoiceCounts, timepoint: int, alpha: float) -> Choices:
         """The choices at one timepoint of `counts`, with a Dirichlet prior."""
         wins, sets, amounts = counts.at(timepoint)
-        whole = sets == np.uint64((1 << wins.size) - 1)
+        whole = set_sizes(sets) == wins.size
+        parts, order = choice_sets(sets[~whole], wins.size)
         return cls(
             wins=wins + alpha,
-            members=membership(sets[~whole], wins.size),
-            counts=amounts[~whole],
+            sets=parts,
+            counts=amounts[~whole][order],
             whole=float(amounts[whole].sum()),
             alpha=alpha,
             ties=TieTerms.at(counts.ties, timepoint, wins.size),
@@ -63,18 +64,17 @@ class Choices:
         if self.whole > 0:
             return [np.arange(self.wins.size)]
         label = np.arange(self.wins.size)
-        for met in (*(self.members > 0), *(self.ties.tied | self.ties.below)):
+        for met in (*self.sets.connected(), *(self.ties.tied | self.ties.below)):
             label[np.isin(label, label[met])] = label[met][0]
         return [np.flatnonzero(label == one) for one in np.unique(label)]
 
     def within(self, group: NDArray[np.intp]) -> Choices:
         """The choices from members of one of the `groups`."""
-        members = self.members[:, group]
-        size = members.sum(axis=1)
+        size = self.sets.sizes_among(group)
         whole, part = size == group.size, (size > 0) & (size < group.size)
         return Choices(
             self.wins[group],
-            members[part],
+            self.sets.among(group, part),
             self.counts[part],
             float(self.counts[whole].sum()),
             self.alpha,
@@ -83,21 +83,15 @@ class Choices:
 
     def ordered(self, order: NDArray[np.intp]) -> Choices:
         """The same choices, algorithms in another order."""
-        members = np.ascontiguousarray(self.members[:, order])
-        return replace(self, wins=self.wins[order], members=members, ties=self.ties.of_algorithms(order))
+        return replace(self, wins=self.wins[order], sets=self.sets.ordered(order), ties=self.ties.of_algorithms(order))
 
     def log_density(self, log_theta: FloatArray) -> FloatArray:
         """The log-density (D,) of log-ratings (n, D) whose ratings sum to 1, up to a constant."""
         density = self.wins @ log_theta
         theta = np.exp(np.maximum(log_theta, _LEAST))
-        draws, step = theta.shape[1], max(1, _ENTRIES_AT_ONCE // theta.shape[1])
-        buffer = np.empty((min(step, self.counts.size), draws))
-        for start in range(0, self.counts.size, step):
-            members, counts = self.members[start : start + step], self.counts[start : start + step]
-            chosen_from = np.matmul(members, theta, out=buffer[: counts.size])
-            density -= counts @ np.log(chosen_from, out=chosen_from)
+        self.sets.subtract_logarithms(density, theta, self.counts)
         if (faint := log_theta.min(axis=0) < _LEAST).any():
-            density[faint] = self.wins @ log_theta[:, faint]
-            for members, count in zip(self.members > 0, self.counts, strict=True):
-                density[faint] -= count * np.logaddexp.reduce(log_theta[members][:, faint], axis=0)
+            below = self.wins @ log_theta[:, faint]
+            self.sets.subtract_faint(below, log_theta[:, faint], self.counts)
+            density[faint] = below
         return density + self.ties.value(log_theta[np.newaxis], theta[np.newaxis])

@@ -139,7 +139,7 @@ def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:
     members = np.ones((counts.timepoints, most, counts.algorithms))
     for t in range(counts.timepoints):
         _, sets, here = counts.at(t)
-        amounts[t, : sets.size], members[t, : sets.size] = here, membership(sets, counts.algorithms)
+        amounts[t, : len(sets)], members[t, : len(sets)] = here, membership(sets, counts.algorithms)
 
     def add_rankings(mu: Any) -> None:
         mu = mu - mu.max(axis=1, keepdims=True)

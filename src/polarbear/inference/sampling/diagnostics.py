@@ -85,6 +85,11 @@ class Diagnostics:
         return ~converged | ~(self.ess >= few) | wrong
 
     @property
+    def largest_k_hat(self) -> float | None:
+        """The largest Pareto k-hat; None where no timepoint has one."""
+        return float(np.nanmax(self.k_hat)) if np.isfinite(self.k_hat).any() else None
+
+    @property
     def reliable(self) -> bool:
         """Whether the draws can be relied on at every timepoint."""
         return not self.doubtful.any()
@@ -110,8 +115,8 @@ class Diagnostics:
         sentence = f"{', '.join(parts)}."
         words = [sentence[0].upper() + sentence[1:]]
         words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
-        if np.isfinite(self.k_hat).any():
-            words.append(f"The largest Pareto k-hat is {np.nanmax(self.k_hat):.2f} (good below 0.5).")
+        if self.largest_k_hat is not None:
+            words.append(f"The largest Pareto k-hat is {self.largest_k_hat:.2f} (good below 0.5).")
         if np.isfinite(self.r_hat).any():
             words.append(f"The largest R-hat is {np.nanmax(self.r_hat):.3f} (good below {LARGEST_R_HAT}).")
         if self.divergences is not None:

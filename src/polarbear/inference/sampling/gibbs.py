@@ -73,9 +73,9 @@ class Sweeps:
     """
 
     def __init__(self, choices: Choices, rng: np.random.Generator) -> None:
-        everyone = np.ones((int(choices.whole > 0), choices.wins.size))
-        self._members = np.concatenate([choices.members, everyone])
-        self._counts = np.concatenate([choices.counts, np.full(len(everyone), choices.whole)])
+        self._sets, self._counts = choices.sets, choices.counts
+        if choices.whole > 0:
+            self._sets, self._counts = choices.sets.with_everyone(), np.append(choices.counts, choices.whole)
         self._shape, self._total = choices.wins + choices.ties.wins().sum(axis=0), choices.wins.size * choices.alpha
         self._wins = self._shape - choices.alpha
         self._events = TieEvents(choices.ties, self._total, rng)
@@ -104,17 +104,13 @@ class Sweeps:
 
     def _waiting(self, rates: FloatArray) -> FloatArray:
         """(C, n) what λ are divided by, given new latent variables, from all λ (C, n)."""
-        latent = self._rng.standard_gamma(self._counts, (len(rates), self._counts.size)) / (rates @ self._members.T)
-        return 1.0 + latent @ self._members + self._events(rates)
+        latent = self._rng.standard_gamma(self._counts, (len(rates), self._counts.size)) / self._sets.sums(rates)
+        return 1.0 + self._sets.gathered(latent) + self._events(rates)
 
     def _faint(self, log_rates: FloatArray) -> FloatArray:
         """(C, n) logarithms of the sums of new latent variables, set by set, from all log λ (C, n)."""
-        log_sums = np.full(log_rates.shape, -np.inf)
         each = log_gamma(np.broadcast_to(self._counts, (len(log_rates), self._counts.size)), self._rng)
-        for members, log_one in zip(self._members > 0, each.T, strict=True):
-            log_latent = log_one - np.logaddexp.reduce(log_rates[:, members], axis=1)
-            log_sums[:, members] = np.logaddexp(log_sums[:, members], log_latent[:, np.newaxis])
-        return log_sums
+        return self._sets.faint_rates(log_rates, each)
 
 
 def normalized(log_ratings: FloatArray) -> FloatArray:

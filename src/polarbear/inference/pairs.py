@@ -1,0 +1,78 @@
+"""In how many draws of n ratings one is above another, or near it, for all pairs.
+
+Of many algorithms the places that ratings have in each draw are compared in their stead: numbers of two bytes, many of
+which are compared at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.records import FloatArray, IntArray
+
+_FEW = 128
+"""Up to so many algorithms it takes longer to sort the draws."""
+BoolArray = NDArray[np.bool_]
+
+
+def compared(ratings: FloatArray) -> NDArray[Any]:
+    """(n, D) numbers in the order of the ratings (n, D) within each draw, equal ones equal."""
+    if len(ratings) <= _FEW:
+        return ratings
+    order = np.argsort(ratings, axis=0)
+    ordered = np.take_along_axis(ratings, order, axis=0)
+    higher = np.pad(ordered[1:] > ordered[:-1], ((1, 0), (0, 0)))
+    places = np.empty(ratings.shape, np.uint16)
+    np.put_along_axis(places, order, np.cumsum(higher, axis=0, dtype=np.uint16), axis=0)
+    return places
+
+
+def leads(ratings: FloatArray) -> IntArray:
+    """(n, n) in how many more draws of the ratings (n, D) i is above j than below."""
+    values, n = compared(ratings), len(ratings)
+    found = np.zeros((n, n), np.int64)
+    for i in range(n - 1):
+        found[i, i + 1 :] = counted(values[i] > values[i + 1 :]) - counted(values[i] < values[i + 1 :])
+    return found - found.T
+
+
+def near(ratings: FloatArray, odds: float) -> IntArray:
+    """(n, n) in how many draws neither of two ratings is more than `odds` times the other."""
+    n, draws = ratings.shape
+    found = np.full((n, n), draws)
+    if n <= _FEW:
+        larger = odds * ratings
+        for i in range(n - 1):
+            found[i, i + 1 :] = counted((ratings[i] <= larger[i + 1 :]) & (ratings[i + 1 :] <= larger[i]))
+    else:
+        values, first, last = np.empty((3, n, draws), np.uint16)
+        for d, drawn in enumerate(ratings.T):
+            ordered = np.sort(drawn)
+            values[:, d] = np.searchsorted(ordered, drawn)
+            first[:, d] = np.searchsorted(odds * ordered, drawn)
+            last[:, d] = np.searchsorted(ordered, odds * drawn, side="right")
+        for i in range(n - 1):
+            found[i, i + 1 :] = counted((first[i] <= values[i + 1 :]) & (values[i + 1 :] < last[i]))
+    return np.minimum(found, found.T)
+
+
+def always_above(draws: FloatArray) -> FloatArray:
+    """(n, n) the share of draws (D, T, n) in which i is above j at all timepoints."""
+    number, timepoints, n = draws.shape
+    values = [compared(np.ascontiguousarray(draws[:, t].T)) for t in range(timepoints)]
+    found = np.zeros((n, n), np.int64)
+    for i in range(n - 1):
+        ahead, behind = np.ones((2, n - 1 - i, number), np.bool_)
+        for here in values:
+            ahead &= here[i] > here[i + 1 :]
+            behind &= here[i] < here[i + 1 :]
+        found[i, i + 1 :], found[i + 1 :, i] = counted(ahead), counted(behind)
+    return found / number
+
+
+def counted(holds: BoolArray) -> IntArray:
+    """(k,) in how many of the draws (k, D) something holds."""
+    return np.bitwise_count(np.packbits(holds, axis=1)).sum(axis=1, dtype=np.int64)
