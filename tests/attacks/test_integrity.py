@@ -292,7 +292,11 @@ def test_races_of_the_third_version_go_on_doubling(study):
     assert content["spec"]["race"].pop("batches") == "doubling"
     replace(study, file, json.dumps(content).encode())
     assert answer(study) == before
-    for version, field in ((VERSION, "batches"), (3, "relations")):  # what a version always told is not made up
+    for version, field in (
+        (VERSION, "batches"),
+        (4, "batches"),
+        (3, "relations"),
+    ):  # what a version always told is not made up
         lacking = {**content, "version": version}
         lacking["spec"]["race"].pop(field, None)
         replace(study, file, json.dumps(lacking).encode())

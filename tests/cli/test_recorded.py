@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from polarbear import store
-from polarbear.records import Outcome, Reason, Trajectory
+from polarbear.records import Outcome, Reason, Samples, Trajectory
 from tests.analyzer.recorded import runs
 from tests.analyzer.test_failures import broken
 from tests.cli.commands import polarbear
@@ -108,6 +108,14 @@ def test_a_race_on_recorded_runs_says_what_it_saves(archive, tmp_path):
     out, _ = polarbear("race", tmp_path / "race.toml", "--from", archive)
     assert f"({found['saved']:.0%} saved)" in out.splitlines()[-2]
     assert found["saved"] == 1 - found["spent"] / found["recorded"]
+
+
+def test_an_export_of_a_study_as_parquet_holds_the_points_that_its_runs_evaluated(tmp_path):
+    points = Samples([1, 3], [[0.5, 1.0], [0.25, 2.0]], [3.0, 1.0])
+    with store.create(tmp_path / "study", {}) as study:
+        study.extend(replace(run, samples=points) for run in runs())
+    polarbear("export", tmp_path / "study", "--to", tmp_path / "out.parquet", "--format", "parquet")
+    assert [run.samples for run in store.read(tmp_path / "out.parquet")] == [points] * len(runs())
 
 
 @pytest.mark.parametrize("form", ["iohprofiler", "csv", "parquet"])

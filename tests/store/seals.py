@@ -25,5 +25,5 @@ def as_version_1(path):
         number, digest, _ = file.stem.split("-")
         file.rename(path / "runs" / f"{number}-{digest}.parquet")
     file = path / "study.json"
-    file.write_bytes(file.read_bytes().replace(b'"version": 4', b'"version": 1'))
+    file.write_bytes(file.read_bytes().replace(b'"version": 5', b'"version": 1'))
     (path / MANIFEST).unlink()

@@ -83,10 +83,12 @@ def test_clocks_and_texts_of_errors_may_differ_and_the_first_are_kept(tmp_path):
         (run(invalid_evaluations=1), "the end differ"),
         (dataclasses.replace(run(), target=0.5), "target or optimum differ"),
         (dataclasses.replace(run(), parameters=Parameters([1], {"x": [1.0]})), "logged parameters differ"),
+        (dataclasses.replace(run(), solution=np.ones(2)), "best points differ"),
     ],
 )
 def test_runs_that_differ_are_named_and_nothing_is_written(tmp_path, other, why):
-    a, b = study(tmp_path / "a", [run(), run(seed=1)]), study(tmp_path / "b", [other, run(seed=2)])
+    a = study(tmp_path / "a", [dataclasses.replace(run(), solution=np.zeros(2)), run(seed=1)])
+    b = study(tmp_path / "b", [other, run(seed=2)])
     with pytest.raises(store.MergeConflict, match=rf"1 runs differ.*\n  a on f-d2 \(seed 0\): {why}") as caught:
         store.merge([a, b], tmp_path / "m")
     (conflict,) = caught.value.conflicts

@@ -3,6 +3,7 @@
 import io
 import math
 import struct
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polarbear import store
-from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
 from polarbear.store import parts
 
 FLOATS = st.floats(allow_nan=False)
@@ -35,7 +36,23 @@ def any_run(draw):
     key = RunKey(draw(TEXT), draw(TEXT), draw(st.integers(-(2**63), 2**63 - 1)))
     trajectory = Trajectory(np.array(evaluations, np.int64), np.array(seconds), np.array(values), outcome)
     number = st.one_of(st.none(), FLOATS)
-    return Run(key, trajectory, draw(number), draw(number), draw(st.one_of(st.none(), any_parameters())))
+    parameters = draw(st.one_of(st.none(), any_parameters()))
+    solution = draw(st.none() | st.lists(st.floats(), min_size=1, max_size=4) | any_points())
+    return Run(key, trajectory, draw(number), draw(number), parameters, solution, draw(st.none() | any_samples()))
+
+
+@st.composite
+def any_points(draw, count=None):
+    count, dimension = count or draw(st.integers(1, 3)), draw(st.integers(1, 4))
+    numbers = draw(st.lists(st.floats(), min_size=count * dimension, max_size=count * dimension))
+    return np.array(numbers).reshape(count, dimension)
+
+
+@st.composite
+def any_samples(draw):
+    at = np.array(sorted(draw(st.sets(st.integers(1, 2**62), min_size=1, max_size=4))), np.int64)
+    values = draw(st.lists(FLOATS, min_size=at.size, max_size=at.size))
+    return Samples(at, draw(any_points(at.size)), values)
 
 
 @st.composite
@@ -45,7 +62,9 @@ def any_parameters(draw):
     return Parameters(at, draw(st.dictionaries(TEXT, column, max_size=3)))
 
 
-def bits(run):
+def bits(run, samples=True):
+    """All of a run, with the points that it evaluated or without them."""
+    points = run.samples if samples else None
     trajectory = run.trajectory
     outcome = trajectory.outcome
     logged = run.parameters
@@ -58,6 +77,8 @@ def bits(run):
         trajectory.values.tobytes(),
         (outcome.reason, outcome.evaluations, struct.pack("<d", outcome.seconds), outcome.invalid_evaluations),
         [text.encode("utf-8", "backslashreplace") for text in (outcome.message, outcome.traceback)],
+        None if run.solution is None else (run.solution.shape, run.solution.tobytes()),
+        points and [(one.shape, one.tobytes()) for one in (points.evaluations, points.points, points.values)],
     )
 
 
@@ -75,13 +96,13 @@ def test_every_run_comes_back_bit_by_bit(fresh, runs, merge, cut):
         if merge:
             study.commit()
             study.compact()
-        before = [bits(run) for run in study.runs()]
+        before = [bits(run) for run in study.runs(samples=True)]
     expected = [bits(run) for run in sorted(runs, key=lambda run: run.key)]
     assert before == expected
-    assert [bits(run) for run in store.read(path)] == expected
+    assert [bits(run) for run in store.read(path, samples=True)] == expected
     with store.open(path) as study:
         assert study.keys() == [each[0] for each in expected]
-        assert all(bits(study.run(run.key)) == bits(run) for run in runs)
+        assert all(bits(study.run(run.key)) == bits(run, samples=False) for run in runs)
         assert all(type(study.run(run.key).outcome.reason) is Reason for run in runs)
 
 
@@ -95,10 +116,11 @@ def test_special_values(path, run):
 
 
 def test_parts_of_earlier_versions_lack_what_came_later(run):
-    later = ["optimum", "parameter_evaluations", "parameters"]
-    table = pl.read_parquet(io.BytesIO(parts.encode([run(1), run(2)]))).drop(later)
+    later = ["optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples"]
+    table = pl.read_parquet(io.BytesIO(parts.encode([run(0), run(1)]))).drop(later)
     table.write_parquet(old := io.BytesIO())
-    assert parts.runs_of(parts.decode_table(old.getvalue()), [0, 1]) == [run(1), run(2)]
+    assert run(1).solution is not None
+    assert parts.runs_of(parts.decode_table(old.getvalue()), [0, 1]) == [run(0), replace(run(1), solution=None)]
 
 
 def test_half_a_surrogate_pair_in_a_message_is_escaped(path, run):

@@ -71,7 +71,7 @@ def test_what_is_no_study_is_said(path):
         ('{"format": "polarbear study", "version": "1", "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": true, "spec": {}}', "lacks a whole-number 'version' or a 'spec'"),
         ('{"format": "polarbear study", "version": 1}', "lacks a whole-number 'version' or a 'spec'"),
-        ('{"format": "polarbear study", "version": 5, "spec": {}}', "has format version 5.* up to 4; upgrade"),
+        ('{"format": "polarbear study", "version": 6, "spec": {}}', "has format version 6.* up to 5; upgrade"),
     ],
 )
 def test_an_unusable_study_file_is_named(path, content, complaint):

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from importlib import import_module
+from itertools import compress
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from polarbear.records import FloatArray
 
@@ -51,11 +52,17 @@ class HypervolumeIndicator:
         points = self._archive.points()
         return self._ideal + points * (self._nadir - self._ideal)
 
-    def add(self, objectives: ArrayLike) -> float:
+    @property
+    def kept(self) -> list[Any]:
+        """What was given with each solution of `archive`, in the same order."""
+        return self._archive.kept()
+
+    def add(self, objectives: ArrayLike, keep: Any = None) -> float:
         """Add one solution and return the indicator.
 
         Args:
             objectives: (objectives,) its objective values.
+            keep: Anything to keep with it, such as the solution itself; of equal ones the first stays.
 
         Raises:
             ValueError: If there is not one number per objective, or one is NaN.
@@ -68,7 +75,7 @@ class HypervolumeIndicator:
             outside = point - np.clip(point, 0.0, 1.0)
             nearest = 0.0 if (point <= 1).all() else float(np.linalg.norm(outside))
             self._distance = min(self._distance, nearest)
-        self._archive.add(point)
+        self._archive.add(point, keep)
         return self.value
 
 
@@ -98,9 +105,11 @@ class _Archive(Protocol):
 
     volume: float
 
-    def add(self, point: FloatArray) -> None: ...
+    def add(self, point: FloatArray, keep: Any) -> None: ...
 
     def points(self) -> FloatArray: ...
+
+    def kept(self) -> list[Any]: ...
 
 
 class _Staircase:
@@ -110,8 +119,9 @@ class _Staircase:
         self.volume = 0.0
         self._x: list[float] = []
         self._y: list[float] = []
+        self._kept: list[Any] = []
 
-    def add(self, point: FloatArray) -> None:
+    def add(self, point: FloatArray, keep: Any) -> None:
         x, y = map(float, point)
         before = bisect_right(self._x, x)
         if before and self._y[before - 1] <= y:
@@ -120,10 +130,13 @@ class _Staircase:
         while end < len(self._y) and self._y[end] >= y:
             end += 1
         self.volume += self._gain(x, y, begin, end)
-        self._x[begin:end], self._y[begin:end] = [x], [y]
+        self._x[begin:end], self._y[begin:end], self._kept[begin:end] = [x], [y], [keep]
 
     def points(self) -> FloatArray:
         return np.column_stack([self._x, self._y])
+
+    def kept(self) -> list[Any]:
+        return list(self._kept)
 
     def _gain(self, x: float, y: float, begin: int, end: int) -> float:
         """The area the new point adds: left to right over the points it replaces, up to the next one or the edge."""
@@ -145,17 +158,25 @@ class _Front:
     def __init__(self, objectives: int) -> None:
         self.volume = 0.0
         self._points = np.empty((0, objectives))
+        self._kept: list[Any] = []
 
-    def add(self, point: FloatArray) -> None:
+    def add(self, point: FloatArray, keep: Any) -> None:
         if (self._points <= point).all(axis=1).any():
             return
         if (point < 1).all():
             self.volume += float(np.prod(1 - point)) - self._covered(point)
-        kept = self._points[~(point <= self._points).all(axis=1)]
-        self._points = np.concatenate([kept, point[None]])
+        stays: NDArray[np.bool_] = ~np.all(point <= self._points, axis=1)
+        self._points = np.concatenate([self._points[stays], point[None]])
+        self._kept = [*compress(self._kept, stays.tolist()), keep]
 
     def points(self) -> FloatArray:
-        return self._points[np.lexsort(self._points.T[::-1])]
+        return self._points[self._order()]
+
+    def kept(self) -> list[Any]:
+        return [self._kept[i] for i in self._order()]
+
+    def _order(self) -> NDArray[np.intp]:
+        return np.lexsort(self._points.T[::-1])
 
     def _covered(self, point: FloatArray) -> float:
         moocore: Any = import_module("moocore")

@@ -182,7 +182,7 @@ def export(
     from polarbear.store import export_checked
 
     with _mendable():
-        subject = Choice.of(algorithm, function, dimension).subject(_runs(study))
+        subject = Choice.of(algorithm, function, dimension).subject(_runs(study, samples=form is ExportFormat.PARQUET))
         done = export_checked((*subject.runs, *subject.lost), to, form.value)
     if done.left_out:
         echo(f"left out: {done.why}", err=True)
@@ -346,13 +346,13 @@ def result(archive: Path, choice: Choice, final_target: float | None) -> RaceRes
         return recorded_result(the_race, subject.runs, final_target=final_target)
 
 
-def _runs(paths: Iterable[Path]) -> list[Run]:
+def _runs(paths: Iterable[Path], *, samples: bool = False) -> list[Run]:
     """The runs at all paths, each once; what is skipped is said."""
     from polarbear.store import read_checked
 
     found: dict[RunKey, Run] = {}
     for path in paths:
-        reading = read_checked(path)
+        reading = read_checked(path, samples=samples)
         _say_skipped(reading.skipped)
         for run in reading.runs:
             if found.setdefault(run.key, run).trajectory != run.trajectory:

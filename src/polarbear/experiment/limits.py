@@ -4,6 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from polarbear.protocols import Problem
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,3 +44,23 @@ class Limits:
                 raise ValueError(f"limit {field.name}={value!r} is not a finite number {wanted}; None means no limit")
         if self.evaluations is not None and self.evaluations != int(self.evaluations):
             raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")
+
+
+def known_optimum(problem: Problem) -> float | None:
+    """The lowest minimized value of a problem, None if it is not known or not finite."""
+    if problem.optimum is None or not np.isfinite(problem.optimum):
+        return None
+    optimum = float(problem.optimum)
+    return optimum if problem.minimize else -optimum
+
+
+def target_of(problem: Problem, limits: Limits, optimum: float | None) -> float | None:
+    """The minimized value at which a run counts as solved, None for never; ValueError if the optimum is unknown."""
+    if limits.target_precision is None:
+        return None
+    if optimum is None:
+        raise ValueError(
+            f"target_precision is {limits.target_precision!r}, but the optimum of {problem.name} is unknown "
+            f"({problem.optimum!r}); leave target_precision out or state the problem's optimum"
+        )
+    return optimum + limits.target_precision

@@ -1,4 +1,4 @@
-"""When to log an optimizer's parameters and the point it would return.
+"""When to log an optimizer's parameters and the point it would return, and which points to keep.
 
 An optimizer offers its parameters through ``problem.expose`` and its present answer through ``problem.recommend``; a
 `Watch` says at which evaluations they are asked for. Asking costs no evaluation and no time on the run's clock.
@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from numbers import Real
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -52,6 +52,8 @@ class Watch:
         recommendations: Log the value of the point that the optimizer recommends, as the parameter
             ``"recommendation"``: the value a run is judged by, without noise, minimized; with several objectives the
             indicator of the recommended points alone.
+        points: Keep the points of evaluations whose number is a multiple of this, with their values, as `Run.samples`;
+            1 or ``"all"`` for all of them. It needs no moment. The best point is kept in any case.
 
     Raises:
         TypeError: If an attribute is of the wrong type.
@@ -65,6 +67,7 @@ class Watch:
     targets_per_decade: int | None = None
     parameters: tuple[str, ...] | None = None
     recommendations: bool = False
+    points: int | Literal["all"] | None = None
 
     def __post_init__(self) -> None:
         for name in ("on_improvement", "recommendations"):
@@ -73,14 +76,20 @@ class Watch:
         for name in ("every", "per_decade", "targets_per_decade"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, whole_number(getattr(self, name), f"watch {name}", 1))
+        if self.points == "all":
+            object.__setattr__(self, "points", 1)
+        elif self.points is not None:
+            object.__setattr__(self, "points", whole_number(self.points, "watch points ('all' aside)", 1))
         object.__setattr__(self, "at", _moments(self.at))
         if self.parameters is not None:
             object.__setattr__(self, "parameters", _names(self.parameters))
-        if not (self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade):
+        moments = self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade
+        if not moments and not self.points:
             raise ValueError(
-                "watch names no moment; give on_improvement=True, every, at, per_decade or targets_per_decade"
+                "watch names no moment; give on_improvement=True, every, at, per_decade or targets_per_decade, or "
+                "points to keep"
             )
-        if self.parameters == () and not self.recommendations:
+        if self.parameters == () and not self.recommendations and not self.points:
             raise ValueError("watch names nothing to log; give parameters, or recommendations=True")
 
     def due_after(self, evaluations: int) -> int:

@@ -118,12 +118,17 @@ class Indicated:
     def __call__(self, x: FloatArray) -> tuple[FloatArray, float]:
         """Evaluate a (d,) point: its (k,) objectives, and the indicator with it."""
         told = self._told(self._problem.raw(x), (self._objectives,))
-        return told, self._add(told)
+        return told, self._add(x, told)
 
     def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Evaluate (m, d) points: their (m, k) objectives, and the (m,) indicator after each."""
         told = self._told(self._problem(points), (len(points), self._objectives))
-        return told, np.array([self._add(row) for row in told], dtype=np.float64)
+        return told, np.array(list(map(self._add, points, told)), dtype=np.float64)
+
+    @property
+    def solution(self) -> FloatArray | None:
+        """(k, d) the points that no other one dominates, sorted by their objectives; None if there is none."""
+        return np.array(self._indicator.kept) if self._indicator.kept else None
 
     def _told(self, result: Any, shape: tuple[int, ...]) -> FloatArray:
         found: np.ndarray[Any, Any] = np.asarray(unmasked(result, OBJECTIVE))
@@ -134,9 +139,9 @@ class Indicated:
             )
         return self._sign * found.astype(np.float64)
 
-    def _add(self, objectives: FloatArray) -> float:
+    def _add(self, x: FloatArray, objectives: FloatArray) -> float:
         if np.isfinite(objectives).all():
-            return self._indicator.add(objectives)
+            return self._indicator.add(objectives, np.array(x, dtype=np.float64))
         return self._indicator.value
 
 

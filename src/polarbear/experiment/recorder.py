@@ -16,15 +16,16 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
+from polarbear.experiment.limits import Limits, known_optimum, target_of
 from polarbear.experiment.logging_schedule import Log, Refused, Watch, is_scalar_array, offers
-from polarbear.experiment.observations import OBJECTIVE, Constrained, is_plain, judge, negated, trial_of
+from polarbear.experiment.observations import OBJECTIVE, Constrained, Indicated, is_plain, judge, negated, trial_of
+from polarbear.experiment.points import Points
 from polarbear.experiment.stop import Stop
 from polarbear.problems.evaluation import unmasked
 from polarbear.protocols import traits_of
-from polarbear.records import FloatArray, Outcome, Parameters, Reason, Trajectory
+from polarbear.records import FloatArray, Outcome, Parameters, Reason, Samples, Trajectory
 
 if TYPE_CHECKING:
-    from polarbear.experiment.limits import Limits
     from polarbear.optimizers import Objective
     from polarbear.problems import Problem, Trial
 
@@ -41,7 +42,8 @@ class Recorder:
         problem: What is optimized; maximization enters with its sign flipped.
         limits: Where the run ends.
         check_timeout: Check `limits.timeout` at each evaluation, for places where no alarm can interrupt the run.
-        watch: When to log what the optimizer exposes and recommends; None: never.
+        watch: When to log what the optimizer exposes and recommends, and which points to keep beside the best; None:
+            never and none.
         noise: Where the chance of a problem's trial comes from, ``key.generator("noise")``.
         judged_by: What evaluates recommended points; None: `problem` itself. Give a copy of a problem that counts or
             remembers its evaluations.
@@ -76,10 +78,12 @@ class Recorder:
         "_limit",
         "_limits",
         "_log",
+        "_points",
         "_problem",
         "_refused",
         "_rows",
         "_traits",
+        "_trial",
         "invalid",
         "objective",
         "optimum",
@@ -111,11 +115,12 @@ class Recorder:
         self.unheeded: Callable[[], object] | None = None
         self.invalid = 0
         self.reason: Reason | None = None
-        self.optimum = _optimum(problem)
-        self.target = _target(problem, limits, self.optimum)
-        trial = trial_of(problem, noise)
+        self.optimum = known_optimum(problem)
+        self.target = target_of(problem, limits, self.optimum)
+        trial = self._trial = trial_of(problem, noise)
         self._call: Callable[[Any], Any] = trial
         self._rows: Callable[[FloatArray], tuple[Any, Any]] = trial.batch
+        self._points = Points(problem.dimension, watch)
         self._log = None if watch is None else self._new_log(watch, judged_by or problem)
         self._due = self._next_due()
         timed = limits.seconds is not None or (check_timeout and limits.timeout is not None)
@@ -154,6 +159,18 @@ class Recorder:
     def parameters(self) -> Parameters | None:
         """What was logged under the watch, if anything."""
         return None if self._log is None else self._log.parameters()
+
+    @property
+    def samples(self) -> Samples | None:
+        """The points that were kept under the watch, if any."""
+        return self._points.samples
+
+    @property
+    def solution(self) -> FloatArray | None:
+        """(d,) the best point, or with several objectives (k, d) those that no other one dominates; None: nothing."""
+        if isinstance(self._trial, Indicated):
+            return self._trial.solution
+        return self._points.best(self._improvements[-1][0]) if self._improvements else None
 
     def trajectory(self, reason: Reason = Reason.STOPPED, message: str = "", traceback: str = "") -> Trajectory:
         """What the run found.
@@ -262,10 +279,14 @@ class Recorder:
             value = INFINITY
         now = perf_counter()
         if value < self._best:
-            self._improvements.append((self.evaluations, now - self._begun, value))
-            self._best = value
+            self._improve(self.evaluations, x, now, value)
         self._stop_if_over(now)
         return value
+
+    def _improve(self, number: int, x: Any, now: float, value: float) -> None:
+        self._points.improve(number, x)
+        self._improvements.append((number, now - self._begun, value))
+        self._best = value
 
     def _settle_told(self, x: Any, told: Any, value: Any) -> Any:
         """Finish an evaluation that tells `told` and is recorded as `value`."""
@@ -283,8 +304,8 @@ class Recorder:
             value = value if value == value else INFINITY
         since = len(self._improvements)
         if value < self._best:
-            self._improvements.append((self.evaluations, perf_counter() - self._begun, value))
-            self._best = value
+            self._improve(self.evaluations, x, perf_counter(), value)
+        self._points.sample(self.evaluations, x, value)
         self._look(since)
         self._stop_if_over(perf_counter())
         return told
@@ -315,8 +336,9 @@ class Recorder:
         self._left -= count
         self.invalid += int(invalid[:count].sum())
         for row in np.flatnonzero(values[:count] < before).tolist():
-            self._improvements.append((spent + row + 1, now - self._begun, float(values[row])))
-        self._best = self._improvements[-1][2] if self._improvements else self._best
+            self._improve(spent + row + 1, points[row], now, float(values[row]))
+        for row in range(count if self._points.every else 0):
+            self._points.sample(spent + row + 1, points[row], values[row])
         self._look(since)
         self._stop_if_over(now)
         return told
@@ -363,10 +385,12 @@ class Recorder:
         return Log(watch, self.optimum, value, secret=self._traits.noisy)
 
     def _next_due(self) -> int:
-        """How many evaluations are left when the next one is due for logging."""
+        """How many evaluations are left when the next one is due for logging, or its point for keeping."""
         if self._log is None:
             return 0
-        return UNLIMITED if self._log.every_time else max(self._limit - self._log.next, 0)
+        if self._log.every_time:
+            return UNLIMITED
+        return max(self._limit - min(self._log.next, self._points.next_after(self.evaluations)), 0)
 
     def _look(self, since: int) -> None:
         """Log what is due after the evaluations so far; the run's clock stands still meanwhile.
@@ -377,18 +401,17 @@ class Recorder:
         log = self._log
         if log is None:
             return
-        if since == len(self._improvements) and self._left > self._due:
-            return
-        begun = perf_counter()
-        self._asking = True
-        try:
-            log.look(self.evaluations, self._improvements[since:])
-        finally:
-            self._asking = False
-            self._due = self._next_due()
-            spent = perf_counter() - begun
-            self._begun += spent
-            self._deadline += spent
+        if log.every_time or since < len(self._improvements) or self.evaluations >= log.next:
+            begun = perf_counter()
+            self._asking = True
+            try:
+                log.look(self.evaluations, self._improvements[since:])
+            finally:
+                self._asking = False
+                spent = perf_counter() - begun
+                self._begun += spent
+                self._deadline += spent
+        self._due = self._next_due()
 
     def _refuse(self) -> NoReturn:
         """For an evaluation inside a function that is asked for a parameter."""
@@ -459,24 +482,6 @@ class Recorder:
         if isinstance(result, np.ndarray):
             what += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
         raise TypeError(f"the objective returned {what} ({_shown(result)}); it has to return one real number")
-
-
-def _optimum(problem: Problem) -> float | None:
-    if problem.optimum is None or not np.isfinite(problem.optimum):
-        return None
-    optimum = float(problem.optimum)
-    return optimum if problem.minimize else -optimum
-
-
-def _target(problem: Problem, limits: Limits, optimum: float | None) -> float | None:
-    if limits.target_precision is None:
-        return None
-    if optimum is None:
-        raise ValueError(
-            f"target_precision is {limits.target_precision!r}, but the optimum of {problem.name} is unknown "
-            f"({problem.optimum!r}); leave target_precision out or state the problem's optimum"
-        )
-    return optimum + limits.target_precision
 
 
 def _shown(value: Any) -> str:

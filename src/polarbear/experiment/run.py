@@ -46,7 +46,7 @@ class Task:
         problem: What builds the problem in the worker.
         optimizer: Called as ``optimizer(objective, rng)``.
         limits: How far the run may go.
-        watch: What is logged of the optimizer, and when; None: nothing.
+        watch: What is logged of the optimizer, and when, and which points are kept; None: only the best point.
         warm_up: Whether loading is kept off the run's clock: before it starts, a problem just built is evaluated once
             in the middle of its box, and an optimizer new to this process is started on a stand-in and stopped at its
             first evaluation. For runs measured in seconds.
@@ -183,7 +183,8 @@ class _Attempt:
             reason, message, trace = self._ended
             return Run(self._task.key, Trajectory.empty(Outcome(reason, 0, 0.0, message, trace)))
         trajectory = recorder.trajectory(*self._ended)
-        return Run(self._task.key, trajectory, recorder.target, recorder.optimum, recorder.parameters)
+        kept = recorder.parameters, recorder.solution, recorder.samples
+        return Run(self._task.key, trajectory, recorder.target, recorder.optimum, *kept)
 
     def _require_no_ctrl_c(self, error: BaseException) -> None:
         """Raise the user's Ctrl-C again; where that is ignored, as in our workers, a user's code raised it."""

@@ -65,12 +65,18 @@ __all__ = [
 ]
 
 
-def read(path: str | Path) -> list[Run]:
+def read(path: str | Path, *, samples: bool = False) -> list[Run]:
     """The runs at a path: of a study directory, or of a file, folder or archive of a format that is recognized.
 
     The formats are COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` tells
     what is read from each. If something has to be left out, the warning `IncompleteData` says how much; `read_checked`
     lists it.
+
+    Args:
+        path: Where they lie.
+        samples: Whether the points that the runs of a study evaluated are read as well, if any were kept: there may be
+            very many. `StudyStore.with_samples` reads them a file at a time. The best point of a run always comes with
+            it; from exported Parquet files, all points do.
 
     Returns:
         The runs, sorted by key.
@@ -83,7 +89,7 @@ def read(path: str | Path) -> list[Run]:
     """
     if exists(path) or remote(place(path)):
         with open(path) as study:
-            return study.runs()
+            return study.runs(samples=samples)
     reading = read_checked(path)
     if not reading.runs:
         why = reading.skipped[0] if reading.skipped else f"its {' and '.join(reading.formats)} files list none"
@@ -104,6 +110,7 @@ def read_checked(
     suite: str = "",
     limits: Limits | None = None,
     progress: Progress | None = None,
+    samples: bool = False,
 ) -> Reading:
     """The runs at a path as for `read`, and a list of all that could not be read.
 
@@ -115,6 +122,7 @@ def read_checked(
         suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
         limits: How much reading may ask for: bytes, files, seconds, memory.
         progress: Called before each file with its name, how many came before it, and how many there are.
+        samples: As for `read`.
 
     Raises:
         StudyNotFound: If there is nothing at `path`.
@@ -125,7 +133,7 @@ def read_checked(
     if exists(path) or remote(place(path)):
         with open(path) as study:
             damaged = tuple(Skipped(str(damage.path), None, damage.why) for damage in study.damaged)
-            return Reading(tuple(study.runs()), damaged, ("study",))
+            return Reading(tuple(study.runs(samples=samples)), damaged, ("study",))
     if not Path(path).exists():
         raise StudyNotFound(f"{path} is no study: there is no such directory, and no file or archive either")
     return read_data(path, Options(columns or {}, maximize, limits or Limits(), suite), progress)

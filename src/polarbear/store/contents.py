@@ -5,12 +5,13 @@ from __future__ import annotations
 import copy
 import json
 import shlex
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from polarbear.records import Outcome, Run, RunKey
+from polarbear.records import Outcome, Run, RunKey, Samples
 from polarbear.store import parts
 from polarbear.store.atomic import make_directory, remove_temporaries, write_atomically
 from polarbear.store.errors import Damage, StudyError
@@ -19,7 +20,20 @@ from polarbear.store.locations import PartOfRuns
 from polarbear.store.manifest import MANIFEST, UNKNOWN, Manifest, digest_in, file_number, read_manifest, sha256
 from polarbear.store.paths import remote
 from polarbear.store.rounds import RoundFiles
-from polarbear.store.specification import ROUNDS, RUNS, SPEC, VERSION, StudyFile, encode_spec, read_study_file
+from polarbear.store.samples import SampleFiles
+from polarbear.store.specification import (
+    ROUNDS,
+    RUNS,
+    SAMPLES,
+    SPEC,
+    VERSION,
+    StudyFile,
+    encode_spec,
+    read_study_file,
+)
+
+if TYPE_CHECKING:
+    import polars as pl
 
 Found = TypeVar("Found")
 SMALL = Size(8 << 20, 20_000)
@@ -38,6 +52,7 @@ class Contents:
         version: The version of the study's format.
         rounds: The rounds of a race.
         index: The parts, which hold the runs.
+        samples: The files of points that runs evaluated.
     """
 
     def __init__(self, path: Path, file: StudyFile | None = None) -> None:
@@ -46,6 +61,7 @@ class Contents:
         self.spec, self.version, self._spec_digest = file.spec, file.version, file.digest
         self.index = PartIndex(path / RUNS)
         self.rounds = RoundFiles(path / ROUNDS)
+        self.samples = SampleFiles(path / SAMPLES)
         self._manifest: Manifest | None = None
         self._manifest_damage = ""
         self._writing = False
@@ -80,7 +96,9 @@ class Contents:
             head = self._manifest.head if self._manifest else None
             self.rounds.refresh(self._manifest)  # first: the runs of a round are on disk before the round is
             changed = self.index.refresh(self._manifest)
-            if self._writing or (head and not (self.rounds.damaged or self.index.damaged)):
+            self.samples.refresh(self._manifest)
+            damaged = self.rounds.damaged or self.index.damaged or self.samples.damaged
+            if self._writing or (head and not damaged):
                 return
             # What is missing or unknown may be the work of a writer: a listing is to be believed if the manifest is
             # the same before and after, or without one if nothing has changed between two.
@@ -106,6 +124,19 @@ class Contents:
         """How the runs of a part ended; errors as for `PartIndex.runs`."""
         return self._read(self.index.outcomes, lambda: self._rows_of(part))
 
+    def sample_files(self, keys: Collection[RunKey]) -> dict[RunKey, str]:
+        """The files in which the points of those of these runs lie that have any; errors as for `PartIndex.runs`."""
+        return self._read(self.index.sample_files, lambda: self.index.rows(keys)) if self.samples.digests else {}
+
+    def samples_of(self, keys: Collection[RunKey]) -> dict[RunKey, Samples | None]:
+        """The points of those of these runs that have any; errors as for `PartIndex.runs`."""
+
+        def read(rows: dict[str, list[int]]) -> dict[RunKey, Samples | None]:
+            files = set(self.index.sample_files(rows).values())
+            return {key: one for name in files for key, one in self.samples.read(name, keys).items()}
+
+        return self._read(read, lambda: self.index.rows(keys)) if self.samples.digests else {}
+
     def _rows_of(self, part: PartOfRuns) -> dict[str, list[int]]:
         """Where these runs lie by now: in their part, unless it was merged."""
         return {part.name: part.rows} if part.name in self.index.digests else self.index.rows(part.keys())
@@ -122,9 +153,10 @@ class Contents:
         """See into which part one was merged; ValueError if it is just gone."""
         self.refresh()
         gone = Path(str(error.filename)).name
-        if gone in self.index.damaged:
-            path = self._path / RUNS / gone
-            raise ValueError(f"{path} was damaged since the study was opened: {self.index.damaged[gone]}") from error
+        for folder, damaged in ((RUNS, self.index.damaged), (SAMPLES, self.samples.damaged)):
+            if gone in damaged:
+                path = self._path / folder / gone
+                raise ValueError(f"{path} was damaged since the study was opened: {damaged[gone]}") from error
 
     def _read_manifest(self) -> None:
         self._manifest, self._manifest_damage = None, ""
@@ -139,7 +171,8 @@ class Contents:
 
     def _damaged_files(self) -> Iterator[tuple[str, str, str]]:
         """The folder, the path and the fault of each part and round that cannot be used."""
-        for folder, files in ((RUNS, self.index.damaged), (ROUNDS, self.rounds.damaged)):
+        folders = (RUNS, self.index.damaged), (ROUNDS, self.rounds.damaged), (SAMPLES, self.samples.damaged)
+        for folder, files in folders:
             yield from ((folder, f"{folder}/{name}", why) for name, why in sorted(files.items()))
 
     # Writing
@@ -158,7 +191,7 @@ class Contents:
         if remote(self._path) is None:
             for name in (RUNS, ROUNDS):
                 make_directory(self._path / name)
-            for directory in (self._path, self._path / RUNS, self._path / ROUNDS):
+            for directory in (self._path, *(self._path / name for name in (RUNS, ROUNDS, SAMPLES))):
                 remove_temporaries(directory)
         self.refresh()
         if self._manifest_damage and not accept_damage:
@@ -171,6 +204,8 @@ class Contents:
         manifest = self._manifest = self._manifest or Manifest()
         if accept_damage and before:
             self._take_in_unknown(manifest)
+        if accept_damage:
+            self.samples.check()
         self._list_files(manifest, all_of_them=before is None, accept_damage=accept_damage)
         for path in [path for path in manifest.replaced if path != SPEC]:
             (self._path / path).unlink(missing_ok=True)
@@ -183,12 +218,27 @@ class Contents:
         if accept_damage:
             self.refresh()
 
-    def add_part(self, data: bytes) -> None:
-        """Write the next part; OSError as for `StudyStore.commit`."""
+    def add_runs(self, runs: Sequence[Run]) -> None:
+        """Write the next part, and before it the points that its runs evaluated; OSError as for `StudyStore.commit`."""
+        sampled = [run for run in runs if run.samples is not None]
+        points = self._add_samples(parts.encode_samples(sampled)) if sampled else ""
+        self._add_part(parts.encode(runs, points))
+        self._save()
+
+    def _add_part(self, data: bytes) -> None:
         name = self.index.next_name(data, self._listed.head)
         self._write(f"{RUNS}/{name}", data)
         self.index.add(name, data)
-        self._save()
+
+    def _add_samples(self, data: bytes) -> str:
+        """Write a file of points and return its name."""
+        if remote(self._path) is None:
+            with _told(self._path / SAMPLES):
+                make_directory(self._path / SAMPLES)
+        name = self.samples.next_name(data, self._listed.head)
+        self._write(f"{SAMPLES}/{name}", data)
+        self.samples.add(name, data)
+        return name
 
     def add_round(self, data: bytes) -> None:
         """Write the next round; OSError as for `StudyStore.commit`."""
@@ -221,18 +271,35 @@ class Contents:
             except FileNotFoundError:
                 self.refresh()  # its runs are gone with it, so that they can be run again
                 continue
+            table, points = self._with_samples_merged(table)
             if len(table):
-                data = parts.encode_table(table)
-                name = self.index.next_name(data, manifest.head)
-                self._write(f"{RUNS}/{name}", data)
-                self.index.add(name, data)
-            paths = [f"{RUNS}/{name}" for name in names]
+                self._add_part(parts.encode_table(table))
+            paths = [*(f"{RUNS}/{name}" for name in names), *(f"{SAMPLES}/{name}" for name in points)]
             manifest.replaced |= {path: manifest.files.pop(path) for path in paths if path in manifest.files}
             self._save()
             self.index.forget(names)
+            self.samples.forget(points)
             for path in paths:
                 (self._path / path).unlink(missing_ok=True)
                 manifest.replaced.pop(path, None)
+
+    def _with_samples_merged(self, table: pl.DataFrame) -> tuple[pl.DataFrame, list[str]]:
+        """Merge small files of points that rows of parts name: the rows as they are then, and the merged files."""
+        import polars as pl
+
+        sizes = self.samples.sizes
+        named = table["samples"].drop_nulls().unique(maintain_order=True).to_list()
+        known = sorted((name for name in named if name in sizes), key=sizes.__getitem__)
+        total = accumulate(map(sizes.__getitem__, known))
+        small = [name for name, size in zip(known, total, strict=True) if size < SMALL.bytes]
+        if len(small) < 2:
+            return table, []
+        try:
+            points = self.samples.table(small)
+        except (ValueError, FileNotFoundError):
+            return table, []  # damaged since they were written, which whoever reads them is told
+        merged = self._add_samples(parts.encode_table(points))
+        return table.with_columns(pl.col("samples").replace(dict.fromkeys(small, merged))), small
 
     @property
     def small_parts(self) -> int:
@@ -258,7 +325,8 @@ class Contents:
     def _list_files(self, manifest: Manifest, *, all_of_them: bool, accept_damage: bool) -> None:
         """List what can be used; and what cannot as damaged, or as lost if that is accepted."""
         manifest.files[SPEC] = self._spec_digest
-        for folder, digests in ((RUNS, self.index.digests), (ROUNDS, self.rounds.digests)):
+        rooms = (RUNS, self.index.digests), (ROUNDS, self.rounds.digests), (SAMPLES, self.samples.digests)
+        for folder, digests in rooms:
             manifest.files |= {f"{folder}/{name}": digest for name, digest in digests.items()}
         for folder, path, _ in self._damaged_files():
             if not file_number(path.removeprefix(f"{folder}/")):

@@ -136,6 +136,14 @@ class PartIndex:
                 found.append(self._table(part)[rows])
         return pl.concat(found or [self._table(names[0])[:0]])
 
+    def sample_files(self, rows: Mapping[str, list[int]]) -> dict[RunKey, str]:
+        """The files in which the points of those runs lie that have any; errors as for `runs`."""
+        found: dict[RunKey, str] = {}
+        for name, some in rows.items():
+            with self._naming(name):
+                found |= parts.sample_files_of(self._table(name), some)
+        return found
+
     def by_part(self) -> Iterator[PartOfRuns]:
         """The runs that are read from each part, in the order of commits, as it is now."""
         return self._locations.by_part()

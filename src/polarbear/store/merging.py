@@ -20,7 +20,7 @@ from polarbear.store.formats.importing import IMPORTED
 from polarbear.store.lock_owner import HOLDER, ended_here, read_holder
 from polarbear.store.manifest import MANIFEST
 from polarbear.store.paths import place, remote
-from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SPEC, differing, require_free
+from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SAMPLES, SPEC, differing, require_free
 from polarbear.store.study import StudyStore, create, not_accepted, open_study
 
 _COMMIT_SECONDS = 86_400.0
@@ -74,7 +74,8 @@ class Merged:
         study: The study's directory.
         taken: How many runs were taken from each study, in their order.
         shared: Runs that stood in several studies and agreed.
-        clocks: How many of these agreed but for clocks and the texts of errors; the first study's are kept.
+        clocks: How many of these agreed but for clocks, the texts of errors, and best points that one of the studies
+            does not tell; the first study's are kept.
         conflicts: Runs that differed, of which the first study's were kept.
         differences: Settings in which the studies differ. If there are any, the study keeps no plan to resume.
         rounds: Rounds of races, which were left behind.
@@ -100,8 +101,9 @@ def merge(
     """Unite the runs of studies in a new study.
 
     Runs of one key in several studies have to agree: in evaluations, values, target, optimum, how they ended and what
-    was logged. Clocks differ between machines, and so do the texts of errors; the first study's are kept. Runs are
-    read and written a file at a time. The new study appears once it is complete; elsewhere than on a disk, as it grows.
+    was logged; and in the best point, where both tell it. Clocks differ between machines, and so do the texts of
+    errors; the first study's are kept, and with them all points that it holds of the run. Runs are read and written a
+    file at a time. The new study appears once it is complete; elsewhere than on a disk, as it grows.
 
     Where all studies have the same settings, but for their algorithms and the number of repetitions and draws, the new
     one has them too, with all the algorithms, and can be resumed; else it tells what the settings of each were.
@@ -209,14 +211,14 @@ def _compared(studies: Sequence[StudyStore]) -> tuple[int, int, list[Conflict]]:
     """How many runs stand in several studies, how many of them differ in clocks alone, and which conflict."""
     times = Counter(key for keys in (study.keys() for study in studies) for key in keys)
     shared = {key for key, count in times.items() if count > 1}
-    seen: dict[RunKey, tuple[StudyStore, bytes, bytes]] = {}
+    seen: dict[RunKey, tuple[StudyStore, bytes, bytes, bytes]] = {}
     clocks: set[RunKey] = set()
     conflicts: list[Conflict] = []
     for study in studies if shared else ():
         for run in _runs_among(study, shared):
-            found, told = _digest(_facts(run)), _digest(parts.storable(run))
-            first, first_found, first_told = seen.setdefault(run.key, (study, found, told))
-            if found != first_found:
+            found, told, point = _digest(_facts(run)), _digest(parts.storable(run)), _point(run)
+            first, first_found, first_told, first_point = seen.setdefault(run.key, (study, found, told, point))
+            if found != first_found or (point and first_point and point != first_point):
                 why = _why(first.run(run.key), run)
                 conflicts.append(Conflict(run.key, first.path, study.path, why))
             elif told != first_told:
@@ -248,12 +250,17 @@ def _facts(run: Run) -> Mapping[str, object]:
 
 def _why(one: Run, other: Run) -> str:
     first, second = _facts(one), _facts(other)
-    what = [name for name, fact in first.items() if repr(fact) != repr(second[name])]
+    what = [name for name, fact in first.items() if repr(fact) != repr(second[name])] or ["best points"]
     if "the end" in what:
         ends = [f"{run.outcome.reason} after {run.outcome.evaluations:,} evaluations" for run in (one, other)]
         if ends[0] != ends[1]:
             return f"it ended differently ({ends[0]}, {ends[1]})"
     return f"{' and '.join(what)} differ"
+
+
+def _point(run: Run) -> bytes:
+    """A digest of the best point; empty where it is not known, as in studies of earlier versions."""
+    return b"" if run.solution is None else _digest((run.solution.shape, run.solution.tobytes()))
 
 
 def _digest(what: object) -> bytes:
@@ -300,11 +307,11 @@ def _copied(studies: Sequence[StudyStore], where: Path, spec: dict[str, Any], in
     try:
         for number, study in enumerate(studies):
             for batch in study.batches():
-                new = [run for run in batch if run.key not in target]
-                with _told(into):
-                    target.extend(new)
-                    target.commit()
-                taken[number] += len(new)
+                for new in study.with_samples(run for run in batch if run.key not in target):
+                    with _told(into):
+                        target.extend(new)
+                        target.commit()
+                    taken[number] += len(new)
         with _told(into):
             target.close()
     except BaseException:
@@ -318,7 +325,7 @@ def _copied(studies: Sequence[StudyStore], where: Path, spec: dict[str, Any], in
 
 def _remove_elsewhere(study: Path) -> None:
     with suppress(OSError):  # why the study could not be written is told
-        for file in (study / SPEC, study / MANIFEST, *(study / RUNS).glob("*")):
+        for file in (study / SPEC, study / MANIFEST, *(study / RUNS).glob("*"), *(study / SAMPLES).glob("*")):
             file.unlink(missing_ok=True)
 
 

@@ -1,4 +1,4 @@
-"""Runs as Parquet: one row per run, its trajectory in list columns."""
+"""Runs as Parquet: one row per run, its trajectory in list columns; and the points they evaluated, likewise."""
 
 from __future__ import annotations
 
@@ -10,25 +10,44 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.records import FloatArray, Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
 
 SUFFIX = ".parquet"
 _LISTS = ("evaluations", "seconds", "values")
-_LATER = ("optimum", "parameter_evaluations", "parameters")
-"""Columns that parts of earlier versions lack."""
+_SAMPLES = ("sample_evaluations", "sample_points", "sample_values")
+_LATER = ("optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
+"""Columns that parts of earlier versions lack, or all."""
 _KEY = ("instance", "algorithm", "seed")
 _OUTCOME = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
 
 
-def encode(runs: Sequence[Run]) -> bytes:
-    """The Parquet file of some runs, all of them `require_storable`."""
+def encode(runs: Sequence[Run], samples: str | None = None) -> bytes:
+    """The Parquet file of some runs, all of them `require_storable`.
+
+    Args:
+        runs: The runs.
+        samples: The file that holds the points of those which have any, `encode_samples`; None: this one.
+    """
     import polars as pl
 
-    return encode_table(pl.DataFrame(_columns(runs), schema=_schema()))
+    within = samples is None and any(run.samples is not None for run in runs)
+    columns = _columns(runs) | {"samples": [None if run.samples is None else samples for run in runs]}
+    schema = {name: kind for name, kind in _schema().items() if within or name not in _SAMPLES}
+    return encode_table(pl.DataFrame(columns | (_sample_columns(runs) if within else {}), schema=schema))
+
+
+def encode_samples(runs: Sequence[Run]) -> bytes:
+    """The Parquet file of the points that some runs have evaluated."""
+    import polars as pl
+
+    keys = {name: [getattr(run.key, name) for run in runs] for name in _KEY}
+    schema = {name: _schema()[name] for name in (*_KEY, *_SAMPLES)}
+    return encode_table(pl.DataFrame(keys | _sample_columns(runs), schema=schema))
 
 
 def encode_table(table: pl.DataFrame) -> bytes:
@@ -74,7 +93,25 @@ def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
 
 def decode_table(data: bytes) -> pl.DataFrame:
     """A part's rows; ValueError if it cannot be read."""
-    return _frame(data, tuple(_schema()))
+    return _frame(data, [name for name in _schema() if name not in _SAMPLES])
+
+
+def decode_samples_table(data: bytes) -> pl.DataFrame:
+    """The rows of a file of points; ValueError if it cannot be read."""
+    return _frame(data, (*_KEY, *_SAMPLES))
+
+
+def decode_samples(data: bytes) -> list[tuple[RunKey, Samples | None]]:
+    """The points in a file, run by run in the order of its rows; ValueError if it cannot be read."""
+    frame = decode_samples_table(data)
+    evaluations, points, values = (_arrays(frame[name]) for name in _SAMPLES)
+    found: list[Samples | None] = []
+    for at, flat, value in zip(evaluations, points, values, strict=True):
+        if at is None or flat is None or value is None:
+            found.append(None)
+        else:
+            found.append(Samples(at, flat.reshape(len(at), -1), value))
+    return list(zip(_keys(frame), found, strict=True))
 
 
 def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
@@ -95,12 +132,19 @@ def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
     logged: Iterable[Parameters | None] = itertools.repeat(None, len(trajectories))
     if frame["parameter_evaluations"].null_count() < frame.height:
         logged = map(_parameters, frame["parameter_evaluations"].to_list(), frame["parameters"].to_list())
-    others = frame["target"].to_list(), frame["optimum"].to_list(), logged
+    others = frame["target"].to_list(), frame["optimum"].to_list(), logged, _solutions(frame)
     return [Run(*fields) for fields in zip(_keys(frame), trajectories, *others, strict=True)]
 
 
+def sample_files_of(table: pl.DataFrame, rows: Sequence[int]) -> dict[RunKey, str]:
+    """The files in which the points of those runs in some rows of a part lie that have any."""
+    frame = table[list(rows)]
+    frame = frame.filter(frame["samples"].is_not_null())
+    return dict(zip(_keys(frame), frame["samples"].to_list(), strict=True))
+
+
 def storable(run: Run) -> tuple[Any, ...]:
-    """All of a run as it comes back from disk, bit by bit: two runs are the same if these are equal."""
+    """All of a run but its samples, as it comes back from disk, bit by bit: equal ones are the same run."""
     outcome, trajectory = run.outcome, run.trajectory
     numbers = np.array([outcome.seconds, *(np.nan if x is None else x for x in (run.target, run.optimum))])
     logged = run.parameters
@@ -114,6 +158,7 @@ def storable(run: Run) -> tuple[Any, ...]:
         *(array.tobytes() for array in (numbers, trajectory.evaluations, trajectory.seconds, trajectory.values)),
         None if logged is None else logged.evaluations.tobytes(),
         None if logged is None else [(_text(name), column.tobytes()) for name, column in logged.values.items()],
+        None if run.solution is None else (run.solution.shape, run.solution.tobytes()),
     )
 
 
@@ -137,6 +182,12 @@ def _schema() -> dict[str, Any]:
         "optimum": pl.Float64,
         "parameter_evaluations": pl.List(pl.Int64),
         "parameters": pl.List(pl.Struct({"name": pl.String, "values": pl.List(pl.Float64)})),
+        "solution": pl.List(pl.Float64),
+        "solutions": pl.Int64,
+        "samples": pl.String,
+        "sample_evaluations": pl.List(pl.Int64),
+        "sample_points": pl.List(pl.Float64),
+        "sample_values": pl.List(pl.Float64),
     }
 
 
@@ -153,23 +204,59 @@ def _columns(runs: Sequence[Run]) -> dict[str, list[Any] | pl.Series]:
         "message": [_text(outcome.message) for outcome in outcomes],
         "traceback": [_text(outcome.traceback) for outcome in outcomes],
         "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
-        **_trajectories([run.trajectory for run in runs]),
+        **{name: _lists([getattr(run.trajectory, name) for run in runs]) for name in _LISTS},
         "optimum": [run.optimum for run in runs],
         "parameter_evaluations": [None if one is None else one.evaluations.tolist() for one in logged],
         "parameters": [None if one is None else _named(one) for one in logged],
+        "solution": _lists([None if run.solution is None else run.solution.ravel() for run in runs]),
+        "solutions": [len(one) if (one := run.solution) is not None and one.ndim == 2 else None for run in runs],
     }
 
 
-def _trajectories(trajectories: Sequence[Trajectory]) -> dict[str, pl.Series]:
-    """The list columns: slices of one long list, which take a tenth of the time that an array for each run takes."""
+def _sample_columns(runs: Sequence[Run]) -> dict[str, Any]:
+    found = [run.samples for run in runs]
+    columns = (
+        [one and one.evaluations for one in found],
+        [one and one.points.ravel() for one in found],
+        [one and one.values for one in found],
+    )
+    return dict(zip(_SAMPLES, map(_lists, columns), strict=True))
+
+
+def _lists(arrays: Sequence[NDArray[Any] | None]) -> pl.Series | list[None]:
+    """A list column: slices of one long list, which take a tenth of the time that an array for each run takes."""
     import polars as pl
 
-    sizes = np.array([one.values.size for one in trajectories])
-    flat = {name: np.concatenate([getattr(one, name) for one in trajectories]) for name in _LISTS}
-    lists = pl.DataFrame({"begin": np.cumsum(sizes) - sizes, "size": sizes}).select(
-        pl.lit(pl.Series(column).implode()).list.slice("begin", "size").alias(name) for name, column in flat.items()
+    there = [one for one in arrays if one is not None]
+    if not there:
+        return [None] * len(arrays)
+    sizes = np.array([0 if one is None else one.size for one in arrays])
+    given = [one is not None for one in arrays]
+    flat = pl.lit(pl.Series(np.concatenate(there)).implode())
+    return (
+        pl.DataFrame({"begin": np.cumsum(sizes) - sizes, "size": sizes, "given": given})
+        .select(pl.when("given").then(flat.list.slice("begin", "size")))
+        .to_series()
     )
-    return lists.to_dict()
+
+
+def _arrays(column: pl.Series) -> list[NDArray[Any] | None]:
+    """The arrays of a list column, views of one that is read-only; None for null."""
+    sizes = column.list.len().to_list()
+    if column.null_count() == len(sizes):
+        return [None] * len(sizes)
+    flat = column.drop_nulls().explode(empty_as_null=False)
+    if flat.null_count():
+        raise ValueError(f"it holds {column.name} without a number")
+    array = flat.to_numpy()
+    array.flags.writeable = False
+    ends = itertools.accumulate(size or 0 for size in sizes)
+    return [None if size is None else array[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _solutions(frame: pl.DataFrame) -> list[FloatArray | None]:
+    points, counts = _arrays(frame["solution"]), frame["solutions"].to_list()
+    return [x if x is None or k is None else x.reshape(k, -1) for x, k in zip(points, counts, strict=True)]
 
 
 def _named(parameters: Parameters) -> list[dict[str, Any]]:

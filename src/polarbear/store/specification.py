@@ -17,10 +17,10 @@ from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
 from polarbear.store.paths import place, remote
 
 FORMAT = "polarbear study"
-VERSION = 4
+VERSION = 5
 """Since version 2 a manifest names all files; since version 3 races tell what they compare, models over time what they
-make of repeated rankings; since version 4 races tell how large their rounds are."""
-SPEC, RUNS, ROUNDS = "study.json", "runs", "rounds"
+make of repeated rankings; since version 4 races tell how large their rounds are; since version 5 runs keep points."""
+SPEC, RUNS, ROUNDS, SAMPLES = "study.json", "runs", "rounds", "samples"
 COUNTED = ("plan", "problems")
 """How many problems a plan has; studies of earlier versions do not tell."""
 GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED})
@@ -138,7 +138,8 @@ def _tell_more(spec: dict[str, Any], version: int) -> None:
     """Say of a race what it did in an earlier version, when there was no choice yet."""
     if isinstance(race := spec.get("race"), dict):
         told = cast("dict[str, Any]", race)
-        told.setdefault("batches", "doubling")
+        if version < 4:
+            told.setdefault("batches", "doubling")
         if version < 3:
             told.setdefault("relations", "ratings")
             model: Any = told.get("model")

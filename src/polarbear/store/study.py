@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from polarbear.records import Outcome, Reason, Run, RunKey
+from polarbear.records import Outcome, Reason, Run, RunKey, without_samples
 from polarbear.store import contents, parts
 from polarbear.store.atomic import flush_directory, make_directory, write_atomically
 from polarbear.store.contents import Contents
@@ -244,8 +247,12 @@ class StudyStore:
         """One run; KeyError if there is none with this key."""
         return self.runs([key])[0]
 
-    def runs(self, keys: Iterable[RunKey] | None = None) -> list[Run]:
+    def runs(self, keys: Iterable[RunKey] | None = None, *, samples: bool = False) -> list[Run]:
         """The runs with these keys, by default all, sorted by key: the order of commits does not matter.
+
+        Args:
+            keys: Which runs.
+            samples: Whether the points that they evaluated are read as well, as far as they were kept.
 
         Raises:
             KeyError: If one of the keys is not in the study; the message names it.
@@ -259,10 +266,31 @@ class StudyStore:
             except KeyError as error:
                 raise KeyError(f"study {self.path} holds no run of {error.args[0]}") from None
             found += [run for run in there if run.key not in self._buffer] if self._buffer else there
-        return sorted(found, key=lambda run: _order(run.key))
+        chosen = chain.from_iterable(self.with_samples(found)) if samples else map(without_samples, found)
+        return sorted(chosen, key=lambda run: _order(run.key))
+
+    def with_samples(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
+        """These runs with the points that they evaluated, a file at a time, so that memory holds few of them.
+
+        Raises:
+            KeyError, OSError: As for `runs`. Files of points that `damaged` names are passed over.
+        """
+        wanted, by_file = list(runs), defaultdict[str, list[Run]](list)
+        with self._mutex:
+            buffered = {run.key: self._buffer[run.key] for run in wanted if run.key in self._buffer}
+            files = self._contents.sample_files({run.key for run in wanted} - buffered.keys())
+        for run in wanted:
+            by_file[files.get(run.key, "")].append(buffered.get(run.key, run))
+        yield by_file.pop("", [])
+        for some in by_file.values():
+            with self._mutex:
+                found = self._contents.samples_of({run.key for run in some})
+            yield [replace(run, samples=found.get(run.key)) for run in some]
 
     def batches(self) -> Iterator[list[Run]]:
         """All runs, a file of the study at a time in no particular order, so that memory holds few of them.
+
+        Their `samples` are not read; `with_samples` does so.
 
         Raises:
             OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
@@ -289,7 +317,7 @@ class StudyStore:
         """All runs there are now: those in memory, and those of each part."""
         with self._mutex:
             index = self._contents.index
-            return [run for key, run in self._buffer.items() if key not in index], index.by_part()
+            return [without_samples(run) for key, run in self._buffer.items() if key not in index], index.by_part()
 
     def rounds(self) -> list[dict[str, Any]]:
         """The rounds in order, without damaged ones."""
@@ -317,7 +345,7 @@ class StudyStore:
     def append(self, run: Run) -> None:
         """Add a run. It is on disk after the next commit, which comes by itself within `commit_seconds`.
 
-        Adding the same run again does nothing.
+        Adding the same run again does nothing, whether it has been read with its `samples` or without.
 
         Raises:
             ValueError: If another run with the same key is there, the run cannot be stored, or the study is not open
@@ -329,7 +357,8 @@ class StudyStore:
             parts.require_storable(run)
             run = parts.as_stored(run)
             if run.key in self:
-                if parts.storable(self.run(run.key)) != parts.storable(run):
+                (there,) = self.runs([run.key], samples=run.samples is not None)
+                if parts.storable(there) != parts.storable(run) or there.samples != run.samples:
                     raise ValueError(
                         f"study {self.path} already holds a different run of {run.key}; a key names one run for good"
                     )
@@ -361,7 +390,7 @@ class StudyStore:
             if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
                 raise ValueError(f"study {self.path} holds no run of {run.key} that was killed; append it")
             self.commit()
-            self._contents.add_part(parts.encode([parts.as_stored(run)]))
+            self._contents.add_runs([parts.as_stored(run)])
 
     def commit(self) -> None:
         """Bring what was appended to disk. Once it returns, no kill can undo it.
@@ -376,7 +405,7 @@ class StudyStore:
             if not self._buffer:
                 return
             self._require_writer()
-            self._contents.add_part(parts.encode(list(self._buffer.values())))
+            self._contents.add_runs(list(self._buffer.values()))
             self._buffer.clear()
             self._committed = time.monotonic()
             if self._contents.small_parts >= contents.MANY:

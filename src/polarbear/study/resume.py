@@ -11,7 +11,7 @@ from typing import Any
 from polarbear import store
 from polarbear.experiment import WorkerPool
 from polarbear.experiment.cluster import Apart
-from polarbear.records import Axis, Run, tried_again
+from polarbear.records import Axis, Run, tried_again, without_samples
 from polarbear.store.specification import COUNTED, GROWING, MISSING, SPEC, differing
 from polarbear.study.stored import check_spec
 
@@ -96,11 +96,11 @@ def keep(run: Run, study: store.StudyStore) -> Run:
     """Commit a run within a second or so; one that was tried again takes the place of the killed one at once.
 
     Returns:
-        The run as the study has it: its message tells of the try before.
+        The run as the study has it, without its samples: its message tells of the try before.
     """
     if run.key not in study:
         study.append(run)
-        return run
-    run = tried_again(run, [study.run(run.key).outcome.message])
-    study.replace_killed(run)
-    return run
+    else:
+        run = tried_again(run, [study.run(run.key).outcome.message])
+        study.replace_killed(run)
+    return without_samples(run)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from polarbear.study.files import Section
 
@@ -35,3 +35,12 @@ class LogSection(Section):
     """Which of the parameters that optimizers expose are logged; all of them by default."""
     recommendations: bool = False
     """Log the value of the point that the optimizer would return."""
+    points: int | Literal["all"] | None = None
+    """Keep the points of evaluations whose number is a multiple of this, or of "all" of them, with their values."""
+
+    @field_validator("points", mode="before")
+    @classmethod
+    def _check_points(cls, points: Any) -> Any:
+        if points is None or points == "all" or (type(points) is int and points >= 1):
+            return points
+        raise ValueError('give a whole number of 1 or more, or "all"')

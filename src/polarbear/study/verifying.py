@@ -114,6 +114,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
         contents = Contents(path, StudyFile(0, {}, ""))
     contents.refresh()
     runs = _count_runs(contents)
+    contents.samples.check()
     found = Verification(
         study=path,
         version=contents.version,

@@ -1,6 +1,7 @@
 """What is exported comes back, bit by bit, and the tools it is meant for read the same from it."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -59,6 +60,8 @@ STANDARD = st.builds(
     lambda f, i, d: f"bbob-f{f}-i{i}-d{d}", st.integers(1, 24), st.integers(1, 99), st.sampled_from([2, 40])
 )
 
+SMALL = STANDARD.filter(lambda name: name.endswith("-d2"))
+
 
 def back(runs, path, kind):
     store.export(runs, path, kind)
@@ -85,12 +88,21 @@ def logged_run(draw, *key):
     at = sorted(draw(st.sets(st.integers(1, run.outcome.evaluations), min_size=1, max_size=4)))
     column = st.lists(st.one_of(FINITE, st.just(math.nan)), min_size=len(at), max_size=len(at))
     logged = {"sigma": draw(st.lists(FINITE, min_size=len(at), max_size=len(at))), "λ": draw(column)}
-    return Run(run.key, run.trajectory, run.target, run.optimum, Parameters(np.array(at), logged))
+    return replace(run, parameters=Parameters(np.array(at), logged))
+
+
+@st.composite
+def solved_run(draw, instance, algorithm, seed):
+    """A run that may have logged parameters, with a best point, or several, of as many variables as its name tells."""
+    run = draw(logged_run(instance, algorithm, seed))
+    shape = (*draw(st.sampled_from([(), (1,), (3,)])), Instance.parse(instance).dimension or 2)
+    numbers = draw(st.lists(st.floats(allow_nan=False), min_size=math.prod(shape), max_size=math.prod(shape)))
+    return replace(run, solution=draw(st.sampled_from([None, np.array(numbers).reshape(shape)])))
 
 
 @SETTINGS
-@given(runs=runs_of(st.one_of(STANDARD, st.just("rover"), st.just("rover-d60")), logged_run))
-def test_iohprofiler_holds_every_run_and_its_parameters(tmp_path_factory, runs):
+@given(runs=runs_of(st.one_of(SMALL, st.just("rover"), st.just("rover-d6")), solved_run))
+def test_iohprofiler_holds_every_run_its_parameters_and_its_best_points(tmp_path_factory, runs):
     assert back(runs, tmp_path_factory.mktemp("export"), "iohprofiler") == sorted(runs, key=lambda run: run.key)
 
 

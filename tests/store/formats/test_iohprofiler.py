@@ -30,7 +30,7 @@ def ioh(tmp_path):
 
 
 def listed(evals, at, y, instance=1, **more):
-    return {"instance": instance, "evals": evals, "best": {"evals": at, "y": y, "x": [0.0]}} | more
+    return {"instance": instance, "evals": evals, "best": {"evals": at, "y": y, "x": [0.0] * 5}} | more
 
 
 def test_json(ioh):
@@ -44,6 +44,51 @@ def test_json(ioh):
     assert one.trajectory.values.tolist() == [4.5, 0.25]
     assert (one.outcome.reason, one.outcome.evaluations, one.parameters) == (Reason.BUDGET, 100, None)
     assert (one.optimum, one.target) == (None, None)
+
+
+def test_the_best_point_is_that_of_the_json_file_or_of_the_row(ioh):
+    """The row has fewer digits; where the JSON file tells no point, or one of another value, it is the row's."""
+    text = (
+        "evaluations raw_y sigma x0 x1 x2 x3 x4\n1 4.5000000000 1 1 2 3 4 5\n7 0.2500000000 1 0.5 1 1.5 2 2.5\n"
+        "9 0.3000000000 1 6 6 6 6 6\n"
+    )
+    exact = [0.51, 1.01, 1.51, 2.01, 2.51]
+    for best, expected in (
+        ({"evals": 7, "y": 0.25, "x": exact}, exact),
+        ({"evals": 7, "y": 0.25, "x": []}, [0.5, 1.0, 1.5, 2.0, 2.5]),
+        ({"evals": 7, "y": 1e-3, "x": exact}, [0.5, 1.0, 1.5, 2.0, 2.5]),  # the rows contradict it
+        ({}, [0.5, 1.0, 1.5, 2.0, 2.5]),
+    ):
+        (run,) = store.read(ioh([{"instance": 1, "evals": 20, "best": best}], text))
+        assert run.solution.tolist() == expected
+        assert list(run.parameters.values) == ["sigma"]
+
+
+@pytest.mark.parametrize(
+    ("header", "rows", "expected"),
+    [
+        ("raw_y_best x0 x1 x2 x3 x4", "1 4.5 1 1 1 1 1\n7 0.25 2 2 2 2 2", None),  # it may have been one before
+        ("raw_y_best x0 x1 x2 x3 x4", "6 4.5 1 1 1 1 1\n7 0.25 2 2 2 2 2", 2.0),
+        ("raw_y_best raw_y x0 x1 x2 x3 x4", "1 4.5 4.5 1 1 1 1 1\n7 0.25 0.25 2 2 2 2 2", 2.0),
+        ("raw_y_best raw_y x0 x1 x2 x3 x4", "1 4.5 4.5 1 1 1 1 1\n7 0.25 3.0 2 2 2 2 2", None),
+        ("raw_y x0 x1", "1 4.5 1 1\n7 0.25 2 2", None),  # two coordinates of five
+        ("raw_y x0 x1 x2 x3 x4", "1 4.5 1 1 1 1 1\n7 0.25 2 2 2 None 2", None),
+        ("raw_y sigma", "1 4.5 1\n7 0.25 1", None),
+    ],
+)
+def test_a_row_tells_the_best_point_only_if_the_value_is_its_own(ioh, header, rows, expected):
+    (run,) = store.read(ioh([{"instance": 1, "evals": 20}], f"evaluations {header}\n{rows}\n"))
+    assert run.trajectory.best == 0.25
+    assert (None if run.solution is None else run.solution.tolist()) == (expected and [expected] * 5)
+
+
+@pytest.mark.parametrize("x", [[1.0, 2.0], ["a"] * 5, [[1.0], [2.0, 3.0]], "point", [None] * 5, {"x": 1}])
+def test_what_is_no_point_is_named_and_the_run_kept(ioh, x):
+    root = ioh([{"instance": 1, "evals": 9, "best": {"evals": 1, "y": 4.5, "x": x}}], "evaluations raw_y\n1 4.5\n")
+    reading = store.read_checked(root)
+    assert [run.solution for run in reading.runs] == [None]
+    (told,) = reading.skipped
+    assert ("the best point of a run is" in told.why, told.kept) == (True, True)
 
 
 def test_the_exact_best_value_replaces_the_rounded_one(ioh):
@@ -208,3 +253,24 @@ def test_all_published_files_are_read(shared):
     assert len(ea) == 10
     assert all(run.trajectory.best == -100.0 for run in ea)
     assert list(ea[0].parameters.values) == ["mutation_rate", "lambda", "l"]
+
+
+@pytest.mark.parametrize("folder", ["SO_Data/HC", "SO_Data/RS"])
+def test_published_best_points_have_the_published_values(shared, folder):
+    """Every run of IOHinspector's examples: the JSON file tells its point, which the row of its value has as well."""
+    root = shared("ioh_text", "inspector", "examples", *folder.split("/"))
+    told = {}
+    for file in root.glob("*.json"):
+        content = json.loads(file.read_text())
+        for one in content["scenarios"][0]["runs"]:
+            told[content["function_id"], one["instance"]] = one["best"]
+    runs = store.read(root)
+    assert len(runs) == len(told)
+    sections = [text.splitlines() for path in root.rglob("*.dat") for text in path.read_text().split("evaluations")[1:]]
+    rounded = {tuple(line.split()) for section in sections for line in section[1:]}
+    for run in runs:
+        _, function, instance, _ = run.key.instance.rsplit("-", 3)
+        best = told[int(function[1:]), int(instance[1:])]
+        assert run.solution.tolist() == best["x"]
+        row = (str(best["evals"]), f"{best['y']:.10f}", *(f"{x:.6f}" for x in best["x"]))
+        assert row in rounded

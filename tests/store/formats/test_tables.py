@@ -121,6 +121,7 @@ def test_sos(tmp_path):
     assert run.key == RunKey("SOS-f0-i1-d2", "DEroe1", 0)
     assert run.trajectory.evaluations.tolist() == [1, 9]
     assert run.trajectory.values.tolist() == [5.5, 0.25]
+    assert run.solution.tolist() == [0.5, 0.6]
     assert [(skipped.line, reading.formats) for skipped in reading.skipped] == [(5, ("sos",))]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.records import FloatArray, IntArray, Parameters
 from polarbear.store.formats.parsed_run import MOST
@@ -25,6 +26,8 @@ VALUES = (
 """The columns that hold the value, the preferred one first."""
 RESERVED = frozenset({*EVALUATIONS, *VALUES, "current af(x)+b", "best af(x)+b", "current_y", "current_y_best"})
 """Columns that are no parameters."""
+_CURRENT = {"best-so-far f(x)": "current f(x)", "raw_y_best": "raw_y", "transformed_y_best": "transformed_y"}
+"""For columns of best values those of the values at hand."""
 _POSITION = re.compile(r"x_?\d+")
 _FURTHER = re.compile(r"[Ff]2|raw_y2")
 _NOTHING = {b"", b"None", b"NA", b"null", b"-"}
@@ -50,6 +53,32 @@ class Section:
 
 
 @dataclass(frozen=True, slots=True)
+class Positions:
+    """Where the points of a section stand; only that of the best value is read.
+
+    Attributes:
+        evaluations: (n,) when each row was logged.
+        own: (n,) whether a row's value is surely that of its own point: others hold the best value of one before.
+        lines: The rows.
+        columns: The columns of the coordinates.
+    """
+
+    evaluations: IntArray
+    own: NDArray[np.bool_]
+    lines: list[bytes]
+    columns: list[int]
+
+    def at(self, evaluation: int) -> FloatArray | None:
+        """The point of a row whose value is its own, None if there is none or it is not whole."""
+        for row in np.flatnonzero(self.own & (self.evaluations == evaluation)).tolist():
+            cells = self.lines[row].split()
+            point = np.array([_number(cells, i) for i in self.columns])
+            if not np.isnan(point).any():
+                return point
+        return None
+
+
+@dataclass(frozen=True, slots=True)
 class Logged:
     """What a section tells.
 
@@ -59,6 +88,7 @@ class Logged:
         others: Further columns by name, (n,) each; NaN where nothing was logged.
         half_units: (n,) half a unit of each value's last printed digit: how far rounding may have moved it.
         raw: Whether the values are those before the instance's transformation.
+        positions: Where the points stand, file by file.
     """
 
     evaluations: IntArray
@@ -66,6 +96,12 @@ class Logged:
     others: dict[str, FloatArray]
     half_units: FloatArray
     raw: bool
+    positions: tuple[Positions, ...] = ()
+
+    def point(self, evaluation: int) -> FloatArray | None:
+        """(d,) the point that gave the value of an evaluation, None if that is not told."""
+        found = (each.at(evaluation) for each in self.positions)
+        return next((point for point in found if point is not None), None)
 
     def parameters(self, *, without: str = "") -> Parameters | None:
         """The further columns, but one, where anything was logged in them; None if nothing was."""
@@ -109,8 +145,13 @@ def logged(section: Section, label: str, report: Report) -> Logged:
     if any(_FURTHER.fullmatch(name) for name in wanted):
         wanted.setdefault("F1", value)  # two objectives: the first one of each row, beside the second
     needed = 1 + max(i for i, name in enumerate(section.names) if not _POSITION.fullmatch(name))
+    positions = [i for i, name in enumerate(section.names) if _POSITION.fullmatch(name)]
+    current = _CURRENT.get(section.names[value], section.names[value])
+    at_hand = section.names.index(current) if current in section.names else None
     table: list[list[float]] = []
     evaluations: list[int] = []
+    lines: list[bytes] = []
+    own: list[bool] = []
     for number, line in enumerate(section.rows, start=section.first):
         cells = line.split()
         try:
@@ -126,12 +167,18 @@ def logged(section: Section, label: str, report: Report) -> Logged:
             why = str(error) if isinstance(error, ValueError) else f"{len(cells)} columns: the line is cut off"
             report.skip(label, why, number)
             continue
+        if positions:
+            follows = when == 1 or (bool(evaluations) and evaluations[-1] == when - 1)
+            own.append(follows if at_hand is None else _number(cells, at_hand) == y)
+            lines.append(line)
         evaluations.append(int(when))
         table.append(row)
     array = np.array(table, dtype=np.float64).reshape(len(table), len(wanted) + 2)
     others = {name: array[:, i + 2] for i, name in enumerate(wanted)}
     raw = not section.names[value].startswith("transformed")
-    return Logged(np.array(evaluations, dtype=np.int64), array[:, 0], others, array[:, 1], raw)
+    at_rows = np.array(evaluations, dtype=np.int64)
+    where = (Positions(at_rows, np.array(own, dtype=bool), lines, positions),) if positions else ()
+    return Logged(at_rows, array[:, 0], others, array[:, 1], raw, where)
 
 
 def joined(parts: Sequence[Logged]) -> Logged:
@@ -148,6 +195,7 @@ def joined(parts: Sequence[Logged]) -> Logged:
         },
         np.concatenate([part.half_units for part in parts]),
         all(part.raw for part in parts),
+        tuple(positions for part in parts for positions in part.positions),
     )
 
 

@@ -1,11 +1,11 @@
 """IOHprofiler's folders: a JSON file for each function, or an ``.info`` file in its first format.
 
 Values are raw function values, minimized: a maximization problem's signs are flipped. The optimum is not known. Logged
-attributes become the run's parameters; positions are left out. Of two objectives the first is the value, and both are
-among the parameters, as ``F1`` and ``F2``.
+attributes become the run's parameters; of positions that of the best value is read. Of two objectives the first is the
+value, and both are among the parameters, as ``F1`` and ``F2``.
 
-The data files round to ten decimals, but the JSON file tells each run's best value exactly; it replaces the rounded
-one.
+The data files round to ten decimals, but the JSON file tells each run's best value and its point exactly; they replace
+the rounded ones.
 """
 
 from __future__ import annotations
@@ -13,12 +13,13 @@ from __future__ import annotations
 import json
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.records import FloatArray, Parameters
+from polarbear.records import FloatArray, Parameters, Trajectory
 from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
 from polarbear.store.formats.ioh_dat import Logged, Section, joined, logged, sections
@@ -78,20 +79,23 @@ class IohProfiler:
             except UNUSABLE as error:
                 self._report.skip(label, f"a scenario lacks 'dimension', 'path' or 'runs': {error!r}")
                 continue
-            for listed, rows in self._scenario(name, path, self._runs(label, content, runs)):
+            for listed, rows in self._scenario(name, path, self._runs(label, content, dimension, runs)):
                 try:
                     yield _from_json(content, dimension, listed, rows)
                 except UNUSABLE as error:
                     self._report.skip(label, f"a run of {path} cannot be used: {error!r}")
 
-    def _runs(self, label: str, content: Mapping[str, Any], runs: Sequence[Any]) -> list[ListedRun | None]:
+    def _runs(
+        self, label: str, content: Mapping[str, Any], dimension: int, runs: Sequence[Any]
+    ) -> list[ListedRun | None]:
         """The listed runs, None in place of one that cannot be used."""
+        remark = partial(self._report.remark, label)
         named: Any = content.get("run_attributes")
         attributes = [str(name) for name in cast("list[Any]", named)] if isinstance(named, list) else []
         checked: list[ListedRun | None] = []
         for run in runs:
             try:
-                checked.append(listed_run(run, attributes))
+                checked.append(listed_run(run, attributes, dimension, remark))
             except UNUSABLE as error:
                 self._report.skip(label, f"a listed run cannot be used: {error!r}")
                 checked.append(None)
@@ -146,12 +150,14 @@ class IohProfiler:
         for listed, rows in zip(file.runs, runs, strict=False):
             spent = max(int(rows.evaluations.max(initial=0)), listed.evaluations or 0)
             suite = entry.get("suite")
+            found = trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent)
             yield ParsedRun(
                 instance_name(suite, entry.get("funcId"), int(entry.get("DIM", "dim")), str(listed.instance)),
                 entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
-                trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent),
+                found,
                 parameters=rows.parameters(),
                 raw=rows.raw,
+                solution=_best_point(rows, found, int(entry.get("DIM", "dim"))),
             )
 
     def _sections(self, name: str) -> list[Section]:
@@ -173,14 +179,16 @@ class IohProfiler:
 def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, rows: Logged) -> ParsedRun:
     own, flip = listed.own, bool(content.get("maximization"))
     values = -rows.values if flip else rows.values
-    if listed.best is not None:
-        values = _with_best(rows, values, listed.best_at, -listed.best if flip else listed.best)
+    best = None if listed.best is None else -listed.best if flip else listed.best
+    if best is not None:
+        values = _with_best(rows, values, listed.best_at, best)
     found = trajectory(
         rows.evaluations,
         values,
         spent=max(listed.evaluations, listed.best_at),
         seconds=rows.others.get(SECONDS) if own else None,
     )
+    exact = listed.solution if own or found.best == best else None
     function = content["function_name"] if content.get("function_id") is None else content["function_id"]
     return ParsedRun(
         own.get("instance")
@@ -192,7 +200,14 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, ro
         own.get("optimum"),
         _with_attributes(rows.parameters(without=SECONDS if own else ""), listed.attributes, found.outcome.evaluations),
         raw=rows.raw and not own,
+        solution=_best_point(rows, found, dimension) if exact is None else exact,
     )
+
+
+def _best_point(rows: Logged, found: Trajectory, dimension: int) -> FloatArray | None:
+    """The point of the best value as the data files tell it; None if they tell none, or only some coordinates."""
+    point = rows.point(int(found.evaluations[-1])) if found.evaluations.size else None
+    return point if point is not None and point.size == dimension else None
 
 
 def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> FloatArray:

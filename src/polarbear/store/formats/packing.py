@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
 
 _ARRAYS = ("evaluations", "seconds", "values")
 _OUTCOME = ("reason", "evaluations", "seconds", "message", "traceback", "invalid_evaluations")
@@ -27,6 +27,8 @@ def pack(runs: Sequence[Run]) -> dict[str, Any]:
         "targets": [run.target for run in runs],
         "optima": [run.optimum for run in runs],
         "parameters": [run.parameters and (run.parameters.evaluations, dict(run.parameters.values)) for run in runs],
+        "solutions": [run.solution for run in runs],
+        "samples": [(one := run.samples) and (one.evaluations, one.points, one.values) for run in runs],
     }
 
 
@@ -37,4 +39,6 @@ def unpack(packed: dict[str, Any]) -> list[Run]:
     trajectories = Trajectory.many(evaluations, seconds, values, packed["sizes"], outcomes)
     parameters: list[Parameters | None] = [one and Parameters(*one) for one in packed["parameters"]]
     keys = [RunKey(*key) for key in packed["keys"]]
-    return list(map(Run, keys, trajectories, packed["targets"], packed["optima"], parameters))
+    samples: list[Samples | None] = [one and Samples(*one) for one in packed["samples"]]
+    others = packed["targets"], packed["optima"], parameters, packed["solutions"], samples
+    return list(map(Run, keys, trajectories, *others))

@@ -23,6 +23,7 @@ from polarbear.records import (
     Reason,
     Run,
     RunKey,
+    Samples,
     Trajectory,
 )
 
@@ -65,6 +66,8 @@ class ParsedRun:
         parameters: As in `Run`.
         surpassable: Whether values below the optimum are possible: for two objectives it is that of a reference set.
         raw: Whether values are IOHprofiler's raw ones, before what makes the instance out of the function.
+        solution: As in `Run`.
+        samples: As in `Run`.
     """
 
     instance: str
@@ -76,6 +79,8 @@ class ParsedRun:
     parameters: Parameters | None = None
     surpassable: bool = False
     raw: bool = False
+    solution: FloatArray | None = None
+    samples: Samples | None = None
 
     def named(self, suite: str) -> ParsedRun:
         """The run in this suite, if its own is unknown."""
@@ -87,7 +92,7 @@ class ParsedRun:
     def run(self, seed: int) -> Run:
         """The run with this seed."""
         key = RunKey(self.instance, self.algorithm, seed)
-        return Run(key, self.trajectory, self.target, self.optimum, self.parameters)
+        return Run(key, self.trajectory, self.target, self.optimum, self.parameters, self.solution, self.samples)
 
 
 def checked(found: ParsedRun) -> ParsedRun:
@@ -103,6 +108,8 @@ def checked(found: ParsedRun) -> ParsedRun:
     for name, value in (("target", found.target), ("optimum", found.optimum)):
         if value is not None and not math.isfinite(value):
             raise ValueError(f"the {name} is {value}")
+    if found.solution is not None and np.isnan(found.solution).any():
+        raise ValueError("its best point holds NaN")
     require_possible(found.trajectory.outcome)
     if not found.surpassable:
         require_above(found.trajectory, found.optimum)
@@ -159,7 +166,10 @@ def number(found: Iterable[ParsedRun]) -> list[Run]:
 def _numbered(group: Sequence[ParsedRun]) -> Iterable[Run]:
     told: dict[int, ParsedRun] = {}
     for one in group:
-        if one.seed is not None and told.setdefault(one.seed, one) != one:
+        if one.seed is None:
+            continue
+        first = told.setdefault(one.seed, one)
+        if first is not one and first.run(one.seed) != one.run(one.seed):
             key = RunKey(one.instance, one.algorithm, one.seed)
             raise ValueError(f"the data hold more than one run of {key}; give each repetition a seed of its own")
     free = (seed for seed in range(len(group) + len(told)) if seed not in told)

@@ -11,6 +11,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+import numpy as np
+
+from polarbear.records import FloatArray
 from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, instance_name, trajectory
 from polarbear.store.formats.reports import Report
@@ -58,6 +61,7 @@ def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None
         return None
     evaluations: list[int] = []
     values: list[float] = []
+    points: list[list[bytes]] = []
     if last := lines.pop().strip():
         report.skip(label, f"the last line has no end: it may be cut off: {last[:60].decode(errors='replace')!r}")
     for number, line in enumerate(lines[1:], start=2):
@@ -76,12 +80,24 @@ def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None
             continue
         evaluations.append(evaluation)
         values.append(value)
+        points.append(cells[-dimension:])
     if not evaluations:
         report.skip(label, "no points")
         return None
+    best = min(range(len(values)), key=lambda row: (values[row], evaluations[row]))
     stem = posixpath.basename(name).rpartition(".")[0] or name
     return ParsedRun(
         instance_name(SUITE, header.get("function", ""), dimension, header.get("instance", "1")),
         stem.rpartition("D")[0] or stem,
         trajectory(evaluations, values, spent=max(evaluations)),
+        solution=_coordinates(points[best], label, report),
     )
+
+
+def _coordinates(cells: list[bytes], label: str, report: Report) -> FloatArray | None:
+    """The point of the best value; None, which is reported, if it cannot be read."""
+    try:
+        return np.array(list(map(float, cells)))
+    except ValueError as error:
+        report.remark(label, f"the point of its best value cannot be read: {error}")
+        return None

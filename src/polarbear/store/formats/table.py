@@ -113,9 +113,20 @@ def _part(data: bytes, label: str, report: Report) -> Iterator[ParsedRun]:
     empty = table.select(pl.any_horizontal(pl.col(*_ALWAYS).is_null())).to_series()
     for row in empty.arg_true():
         report.skip(label, f"run {row + 1} lacks one of {', '.join(_ALWAYS)}")
-    for run in parts.runs_of(table, (~empty).arg_true().to_list()):
-        key = run.key
-        yield ParsedRun(key.instance, key.algorithm, run.trajectory, key.seed, run.target, run.optimum, run.parameters)
+    rows: list[int] = (~empty).arg_true().to_list()
+    points = parts.decode_samples(data)
+    for row, run in zip(rows, parts.runs_of(table, rows), strict=True):
+        yield ParsedRun(
+            run.key.instance,
+            run.key.algorithm,
+            run.trajectory,
+            run.key.seed,
+            run.target,
+            run.optimum,
+            run.parameters,
+            solution=run.solution,
+            samples=points[row][1],
+        )
 
 
 def _renamed(frame: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:

@@ -111,6 +111,8 @@ def _listed(run: Run, instance: int) -> dict[str, Any]:
         "y": trajectory.best if found and math.isfinite(trajectory.best) else None,
         "x": [],
     }
+    if run.solution is not None and run.solution.ndim == 1 and np.isfinite(run.solution).all():
+        best["x"] = run.solution.tolist()
     own = {
         "instance": run.key.instance,
         "seed": run.key.seed,
@@ -123,6 +125,8 @@ def _listed(run: Run, instance: int) -> dict[str, Any]:
         "traceback": outcome.traceback,
         "invalid_evaluations": outcome.invalid_evaluations,
     }
+    if run.solution is not None and not best["x"]:
+        own["solution"] = run.solution.tolist()
     return {"instance": instance, "evals": outcome.evaluations, "best": best, OWN: own}
 
 

@@ -1,0 +1,61 @@
+"""The points that a run keeps: its best one always, those it evaluated if a `Watch` asks for them."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+import numpy as np
+
+from polarbear.experiment.logging_schedule import NEVER, Watch
+from polarbear.records import FloatArray, Samples
+
+
+class Points:
+    """The best point of a run, and those it samples.
+
+    An alarm may end the run between any two lines: what is half kept then is passed over.
+
+    Args:
+        dimension: Number of variables.
+        watch: Tells which evaluations are sampled, if they give a value; None: none.
+
+    Attributes:
+        every: Evaluations whose number is a multiple of this are sampled; None: none.
+    """
+
+    __slots__ = ("_best", "_dimension", "_numbers", "_points", "_values", "every")
+
+    def __init__(self, dimension: int, watch: Watch | None) -> None:
+        self._dimension = dimension
+        self.every = None if watch is None or watch.points is None else int(watch.points)
+        self._best: tuple[tuple[int, FloatArray], ...] = ()
+        self._numbers, self._points, self._values = array("q"), array("d"), array("d")
+
+    def improve(self, number: int, x: Any) -> None:
+        """Keep a copy of the point that improves the recorded value; call it before the improvement is entered."""
+        self._best = (*self._best[-1:], (number, np.array(x, dtype=np.float64)))
+
+    def best(self, number: int) -> FloatArray | None:
+        """The (d,) point of the improvement that was entered last, by its number; None if there is none."""
+        return next((x for kept, x in self._best if kept == number), None)
+
+    def next_after(self, number: int) -> int:
+        """The next evaluation that is sampled; `sys.maxsize` if none is."""
+        return NEVER if self.every is None else (number // self.every + 1) * self.every
+
+    def sample(self, number: int, x: Any, value: float) -> None:
+        """Keep a copy of a point and its recorded value, if the number of its evaluation is due."""
+        if self.every is not None and number % self.every == 0:
+            self._points.frombytes(np.asarray(x, dtype=np.float64).tobytes())
+            self._values.append(value)
+            self._numbers.append(number)  # last: it counts what is whole
+
+    @property
+    def samples(self) -> Samples | None:
+        """What was sampled; None if nothing was."""
+        count = len(self._numbers)
+        if not count:
+            return None
+        points = np.frombuffer(self._points, count=count * self._dimension).reshape(count, self._dimension)
+        return Samples(np.frombuffer(self._numbers, np.int64), points, np.frombuffer(self._values, count=count))

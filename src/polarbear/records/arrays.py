@@ -1,0 +1,35 @@
+"""Arrays that nobody can change."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+def frozen_vector(array: ArrayLike, dtype: type[np.generic], name: str) -> NDArray[Any]:
+    """A read-only copy of a 1-D array; ValueError if it is none."""
+    frozen = np.array(array, dtype=dtype)
+    if frozen.ndim != 1:
+        raise ValueError(f"{name} has shape {frozen.shape}; a trajectory holds 1-D arrays")
+    frozen.flags.writeable = False
+    return frozen
+
+
+def frozen_points(array: ArrayLike) -> FloatArray:
+    """A read-only array of float64: itself if it is one, else a copy."""
+    frozen = np.asarray(array, dtype=np.float64)
+    if frozen.flags.writeable:
+        frozen = frozen.copy()
+        frozen.flags.writeable = False
+    return frozen
+
+
+def require(holds: NDArray[np.bool_], name: str, complaint: str) -> None:
+    """Raise a ValueError that names the array and the first entry where something does not hold."""
+    if np.count_nonzero(holds) < holds.size:  # much faster than `all` for a few
+        raise ValueError(f"{name} {complaint} near entry {int(np.argmin(holds))}")

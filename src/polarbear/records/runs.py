@@ -1,0 +1,181 @@
+"""One finished run with all that is kept of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from polarbear.records.arrays import FloatArray, IntArray, frozen_points, frozen_vector, require
+from polarbear.records.keys import RunKey
+from polarbear.records.trajectory import Outcome, Reason, Trajectory
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Parameters:
+    """What an optimizer logged about itself while it ran, such as its step size.
+
+    Attributes:
+        evaluations: (m,) int64, strictly increasing: the evaluation at which each row was logged, from 1.
+        values: For each parameter's name its (m,) float64 values; NaN where it was not logged.
+
+    Raises:
+        ValueError: If the arrays break these rules; the message names the array.
+    """
+
+    evaluations: IntArray
+    values: Mapping[str, FloatArray]
+
+    def __post_init__(self) -> None:
+        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
+        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+        values = {name: frozen_vector(column, np.float64, name) for name, column in self.values.items()}
+        for name, column in values.items():
+            if column.size != evaluations.size:
+                raise ValueError(f"parameter {name!r} has {column.size} values for {evaluations.size} evaluations")
+        object.__setattr__(self, "evaluations", evaluations)
+        object.__setattr__(self, "values", values)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Parameters):
+            return NotImplemented
+        return (
+            np.array_equal(self.evaluations, other.evaluations)
+            and list(self.values) == list(other.values)
+            and all(np.array_equal(self.values[name], other.values[name], equal_nan=True) for name in self.values)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Samples:
+    """Points that a run evaluated, one or more, in the order in which it did.
+
+    Attributes:
+        evaluations: (m,) int64, strictly increasing: the evaluation of each point, from 1.
+        points: (m, d) float64: the points, in the coordinates in which the problem is called.
+        values: (m,) float64: the value that was recorded for each, minimized; +inf for NaN. With several objectives
+            the indicator of all points until then.
+
+    Raises:
+        ValueError: If the arrays break these rules; the message names the array.
+    """
+
+    evaluations: IntArray
+    points: FloatArray
+    values: FloatArray
+
+    def __post_init__(self) -> None:
+        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
+        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+        values, points = frozen_vector(self.values, np.float64, "values"), frozen_points(self.points)
+        require(~np.isnan(values), "values", "is not a number")
+        if points.ndim != 2 or not points.size or not len(points) == values.size == evaluations.size:
+            raise ValueError(
+                f"points has shape {points.shape} for {evaluations.size} evaluations and {values.size} values; give a "
+                "row for each"
+            )
+        for name, array in (("evaluations", evaluations), ("points", points), ("values", values)):
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Samples):
+            return NotImplemented
+        return (
+            np.array_equal(self.evaluations, other.evaluations)
+            and np.array_equal(self.points, other.points, equal_nan=True)
+            and np.array_equal(self.values, other.values)
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Run:
+    """One finished run.
+
+    Attributes:
+        key: Which run.
+        trajectory: What it found, when, and how it ended.
+        target: The objective value at which the run counts as solved, or None. Values at or below it tie.
+        optimum: The lowest value there is, if it is known. What lies above it is the precision.
+        parameters: What the optimizer logged about itself, if anything.
+        solution: (d,) the point of the best recorded value; with several objectives (k, d) the points that no other one
+            dominates, in lexicographic order of their objectives. In the coordinates in which the problem is called.
+            None if nothing was found, or it is not known.
+        samples: Points that were evaluated, if a `Watch` asked for them, and they were read.
+
+    Raises:
+        ValueError: If `solution` is no point and no list of points.
+    """
+
+    key: RunKey
+    trajectory: Trajectory
+    target: float | None = None
+    optimum: float | None = None
+    parameters: Parameters | None = None
+    solution: FloatArray | None = None
+    samples: Samples | None = None
+
+    def __post_init__(self) -> None:
+        if self.solution is not None:
+            solution = frozen_points(self.solution)
+            if solution.ndim not in (1, 2) or not solution.size:
+                raise ValueError(f"solution has shape {solution.shape}; give a (d,) point or (k, d) points")
+            object.__setattr__(self, "solution", solution)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Run):
+            return NotImplemented
+        return self._compared == other._compared and _same_points(self.solution, other.solution)
+
+    @property
+    def _compared(self) -> tuple[object, ...]:
+        return self.key, self.trajectory, self.target, self.optimum, self.parameters, self.samples
+
+    @property
+    def outcome(self) -> Outcome:
+        """Where and why the run ended."""
+        return self.trajectory.outcome
+
+
+def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run:
+    """The record of a run of which nothing came back, through no doing of its optimizer.
+
+    It is unknown at all times and enters no ranking.
+
+    Args:
+        key: Which run.
+        reason: `Reason.KILLED` or `Reason.TIMED_OUT`.
+        message: What happened, for people.
+        seconds: Wall-clock seconds it took, if known.
+
+    Raises:
+        ValueError: For other reasons: a run that ended by itself has a trajectory, if an empty one.
+    """
+    if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
+        raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
+    return Run(key, Trajectory.empty(Outcome(reason, evaluations=0, seconds=seconds, message=message)))
+
+
+def tried_again(run: Run, killed: Iterable[str]) -> Run:
+    """A run whose message tells of the tries before it, which were killed.
+
+    Args:
+        run: What the last try gave.
+        killed: The messages of those before, in order.
+    """
+    messages = [run.outcome.message, *(f"an earlier try was killed: {message}" for message in killed)]
+    outcome = replace(run.outcome, message="; ".join(filter(None, messages)))
+    return replace(run, trajectory=replace(run.trajectory, outcome=outcome)) if outcome != run.outcome else run
+
+
+def without_samples(run: Run) -> Run:
+    """A run without the points that it evaluated, of which there may be very many."""
+    return run if run.samples is None else replace(run, samples=None)
+
+
+def _same_points(one: FloatArray | None, other: FloatArray | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return np.array_equal(one, other, equal_nan=True)

@@ -1,0 +1,216 @@
+"""What a run found, when, and how it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.records.arrays import FloatArray, IntArray, frozen_vector, require
+from polarbear.records.times import Axis, check_axis
+
+
+class Reason(StrEnum):
+    """Why a run ended."""
+
+    BUDGET = "budget"
+    """It spent the evaluations or seconds it was given."""
+    TARGET = "target"
+    """It reached the target value."""
+    STOPPED = "stopped"
+    """The optimizer returned by itself."""
+    FAILED = "failed"
+    """The optimizer or the objective raised an exception."""
+    TIMED_OUT = "timed out"
+    """It was interrupted at the study's time limit for a run."""
+    KILLED = "killed"
+    """Its worker process died or had to be killed; what it had found is lost."""
+
+
+CUT_SHORT = frozenset({Reason.BUDGET, Reason.TIMED_OUT, Reason.KILLED})
+"""Reasons that come from outside the optimizer: what it would have found later is unknown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """Where a run ended, and why.
+
+    Attributes:
+        reason: Why it ended.
+        evaluations: Evaluations spent when it ended.
+        seconds: Wall-clock seconds since its start when it ended.
+        message: For people; the exception's text when the run failed.
+        traceback: The exception's traceback when the run failed.
+        invalid_evaluations: How many evaluations returned NaN; they counted as the worst value, +inf.
+    """
+
+    reason: Reason
+    evaluations: int
+    seconds: float
+    message: str = ""
+    traceback: str = ""
+    invalid_evaluations: int = 0
+
+    @property
+    def cut_short(self) -> bool:
+        """Whether the run was cut from outside, so that nothing is known of later times."""
+        return self.reason in CUT_SHORT
+
+    @property
+    def ok(self) -> bool:
+        """Whether the run went as planned: it spent its budget, hit the target or returned by itself."""
+        return self.reason in {Reason.BUDGET, Reason.TARGET, Reason.STOPPED}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trajectory:
+    """A run's best-so-far values: one entry per improvement, and how the run ended.
+
+    Attributes:
+        evaluations: (k,) int64, strictly increasing: the evaluation that brought each improvement, from 1.
+        seconds: (k,) float64, never decreasing: wall-clock seconds from the run's start to the improvement.
+        values: (k,) float64, strictly decreasing: the best value so far (minimized).
+        outcome: Where and why the run ended.
+
+    Raises:
+        ValueError: If the arrays break these rules; the message names the array and the entry.
+    """
+
+    evaluations: IntArray
+    seconds: FloatArray
+    values: FloatArray
+    outcome: Outcome
+
+    def __post_init__(self) -> None:
+        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
+        seconds = frozen_vector(self.seconds, np.float64, "seconds")
+        values = frozen_vector(self.values, np.float64, "values")
+        if not evaluations.size == seconds.size == values.size:
+            raise ValueError(
+                f"evaluations, seconds and values hold {evaluations.size}, {seconds.size} and {values.size} "
+                "entries; they need one entry for each improvement"
+            )
+        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+        require(seconds[:1] >= 0, "seconds", "starts below 0")
+        require(seconds[1:] >= seconds[:-1], "seconds", "decreases")
+        require(~np.isnan(values), "values", "is not a number")
+        require(values[1:] < values[:-1], "values", "does not decrease strictly")
+        if evaluations.size and evaluations[-1] > self.outcome.evaluations:
+            raise ValueError(
+                f"the last improvement came at evaluation {evaluations[-1]}, but the outcome says the run "
+                f"ended after {self.outcome.evaluations}"
+            )
+        for name, array in (("evaluations", evaluations), ("seconds", seconds), ("values", values)):
+            object.__setattr__(self, name, array)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Trajectory):
+            return NotImplemented
+        return (
+            self.outcome == other.outcome
+            and np.array_equal(self.evaluations, other.evaluations)
+            and np.array_equal(self.seconds, other.seconds)
+            and np.array_equal(self.values, other.values)
+        )
+
+    @classmethod
+    def many(
+        cls,
+        evaluations: IntArray,
+        seconds: FloatArray,
+        values: FloatArray,
+        sizes: IntArray,
+        outcomes: Sequence[Outcome],
+    ) -> list[Trajectory]:
+        """The trajectories of many runs, checked all at once, which takes a fraction of the time.
+
+        Args:
+            evaluations: The entries of all runs, one run after the other; so are `seconds` and `values`.
+            seconds: As for one trajectory.
+            values: As for one trajectory.
+            sizes: (runs,) how many entries each run has.
+            outcomes: (runs,) how each ended.
+
+        Returns:
+            One trajectory for each run; their arrays are views of those given, which are made read-only.
+
+        Raises:
+            ValueError: If one of them breaks the rules of a trajectory; the message names the array and the entry.
+        """
+        arrays = [np.ascontiguousarray(array) for array in (evaluations, seconds, values)]
+        for array in arrays:
+            array.flags.writeable = False
+        ends = np.cumsum(sizes)
+        cuts = [slice(start, end) for start, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
+        parts = [[array[cut] for cut in cuts] for array in arrays]
+        if not _sound(arrays, sizes, ends, outcomes):
+            return [cls(*each) for each in zip(*parts, outcomes, strict=True)]  # which tells what is wrong
+        made: list[Trajectory] = [object.__new__(cls) for _ in outcomes]
+        for name, column in zip(cls.__slots__, (*parts, outcomes), strict=True):
+            put = cls.__dict__[name].__set__  # past the guard of a frozen class
+            for one, value in zip(made, column, strict=True):
+                put(one, value)
+        return made
+
+    @classmethod
+    def empty(cls, outcome: Outcome) -> Trajectory:
+        """The trajectory of a run that found nothing."""
+        none = np.empty(0)
+        return cls(none.astype(np.int64), none, none, outcome)
+
+    @property
+    def best(self) -> float:
+        """The best value the run found, +inf if it found none."""
+        return float(self.values[-1]) if self.values.size else float("inf")
+
+    def along(self, axis: Axis) -> NDArray[np.float64] | IntArray:
+        """When each improvement came, (k,), in evaluations or seconds."""
+        return self.evaluations if check_axis(axis) == "evaluations" else self.seconds
+
+    def value_at(self, times: ArrayLike, axis: Axis = "evaluations") -> FloatArray:
+        """The best value found by each time.
+
+        Args:
+            times: Any shape; evaluations or seconds since the run's start.
+            axis: What `times` are counted in.
+
+        Returns:
+            Same shape as `times`: +inf before the first improvement; the best-so-far value afterwards,
+            carried on for ever if the run ended by itself; NaN past the end of a run that was cut short.
+        """
+        at = np.asarray(times, dtype=np.float64)
+        found = np.searchsorted(self.along(axis), at, side="right")
+        values = np.concatenate(([np.inf], self.values))[found]
+        if self.outcome.cut_short:
+            end = self.outcome.evaluations if axis == "evaluations" else self.outcome.seconds
+            values = np.where(at > end, np.nan, values)
+        return values
+
+
+def _sound(arrays: Sequence[NDArray[Any]], sizes: IntArray, ends: IntArray, outcomes: Sequence[Outcome]) -> bool:
+    """Whether trajectories that lie one after the other keep to the rules."""
+    evaluations, seconds, values = arrays
+    if [array.dtype for array in arrays] != [np.int64, np.float64, np.float64]:
+        return False
+    if not len(evaluations) == len(seconds) == len(values) == sizes.sum():
+        return False
+    begins = np.zeros(len(values) + 1, dtype=bool)
+    begins[ends - sizes] = True  # an empty run marks where the next one begins, or the end
+    first, within = begins[:-1], ~begins[1:-1]
+    some = sizes > 0
+    last = evaluations[ends[some] - 1]
+    spent = np.array([outcome.evaluations for outcome in outcomes], dtype=np.int64)[some]
+    return bool(
+        (evaluations[first] >= 1).all()
+        and (seconds[first] >= 0).all()
+        and (np.diff(evaluations)[within] > 0).all()
+        and (np.diff(seconds)[within] >= 0).all()
+        and (values[1:] < values[:-1])[within].all()
+        and not np.isnan(values).any()
+        and (last <= spent).all()
+    )
