@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,23 @@ class Problem:
         return float((x - 0.7) @ (x - 0.7))
 
 
+@dataclass(frozen=True, kw_only=True)
+class Unlisted(module.Nevergrad):
+    """Any optimizer of nevergrad's registry."""
+
+    paired: bool = False
+
+    def __post_init__(self) -> None:
+        pass
+
+
 def digests(name: str, budget: int | None, paired: bool, dimensions: tuple[int, ...]) -> list[str]:
     """What identifies the points of each run."""
     found: list[str] = []
     for dimension in dimensions:
         problem = Problem(dimension, min(budget or MOST, MOST))
         try:
-            module.search(problem, np.random.default_rng(1), name, budget, paired=paired)
+            Unlisted(algorithm=name, budget=budget, paired=paired, name=name)(problem, np.random.default_rng(1))
         except Stop:
             found.append(problem.digest.hexdigest())
     return found

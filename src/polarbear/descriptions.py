@@ -26,7 +26,7 @@ Place = tuple[str | int, ...]
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
 _GROUPS: dict[str, Group] = {"optimizer": "optimizers", "suite": "problems", "problem": "problems"}
-_METHODS = {"optimizer": {"__call__"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
+_METHODS = {"optimizer": {"__call__", "ask"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
 """What a class of one's own has one of, by what it is to be."""
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -202,8 +202,8 @@ class Objective(Box, Protocol):
 
 
 @runtime_checkable
-class Optimizer(Protocol):
-    """An anytime optimizer: it evaluates the problem until the problem stops it, or until it is done.
+class CallableOptimizer(Protocol):
+    """An anytime optimizer that loops by itself: it evaluates the problem until it is stopped, or until it is done.
 
     The stop is an exception outside `Exception`, raised by the evaluation; optimizers let it pass. All their
     randomness comes from `rng`. They are frozen values that can be pickled. One whose runs disturb each other within a
@@ -217,6 +217,106 @@ class Optimizer(Protocol):
 
     def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
         """Optimize `problem`; what it returns is ignored, what it evaluated counts."""
+        ...
+
+
+@runtime_checkable
+class AskTellOptimizer(Protocol):
+    """An anytime optimizer by ask and tell; a driver evaluates for it, see `polarbear.optimizers.drive`.
+
+    The optimizer is its settings, a frozen value that can be pickled; where a run stands is the state. A state that was
+    passed on is spent: go on with the one returned. `one_at_a_time` says what it says of a `CallableOptimizer`.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called within a study."""
+        ...
+
+    def init(self, problem: Any, rng: np.random.Generator, /) -> Any:
+        """The state of a run that begins, in the box of `problem` and for its traits; it evaluates nothing.
+
+        All of the run's randomness comes from `rng`.
+        """
+        ...
+
+    def ask(self, state: Any, /) -> tuple[Any, Any]:
+        """What to evaluate next, and the state: a point (d,) or a batch (m, d), which is empty if the run has ended."""
+        ...
+
+    def tell(self, state: Any, points: Any, values: Any, /) -> Any:
+        """The state after the values of what was asked, low is good: a number for a point, (m,) for a batch.
+
+        With k objectives they are (k,) or (m, k). An optimizer with a true attribute `takes_constraints` is given the
+        c constraints of problems that have some as a further argument, (c,) or (m, c); they hold at 0 and below.
+        """
+        ...
+
+
+Optimizer: TypeAlias = CallableOptimizer | AskTellOptimizer
+"""What can be raced."""
+
+
+@runtime_checkable
+class Observable(Protocol):
+    """An `AskTellOptimizer` whose states tell something for logging."""
+
+    def diagnostics(self, state: Any, /) -> Mapping[str, Callable[[Any], float]]:
+        """For each name what reads it from a state of the same run; names do not change in the course of a run.
+
+        One with a true attribute ``on_request`` is read only where its name is asked for.
+        """
+        ...
+
+
+@runtime_checkable
+class Resumable(Protocol):
+    """An `AskTellOptimizer` whose states can be kept: a run restored goes on as if it had not been interrupted."""
+
+    def save(self, state: Any, /) -> bytes:
+        """A state as bytes; the state itself stays as it is.
+
+        Raises:
+            TypeError: It holds what cannot be kept.
+        """
+        ...
+
+    def restore(self, saved: bytes, /) -> Any:
+        """The state that was saved, by an optimizer of equal settings."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True, slots=True, eq=False)
+class WarmStart:
+    """What another optimizer can start from, in the problem's coordinates; None is what there is not.
+
+    Attributes:
+        evaluations: How many values were told so far.
+        best: (d,) the point of the lowest value told.
+        value: That value.
+        mean: (d,) the mean m of the search distribution N(m, σ²C).
+        step_size: σ.
+        covariance: (d, d) C.
+        population: (m, d) the points that the next ones are made from.
+        values: (m,) their values, or (m, k).
+    """
+
+    evaluations: int
+    best: FloatArray | None = None
+    value: float | None = None
+    mean: FloatArray | None = None
+    step_size: float | None = None
+    covariance: FloatArray | None = None
+    population: FloatArray | None = None
+    values: FloatArray | None = None
+
+
+@runtime_checkable
+class Transferable(Protocol):
+    """An `AskTellOptimizer` of whose states another optimizer can take something over."""
+
+    def warm_start(self, state: Any, /) -> WarmStart:
+        """What there is to start from."""
         ...
 
 

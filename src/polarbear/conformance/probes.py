@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.experiment import Limits, Stop, Task, execute
-from polarbear.optimizers import Optimizer, refusal
+from polarbear.optimizers import Optimizer, drive, refusal
 from polarbear.problems import MultiObjectiveProblem, Traits
 from polarbear.problems.evaluation import BuiltProblem, as_points
 from polarbear.records import FloatArray, Run, RunKey
@@ -174,7 +174,7 @@ class Watched:
         watched.__dict__.update(problem.__dict__)
         random.seed()  # seeded from the run's key they would hide who draws from them instead of `rng`
         np.random.seed()  # noqa: NPY002
-        return self.optimizer(watched, rng)
+        return drive(self.optimizer, watched, rng)
 
     @property
     def ended_where_infinite(self) -> bool:

@@ -23,6 +23,7 @@ from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.stop import Stop
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem
 from polarbear.extras import ExtraMissing
+from polarbear.optimizers.driver import drive
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Task:
     Attributes:
         key: Which run; all its randomness derives from it.
         problem: What builds the problem in the worker.
-        optimizer: Called as ``optimizer(objective, rng)``.
+        optimizer: What optimizes; see `polarbear.optimizers.drive`.
         limits: How far the run may go.
         watch: What is logged of the optimizer, and when, and which points are kept; None: only the best point.
         warm_up: Whether loading is kept off the run's clock: before it starts, a problem just built is evaluated once
@@ -145,7 +146,7 @@ class _Attempt:
             with alarm:
                 recorder.unheeded = None if self._hand_over is None else lambda: self._leave(alarm.silence)
                 recorder.start()
-                _require_run(task.optimizer(recorder.objective, rng))
+                _require_run(drive(task.optimizer, recorder.objective, rng))
         finally:
             alarm.disarm()  # an alarm at the very end may have kept the context from doing so
             recorder.unheeded = None

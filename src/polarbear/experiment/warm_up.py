@@ -13,6 +13,7 @@ import numpy as np
 from polarbear.experiment.alarm import Alarm
 from polarbear.experiment.limits import Limits
 from polarbear.experiment.recorder import Recorder
+from polarbear.optimizers.driver import drive
 from polarbear.protocols import Traits, traits_of
 from polarbear.records import FloatArray, Reason
 
@@ -88,7 +89,7 @@ def _start(optimizer: Optimizer, stand_in: Any, timeout: float | None, unheeded:
         recorder.unheeded = lambda: (alarm.silence(), unheeded())
     try:
         with _dropping(), alarm:
-            optimizer(recorder.objective, np.random.default_rng(0))
+            drive(optimizer, recorder.objective, np.random.default_rng(0))
     finally:
         alarm.disarm()
         recorder.unheeded = None

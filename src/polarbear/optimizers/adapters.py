@@ -5,8 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import random
-from collections.abc import Callable, Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -95,6 +94,7 @@ class Best:
 
     Args:
         problem: What is evaluated, elsewhere.
+        feasible_first: Whether constraints count.
 
     Attributes:
         bar: Only points of lower values can be better; +inf while no constraints hold.
@@ -102,14 +102,22 @@ class Best:
 
     __slots__ = ("_constraints", "_point", "_worth", "bar")
 
-    def __init__(self, problem: Objective) -> None:
-        self._constraints = constraints(problem)
+    def __init__(self, problem: Objective, *, feasible_first: bool = True) -> None:
+        self._constraints = constraints(problem) if feasible_first else None
         self._point: FloatArray = (np.asarray(problem.lower) + np.asarray(problem.upper)) / 2
         self._worth = math.inf, math.inf
         self.bar = math.inf
 
-    def keep(self, x: FloatArray, value: float) -> None:
-        """Take a point (d,) if it is better; the one evaluated last, as its constraints are asked for."""
+    def keep(self, x: FloatArray, value: Any) -> None:
+        """Take a point (d,), or the best of a batch (m, d), if it is better.
+
+        With constraints it is the point evaluated last, as those are asked for.
+        """
+        if np.ndim(value):
+            row = int(np.argmin(value))
+            x, value = x[row], float(value[row])
+        if not value < self.bar:
+            return
         violated = 0.0
         if self._constraints is not None:
             violated = float(np.maximum(self._constraints[1](x), 0.0).sum())
@@ -117,7 +125,7 @@ class Best:
             self._worth, self._point = (violated, value), np.array(x)
             self.bar = math.inf if violated else value
 
-    def recommended(self) -> FloatArray:
+    def recommended(self, _: object = None) -> FloatArray:
         """(d,) the best point; the box's centre while there is none of a value below +inf."""
         return self._point
 
@@ -133,6 +141,7 @@ class Front:
     """
 
     __slots__ = ("_bar", "_center", "_constraints", "_new", "_points", "_values")
+    bar = math.inf
 
     def __init__(self, problem: Objective) -> None:
         self._constraints = constraints(problem)
@@ -156,7 +165,7 @@ class Front:
         if len(self._new) >= FRONT_BLOCK:
             self._filter()
 
-    def recommended(self) -> FloatArray:
+    def recommended(self, _: object = None) -> FloatArray:
         """(m, d) the points; the (d,) box's centre while there are none."""
         self._filter()
         return self._points if len(self._points) else self._center
@@ -221,6 +230,11 @@ def _shorten(kept: dict[bytes, Any], size: int) -> None:
         del kept[next(iter(kept))]
 
 
+def has_nan(values: FloatArray) -> bool:
+    """Whether a value is NaN, without an array of what they are."""
+    return bool(values.size) and math.isnan(values.min())
+
+
 def finite(values: Any, greatest: float = GREATEST) -> FloatArray:
     """`values` as an array without NaN, which becomes `greatest`, and with absolute values up to `greatest`.
 
@@ -250,23 +264,50 @@ def seed_from(rng: np.random.Generator) -> int:
     return int(rng.integers(1, 2**31))
 
 
-@contextmanager
-def global_generators(seed: int | None = None) -> Generator[None]:
-    """For packages that use NumPy's and Python's global generators: seed them, and put them back at the end.
+class OwnGenerators:
+    """NumPy's and Python's global generators as an optimizer's package draws from them, apart from everybody else's.
+
+    A context: within it they are the optimizer's, where it left them, and afterwards what they were before. To enter it
+    again within itself does nothing. It can be pickled.
 
     Args:
-        seed: From 0 to 2³² - 1; None: only put them back.
+        seed: What they are seeded with at first, from 0 to 2³² - 1; None: they are not.
     """
-    before: Any = np.random.get_state()  # noqa: NPY002 - what the packages draw from
-    python = random.getstate()
-    if seed is not None:
-        np.random.seed(seed)  # noqa: NPY002 - the same
-        random.seed(seed)
-    try:
-        yield
-    finally:
-        np.random.set_state(before)  # noqa: NPY002 - the same
-        random.setstate(python)
+
+    def __init__(self, seed: int | None = None) -> None:
+        self._seed, self._depth = seed, 0
+        self._own: Any = None
+        self._others: Any = None
+
+    def __enter__(self) -> None:
+        self._depth += 1
+        if self._depth > 1:
+            return
+        self._others = _global_states()
+        if self._own is not None:
+            _set_global_states(*self._own)
+        elif self._seed is not None:
+            np.random.seed(self._seed)  # noqa: NPY002 - what the packages draw from
+            random.seed(self._seed)
+
+    def __exit__(self, *error: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._own = _global_states()
+            _set_global_states(*self._others)
+
+    def __getstate__(self) -> dict[str, Any]:
+        own = _global_states() if self._depth else self._own
+        return {"_seed": self._seed, "_depth": 0, "_own": own, "_others": None}
+
+
+def _global_states() -> tuple[Any, Any]:
+    return np.random.get_state(), random.getstate()  # noqa: NPY002 - what the packages draw from
+
+
+def _set_global_states(numpy: Any, python: Any) -> None:
+    np.random.set_state(numpy)  # noqa: NPY002 - the same
+    random.setstate(python)
 
 
 def objectives(problem: Any) -> int:

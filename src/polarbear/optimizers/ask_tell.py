@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextvars
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
-from polarbear.protocols import PLAIN
+from polarbear.optimizers.driver import drive
+from polarbear.optimizers.function import as_optimizer
+from polarbear.optimizers.native import Space, State, count
+from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, WarmStart, traits_of
 
 if TYPE_CHECKING:
     from polarbear.protocols import Optimizer, Traits
@@ -29,14 +33,11 @@ class AskTell:
     time.
 
     Args:
-        optimizer: Called as ``optimizer(problem, rng)``.
+        optimizer: Any optimizer.
         lower: (d,) lower ends of the box.
         upper: (d,) upper ends of the box.
         rng: Where all its randomness comes from.
         traits: What the problem is beyond a real function over a box, as the attribute `traits` of problems.
-
-    Attributes:
-        evaluations: How many values it was told.
 
     Raises:
         ImportError: `greenlet` is not installed.
@@ -53,12 +54,12 @@ class AskTell:
         traits: Traits | None = None,
     ) -> None:
         self._greenlet: Any = optional("greenlet", "asktell", "this optimizer")
-        self._problem = _Asked(self._greenlet, lower, upper, traits)
+        self._state = State(space=Space(lower, upper, PLAIN if traits is None else traits))
+        self._problem = _Asked(self._greenlet, self._state.space)
         self._run = self._greenlet.greenlet(partial(_run, optimizer, self._problem, rng))
         self._run.gr_context = contextvars.copy_context()
         self._wanted: FloatArray | None = None
         self._end = weakref.finalize(self, _end, self._greenlet, self._run)
-        self.evaluations = 0
 
     def ask(self) -> FloatArray:
         """What the optimizer wants evaluated next: one point (d,), or a batch (m, d) if it evaluates batches.
@@ -69,11 +70,15 @@ class AskTell:
             RuntimeError: The optimizer has ended.
             Exception: What the optimizer raises.
         """
+        if (wanted := self.wanted()) is None:
+            raise RuntimeError("the optimizer has ended and asks for no more points; see the attribute done")
+        return wanted
+
+    def wanted(self) -> FloatArray | None:
+        """As `ask`; None if the optimizer has ended."""
         if self._wanted is None and not self.done:
             self._resume()
-        if self._wanted is None:
-            raise RuntimeError("the optimizer has ended and asks for no more points; see the attribute done")
-        return self._wanted.copy()
+        return None if self._wanted is None else self._wanted.copy()
 
     def tell(self, value: ArrayLike) -> None:
         """Give the value of what was asked last; low is good, and NaN counts as +inf.
@@ -95,8 +100,14 @@ class AskTell:
         if told.shape != wanted:
             raise ValueError(f"the value has shape {told.shape}; for what was asked it has shape {wanted}")
         told[np.isnan(told)] = np.inf
-        self.evaluations += self._wanted.shape[0] if self._wanted.ndim == 2 else 1
-        self._resume(told if told.ndim else float(told))
+        value = told if told.ndim else float(told)
+        count(self._state, self._wanted, value)
+        self._resume(value)
+
+    @property
+    def evaluations(self) -> int:
+        """How many values it was told."""
+        return self._state.evaluations
 
     @property
     def done(self) -> bool:
@@ -113,6 +124,14 @@ class AskTell:
     def recommendation(self) -> FloatArray | None:
         """(d,) the point the optimizer would return now, if it tells; with several objectives also (m, d) points."""
         return None if self._problem.recommended is None else np.array(self._problem.recommended(), dtype=np.float64)
+
+    @property
+    def warm_start(self) -> WarmStart:
+        """What another optimizer can start from: the best point, and what the optimizer tells."""
+        state, offered = self._state, self._problem.warm_start
+        found = WarmStart(evaluations=0) if offered is None else offered()
+        value = None if state.best is None else state.value
+        return replace(found, evaluations=state.evaluations, best=state.best, value=value)
 
     def close(self) -> None:
         """End the optimizer."""
@@ -131,21 +150,61 @@ class AskTell:
         self._wanted = self._run.switch(*told)
 
 
+@dataclass(frozen=True)
+class SteppedOptimizer:
+    """An optimizer that loops by itself, by `init`, `ask` and `tell`; its state is an `AskTell`.
+
+    Attributes:
+        optimizer: The optimizer.
+    """
+
+    optimizer: CallableOptimizer
+
+    @property
+    def name(self) -> str:
+        """The optimizer's."""
+        return self.optimizer.name
+
+    def init(self, problem: Any, rng: np.random.Generator) -> AskTell:
+        """The state of a run in the box of `problem`."""
+        return AskTell(self.optimizer, problem.lower, problem.upper, rng, traits=traits_of(problem))
+
+    def ask(self, state: AskTell) -> tuple[FloatArray, AskTell]:
+        """What the optimizer wants evaluated next; an empty batch if it has ended."""
+        wanted = state.wanted()
+        return (np.empty((0, 0)) if wanted is None else wanted), state
+
+    def tell(self, state: AskTell, points: ArrayLike, values: ArrayLike) -> AskTell:
+        """The state after the values of what was asked."""
+        if not np.array_equal(points, state.ask()):
+            raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave")
+        state.tell(values)
+        return state
+
+    def warm_start(self, state: AskTell) -> WarmStart:
+        """What another optimizer can start from."""
+        return state.warm_start
+
+
+def as_ask_tell(optimizer: Any) -> AskTellOptimizer:
+    """An optimizer by `init`, `ask` and `tell`: itself if it has these, else stepped; what stepping needs is `AskTell`.
+
+    Raises:
+        TypeError: As `as_optimizer`.
+    """
+    found = as_optimizer(optimizer)
+    return found if isinstance(found, AskTellOptimizer) else SteppedOptimizer(found)
+
+
 class _Asked:
     """The problem as the optimizer sees it: an evaluation switches to whoever asks."""
 
-    def __init__(self, greenlet: Any, lower: ArrayLike, upper: ArrayLike, traits: Traits | None) -> None:
-        box = np.broadcast_arrays(np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
-        self.lower, self.upper = box[0].copy(), box[1].copy()
-        if self.lower.ndim != 1 or not (np.isfinite(self.lower) & np.isfinite(self.upper)).all():
-            raise ValueError(f"lower is {lower!r} and upper is {upper!r}; give the (d,) finite ends of a box")
-        if not (self.lower < self.upper).all():
-            raise ValueError(f"lower is {lower!r} and upper is {upper!r}; lower has to be below upper everywhere")
-        self.dimension = len(self.lower)
+    def __init__(self, greenlet: Any, space: Space) -> None:
+        self.lower, self.upper, self.dimension, self.traits = space.lower, space.upper, space.dimension, space.traits
         self.constraints = None
         self.getters: dict[str, Callable[[], float]] = {}
         self.recommended: Callable[[], ArrayLike] | None = None
-        self.traits = PLAIN if traits is None else traits
+        self.warm_start: Callable[[], WarmStart] | None = None
         self.objectives: tuple[int, ...] = (self.traits.objectives,) if self.traits.objectives > 1 else ()
         self._greenlet = greenlet
 
@@ -154,6 +213,9 @@ class _Asked:
 
     def recommend(self, getter: Callable[[], ArrayLike]) -> None:
         self.recommended = getter
+
+    def offer_warm_start(self, getter: Callable[[], WarmStart]) -> None:
+        self.warm_start = getter
 
     def __call__(self, x: Any) -> Any:
         points = np.array(x, dtype=np.float64)
@@ -165,7 +227,7 @@ class _Asked:
 
 
 def _run(optimizer: Any, problem: _Asked, rng: np.random.Generator) -> None:
-    optimizer(problem, rng)
+    drive(optimizer, problem, rng)
 
 
 def _end(greenlet: Any, run: Any) -> None:

@@ -14,27 +14,50 @@ How `cmaes` 0.13 is used:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import Incumbent, OneObjective, any_whole, check_taken, integers
+from polarbear.optimizers.adapters import OneObjective, any_whole, integers
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
-from polarbear.optimizers.distributions import Distribution, expose_distribution
+from polarbear.optimizers.distributions import Distributed, Distribution
+from polarbear.optimizers.native import Space, State
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
-from polarbear.optimizers.telemetry import expose
 
 if TYPE_CHECKING:
-    from polarbear.protocols import Objective, Traits
+    from polarbear.protocols import Traits
     from polarbear.records import FloatArray
+
+
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    rng: np.random.Generator
+    restarts: Restarts
+    strategy: Any
+    spent: int = 0
+    told: list[tuple[FloatArray, float]] = field(default_factory=list[Any])
+    sampled: Any = None
+
+    def __post_init__(self) -> None:
+        self.whole = integers(self.space)
+
+    def __getstate__(self) -> dict[str, Any]:
+        held = _inner(self)
+        return vars(self) | {"left_out": {key: held[key] for key in ("_rng", "_C")}}
+
+    def __setstate__(self, kept: dict[str, Any]) -> None:
+        left_out = kept.pop("left_out")  # what `cmaes` leaves out, and what it keeps the half of
+        vars(self).update(kept)
+        _inner(self).update(left_out)
 
 
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class CMAES(OneObjective):
+class CMAES(Distributed[_State], OneObjective):
     """CMA-ES of the package `cmaes`, from uniformly random points of the box, restarted with larger populations.
 
     All points are in the box: points outside are drawn again, and brought to its border after `max_resampling` draws.
@@ -89,23 +112,47 @@ class CMAES(OneObjective):
             parts = [_labelled(key, getattr(self, key)) for key in usual if getattr(self, key) != usual[key]]
             object.__setattr__(self, "name", "-".join(["cmaes", *parts]))
 
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Optimize until the problem stops it, or, with restart strategy STOP, until `cmaes` says to stop.
-
-        It exposes what `expose_distribution` names, the paths as ``ps_norm`` and ``pc_norm``, and with learning rate
-        adaptation ``learning_rate_mean`` and ``learning_rate_covariance``.
-
-        Raises:
-            ValueError: If the problem has several objectives, or integer variables and a variant is chosen that knows
-                none.
-        """
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         restarts = Restarts(self.restart_strategy, rng)
-        while True:
-            strategy = self.start(problem, rng, restarts)
-            _expose(problem, strategy, self.learning_rate_adaptation)
-            spent = _evolve(problem, strategy, restarts.evaluations)
-            if not restarts.next(strategy.population_size, spent):
-                return
+        return _State(space=space, restarts=restarts, rng=rng, strategy=self.start(space, rng, restarts))
+
+    def _next(self, state: _State) -> FloatArray:
+        space = state.space
+        with np.errstate(all="ignore"):
+            sampled = state.strategy.ask()
+        inside, state.sampled = sampled if hasattr(state.strategy, "_cma") else (sampled, sampled)
+        point = np.clip(space.lower + inside * (space.upper - space.lower), space.lower, space.upper)
+        if state.whole is not None:
+            point[state.whole] = np.rint(point[state.whole])
+        return point
+
+    def _take(self, state: _State, values: Any) -> None:
+        state.told.append((state.sampled, values))
+        size = state.strategy.population_size
+        if len(state.told) < size:
+            return
+        state.spent += size
+        with np.errstate(all="ignore"):
+            going = _told(state.strategy, state.told)
+        state.told = []
+        if not going or state.spent >= state.restarts.evaluations:
+            state.ended = not state.restarts.next(size, state.spent)
+            if not state.ended:
+                state.strategy, state.spent = self.start(state.space, state.rng, state.restarts), 0
+
+    def _distribution(self, _: _State) -> Distribution:
+        return _DISTRIBUTION
+
+    def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
+        """What `Distribution.readers` reads, the paths as ``ps_norm`` and ``pc_norm``.
+
+        With learning rate adaptation also ``learning_rate_mean`` and ``learning_rate_covariance``.
+        """
+        readers = super().diagnostics(state)
+        if self.learning_rate_adaptation:
+            readers["learning_rate_mean"] = lambda state: float(_inner(state)["_eta_mean"])
+            readers["learning_rate_covariance"] = lambda state: float(_inner(state)["_eta_Sigma"])
+        return readers
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
@@ -114,18 +161,14 @@ class CMAES(OneObjective):
             return f"{variant} is True, but the problem has integer variables; cmaes has no such variant"
         return super().refuses(traits, dimension)
 
-    def start(self, problem: Objective, rng: np.random.Generator, restarts: Restarts) -> Any:
+    def start(self, problem: Space, rng: np.random.Generator, restarts: Restarts) -> Any:
         """`cmaes`'s optimizer for the box [0, 1]^d.
 
         Args:
-            problem: The problem.
+            problem: Where it searches.
             rng: Where its seed and then the (d,) mean to start from are drawn.
             restarts: Which population and step size to start with.
-
-        Raises:
-            ValueError: As for a call.
         """
-        check_taken(self, problem)
         cmaes = optional("cmaes", "cmaes", "this optimizer")
         seed = int(rng.integers(2**32))
         given: dict[str, Any] = {
@@ -144,7 +187,7 @@ class CMAES(OneObjective):
             return cmaes.SepCMA(**given)
         else:
             strategy = cmaes.CMA(**given, lr_adapt=self.learning_rate_adaptation)
-        _state(strategy)["_sample_solution"] = _Draws(strategy)
+        _held(strategy)["_sample_solution"] = _Draws(getattr(strategy, "_cma", strategy))
         return strategy
 
 
@@ -154,7 +197,7 @@ def _labelled(field: str, value: Any) -> str:
     return value if field == "restart_strategy" else f"{field}={value}"
 
 
-def _lattice(problem: Objective, whole: Any) -> tuple[FloatArray, FloatArray]:
+def _lattice(problem: Space, whole: Any) -> tuple[FloatArray, FloatArray]:
     """The box [0, 1]^d cut to whole numbers where variables are whole, (d, 2), and their distances (d,), else 0.
 
     A variable with one whole number in its box is left as it is: the problem rounds it.
@@ -168,34 +211,13 @@ def _lattice(problem: Objective, whole: Any) -> tuple[FloatArray, FloatArray]:
     return bounds, np.where(stepped, 1 / width, 0.0)
 
 
-def _evolve(problem: Objective, strategy: Any, allowed: float) -> int:
-    """Let a strategy evolve until it stops or has spent what is allowed; how many evaluations it spent."""
-    whole, margin = integers(problem), "_cma" in vars(strategy)
-    evaluate = Incumbent(problem, "CMAES")
-    lower, upper = problem.lower, problem.upper
-    while evaluate.evaluations < allowed:
-        solutions: list[tuple[FloatArray, float]] = []
-        for _ in range(strategy.population_size):
-            with np.errstate(all="ignore"):
-                asked: Any = strategy.ask()
-            sampled: FloatArray = asked[0] if margin else asked
-            point = np.clip(lower + sampled * (upper - lower), lower, upper)
-            if whole is not None:
-                point[whole] = np.rint(point[whole])
-            solutions.append((asked[1] if margin else sampled, float(evaluate(point))))
-        with np.errstate(all="ignore"):
-            if not _told(strategy, solutions):
-                break
-    return evaluate.evaluations
-
-
 def _told(strategy: Any, solutions: list[tuple[FloatArray, float]]) -> bool:
     """Tell a strategy its generation; False if it has to start again."""
     try:
         strategy.tell(solutions)
     except np.linalg.LinAlgError:
         return False
-    state = _state(strategy)
+    state = _held(strategy)
     finite = np.isfinite(state["_mean"]).all() and np.isfinite(state["_C"]).all() and 0 < state["_sigma"] < math.inf
     return bool(finite) and not strategy.should_stop()
 
@@ -204,44 +226,47 @@ class _Draws:
     """Draws of a strategy with a full matrix, as its own method makes them, with their matrix kept for a generation."""
 
     def __init__(self, strategy: Any) -> None:
-        self._state = _state(strategy)
-        self._decomposition = attrgetter("_eigen_decomposition")(getattr(strategy, "_cma", strategy))
+        self._strategy, self._held = strategy, _held(strategy)
+        self._decomposition = attrgetter("_eigen_decomposition")(strategy)
         self._axes: Any = None
         self._root: Any = None
+
+    def __reduce__(self) -> tuple[type[_Draws], tuple[Any]]:
+        return _Draws, (self._strategy,)
 
     def __call__(self) -> FloatArray:
         axes, lengths = self._decomposition()
         if axes is not self._axes:
             self._axes, self._root = axes, axes.dot(np.diag(lengths))
-        step = self._root.dot(self._state["_rng"].randn(len(lengths)))
-        return self._state["_mean"] + self._state["_sigma"] * step
+        step = self._root.dot(self._held["_rng"].randn(len(lengths)))
+        return self._held["_mean"] + self._held["_sigma"] * step
 
 
-def _state(strategy: Any) -> dict[str, Any]:
+def _held(strategy: Any) -> dict[str, Any]:
     """What a strategy, or the one inside the strategy with margin, holds; as it changes."""
     return cast("dict[str, Any]", vars(getattr(strategy, "_cma", strategy)))
 
 
-def _expose(problem: Objective, strategy: Any, adaptive: bool) -> None:
-    state = _state(strategy)
-    lower, width = problem.lower, problem.upper - problem.lower
+def _axes(state: _State) -> FloatArray:
+    matrix: FloatArray = _inner(state)["_C"]
+    squares = matrix if matrix.ndim == 1 else np.linalg.eigvalsh(matrix)
+    return np.sqrt(np.maximum(np.asarray(squares, dtype=np.float64), 0.0))
 
-    def axes() -> FloatArray:
-        matrix: FloatArray = state["_C"]
-        squares = matrix if matrix.ndim == 1 else np.linalg.eigvalsh(matrix)
-        return np.sqrt(np.maximum(np.asarray(squares, dtype=np.float64), 0.0))
 
-    distribution = Distribution(
-        mean=lambda: lower + state["_mean"] * width,
-        step_size=lambda: state["_sigma"],
-        axes=axes,
-        population_size=lambda: strategy.population_size,
-        paths={"ps": lambda: state["_p_sigma"], "pc": lambda: state["_pc"]},
-    )
-    expose_distribution(problem, distribution)
-    if adaptive:
-        expose(
-            problem,
-            learning_rate_mean=lambda: float(state["_eta_mean"]),
-            learning_rate_covariance=lambda: float(state["_eta_Sigma"]),
-        )
+def _covariance(state: _State) -> FloatArray:
+    matrix: FloatArray = _inner(state)["_C"]
+    return np.diag(matrix) if matrix.ndim == 1 else matrix
+
+
+def _inner(state: _State) -> dict[str, Any]:
+    return _held(state.strategy)
+
+
+_DISTRIBUTION = Distribution(
+    mean=lambda state: state.space.lower + _inner(state)["_mean"] * (state.space.upper - state.space.lower),
+    step_size=lambda state: _inner(state)["_sigma"],
+    axes=_axes,
+    covariance=_covariance,
+    population_size=lambda state: state.strategy.population_size,
+    paths={"ps": lambda state: _inner(state)["_p_sigma"], "pc": lambda state: _inner(state)["_pc"]},
+)

@@ -3,88 +3,122 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-from polarbear.optimizers.telemetry import components, expose, recommend
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective
-    from polarbear.records import FloatArray
+from polarbear.optimizers.native import Native, S
+from polarbear.optimizers.telemetry import Reading, components, expose, offer_warm_start, recommend
+from polarbear.protocols import Box, Objective, WarmStart
+from polarbear.records import FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class Distribution:
-    """Functions that give the present state of a search distribution N(m, σ²C).
+    """Functions that read a search distribution N(m, σ²C) from an optimizer's state.
 
-    All but `mean` are in coordinates in which the box is 1 wide in every variable.
+    All but `mean` give it in coordinates in which the box is 1 wide in every variable.
 
     Attributes:
         mean: Gives m (d,), in the problem's coordinates.
         step_size: Gives σ.
         axes: Gives (d,) the square roots of C's eigenvalues, in any order.
+        covariance: Gives C (d, d).
         population_size: Gives the points per generation.
         paths: For the name of each evolution path what gives it (d,).
     """
 
-    mean: Callable[[], FloatArray]
-    step_size: Callable[[], float]
-    axes: Callable[[], FloatArray]
-    population_size: Callable[[], int]
-    paths: dict[str, Callable[[], FloatArray]]
+    mean: Callable[[Any], FloatArray]
+    step_size: Callable[[Any], float]
+    axes: Callable[[Any], FloatArray]
+    covariance: Callable[[Any], FloatArray]
+    population_size: Callable[[Any], int]
+    paths: dict[str, Callable[[Any], FloatArray]]
+
+    def readers(self, box: Box) -> dict[str, Callable[[Any], float]]:
+        """What reads the parameters of the distribution from a state.
+
+        They are ``step_size`` σ, ``population_size``, ``largest_eigenvalue``, ``smallest_eigenvalue`` and
+        ``condition_number`` of C, ``mean_distance``, that of m from the box's centre in box widths, and the Euclidean
+        norm of each path, as ``ps_norm``. On request there are also C's eigenvalues, ``eigenvalue_1`` the largest to
+        ``eigenvalue_d``, and the components of each path, as ``ps_1`` to ``ps_d``.
+        """
+        lower, upper = np.asarray(box.lower), np.asarray(box.upper)
+        center, width = (lower + upper) / 2, upper - lower
+
+        def eigenvalues(state: Any) -> FloatArray:
+            return np.sort(np.square(self.axes(state)))[::-1]
+
+        def condition_number(state: Any) -> float:
+            largest, smallest = eigenvalues(state)[[0, -1]].tolist()
+            return largest / smallest if smallest else math.nan if math.isnan(largest) else math.inf
+
+        readers: dict[str, Callable[[Any], float]] = {
+            "step_size": self.step_size,
+            "population_size": self.population_size,
+            "largest_eigenvalue": lambda state: np.square(self.axes(state)).max(),
+            "smallest_eigenvalue": lambda state: np.square(self.axes(state)).min(),
+            "condition_number": condition_number,
+            "mean_distance": lambda state: float(np.linalg.norm((self.mean(state) - center) / width)),
+            **{f"{name}_norm": _norm_of(path) for name, path in self.paths.items()},
+        }
+        for name, vector in {"eigenvalue": eigenvalues, **self.paths}.items():
+            readers |= components(name, box.dimension, vector)
+        return readers
+
+    def recommended(self, box: Box, state: Any) -> FloatArray:
+        """(d,) m, brought into the box; while m is not finite, the centre."""
+        mean = self.mean(state)
+        return np.clip(mean, box.lower, box.upper) if np.isfinite(mean).all() else (box.lower + box.upper) / 2
+
+    def warm_start(self, box: Box, state: Any, evaluations: int = 0) -> WarmStart:
+        """m, σ and C, in the problem's coordinates."""
+        width = np.asarray(box.upper) - np.asarray(box.lower)
+        covariance = np.asarray(self.covariance(state)) * np.outer(width, width)
+        return WarmStart(
+            evaluations=evaluations,
+            mean=self.mean(state),
+            step_size=float(self.step_size(state)),
+            covariance=covariance,
+        )
 
 
-def expose_distribution(problem: Objective, distribution: Distribution) -> None:
-    """Offer a search distribution's parameters for logging, and its mean as what is recommended.
-
-    The parameters are ``step_size`` σ, ``population_size``, ``largest_eigenvalue``, ``smallest_eigenvalue`` and
-    ``condition_number`` of C, ``mean_distance``, that of m from the box's centre in box widths, and the Euclidean norm
-    of each path, as ``ps_norm``. On request there are also C's eigenvalues, ``eigenvalue_1`` the largest to
-    ``eigenvalue_d``, and the components of each path, as ``ps_1`` to ``ps_d``.
-    The recommendation is m, brought into the box; while m is not finite, the centre.
-    """
-    lower, upper = np.asarray(problem.lower), np.asarray(problem.upper)
-    center, width = (lower + upper) / 2, upper - lower
-
-    def extremes() -> tuple[float, float]:
-        squares = np.square(distribution.axes())
-        return float(squares.min()), float(squares.max())
-
-    def eigenvalues() -> FloatArray:
-        return np.sort(np.square(distribution.axes()))[::-1]
-
-    def condition_number() -> float:
-        smallest, largest = extremes()
-        return largest / smallest if smallest else math.nan if math.isnan(largest) else math.inf
-
-    def mean_distance() -> float:
-        return float(np.linalg.norm((distribution.mean() - center) / width))
-
-    def recommended() -> FloatArray:
-        mean = distribution.mean()
-        return np.clip(mean, lower, upper) if np.isfinite(mean).all() else center
-
-    expose(
-        problem,
-        step_size=lambda: float(distribution.step_size()),
-        population_size=lambda: float(distribution.population_size()),
-        largest_eigenvalue=lambda: extremes()[1],
-        smallest_eigenvalue=lambda: extremes()[0],
-        condition_number=condition_number,
-        mean_distance=mean_distance,
-        **{f"{name}_norm": _norm_of(path) for name, path in distribution.paths.items()},
-    )
-    for name, vector in {"eigenvalue": eigenvalues, **distribution.paths}.items():
-        expose(problem, **components(name, problem.dimension, vector))
-    recommend(problem, recommended)
+def expose_distribution(problem: Objective, distribution: Distribution, state: Any) -> None:
+    """Offer what `Distribution.readers` finds in a state that changes, m as what is recommended, and a warm start."""
+    for name, reader in distribution.readers(problem).items():
+        expose(problem, **{name: Reading(reader, lambda: state)})
+    recommend(problem, lambda: distribution.recommended(problem, state))
+    offer_warm_start(problem, lambda: distribution.warm_start(problem, state))
 
 
-def _norm_of(path: Callable[[], FloatArray]) -> Callable[[], float]:
-    return lambda: float(np.linalg.norm(path()))
+class Distributed(Native[S]):
+    """An optimizer that samples from a normal distribution, which its state holds."""
+
+    @abstractmethod
+    def _distribution(self, state: S, /) -> Distribution:
+        """What reads it from this state, and from others of the same run."""
+
+    def diagnostics(self, state: S) -> dict[str, Callable[[S], float]]:
+        """What `Distribution.readers` reads from a state."""
+        return self._distribution(state).readers(state.space)
+
+    def recommendation(self, state: S) -> FloatArray:
+        """(d,) the distribution's mean, brought into the box."""
+        return self._distribution(state).recommended(state.space, state)
+
+    def warm_start(self, state: S) -> WarmStart:
+        """What another optimizer can start from: the best point, and the distribution."""
+        best = super().warm_start(state)
+        found = self._distribution(state).warm_start(state.space, state, state.evaluations)
+        return replace(found, best=best.best, value=best.value)
+
+
+def _norm_of(path: Callable[[Any], FloatArray]) -> Callable[[Any], float]:
+    return lambda state: float(np.linalg.norm(path(state)))
 
 
 def axes_of(root: FloatArray) -> FloatArray:

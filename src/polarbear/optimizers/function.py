@@ -72,8 +72,8 @@ def as_optimizer(x: Any) -> Optimizer:
     """Turn `x` into an optimizer: an optimizer is returned as it is, a function is wrapped.
 
     Raises:
-        TypeError: If `x` is a class, cannot be called with (problem, rng), or is a generator or async function; or if
-            its name is no text.
+        TypeError: If `x` is a class, or neither can be called with (problem, rng) nor has methods `init`, `ask` and
+            `tell`; if what is called is a generator or async function; or if its name is no text.
         ValueError: If its name is blank or takes more than a line.
     """
     if isinstance(x, type):
@@ -83,8 +83,16 @@ def as_optimizer(x: Any) -> Optimizer:
             f"{x!r} is no optimizer; describe one by a table, {{ optimizer = {x!r} }} in a study file, or in Python by "
             f"optimizers.from_description({{'optimizer': {x!r}}})"
         )
+    if not callable(x) and hasattr(x, "ask"):
+        if missing := [name for name in ("name", "init", "tell") if not hasattr(x, name)]:
+            raise TypeError(
+                f"{type(x).__name__} has `ask`, but no {' and no '.join(missing)}; an optimizer has them all"
+            )
+        for method in (x.init, x.ask, x.tell):
+            check_runs_when_called(method, "the optimizer's")
+    elif callable(x):
+        check_runs_when_called(x, "the optimizer")
     if isinstance(x, Optimizer):
         checked_name(x.name, f"name of {type(x).__name__}")
-        check_runs_when_called(x, "the optimizer")
         return x
     return FunctionOptimizer(x)

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number
+from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.telemetry import expose, recommend
 from polarbear.protocols import refusal, traits_of
@@ -105,7 +106,7 @@ class GrowingBudgets:
             share = Share(problem, budget)
             expose(problem, budget=_constant(budget))
             try:
-                self.member(budget)(share, rng)
+                drive(self.member(budget), share, rng)
             except Spent as spent:
                 if spent.share is not share:
                     raise

@@ -250,7 +250,7 @@ class ModularCMAES(OneObjective):
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
 
-        It exposes what `expose_distribution` names, the paths as ``ps_norm`` and, where the matrix adaptation has it,
+        It exposes what `Distribution.readers` names, the paths as ``ps_norm`` and, where the matrix adaptation has it,
         ``pc_norm``; all in box widths. On request it exposes the components ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
 
         Raises:
@@ -268,7 +268,7 @@ class ModularCMAES(OneObjective):
         if self.repelling_restart:
             state.repelling.coverage *= _coverage_factor(problem.dimension)
         self._put_right(state)
-        expose_distribution(problem, _distribution(state, width))
+        expose_distribution(problem, _distribution(state.adaptation, width), state)
         going = True
         while going:
             if objective.broken:
@@ -375,30 +375,38 @@ def _check_population(given: Mapping[str, Any]) -> None:
         )
 
 
-def _distribution(state: c_maes.Parameters, width: FloatArray) -> Distribution:
-    """What the search distribution of a running optimizer is at any time."""
+def _distribution(adaptation: Any, width: FloatArray) -> Distribution:
+    """The search distribution of an optimizer with such an adaptation, in a box of this width, from its parameters."""
 
-    def path(name: str) -> Callable[[], FloatArray]:
-        return lambda: np.asarray(getattr(state.adaptation, name))
+    def path(name: str) -> Callable[[c_maes.Parameters], FloatArray]:
+        return lambda state: np.asarray(getattr(state.adaptation, name))
 
     return Distribution(
-        mean=lambda: state.adaptation.m * width,
-        step_size=lambda: state.mutation.sigma,
-        axes=lambda: _axes(state.adaptation),
-        population_size=lambda: state.lamb,
-        paths={name: path(name) for name in ("ps", "pc") if hasattr(state.adaptation, name)},
+        mean=lambda state: state.adaptation.m * width,
+        step_size=lambda state: state.mutation.sigma,
+        axes=lambda state: _axes(state.adaptation),
+        covariance=lambda state: _covariance(state.adaptation),
+        population_size=lambda state: state.lamb,
+        paths={name: path(name) for name in ("ps", "pc") if hasattr(adaptation, name)},
     )
 
 
-def _axes(adaptation: Any) -> FloatArray:
-    """(d,) the standard deviations of steps along their principal axes, at step size 1.
+def _root(adaptation: Any) -> FloatArray | None:
+    """(d, d) what steps are made with, y = Az; all adaptations have it but NONE and SEPARABLE."""
+    return next((np.asarray(getattr(adaptation, name)) for name in ("A", "M") if hasattr(adaptation, name)), None)
 
-    A matrix that steps are made with, y = Az, is had by all adaptations but NONE and SEPARABLE.
-    """
-    for name in ("A", "M"):
-        if hasattr(adaptation, name):
-            return axes_of(np.asarray(getattr(adaptation, name)))
+
+def _axes(adaptation: Any) -> FloatArray:
+    """(d,) the standard deviations of steps along their principal axes, at step size 1."""
+    if (root := _root(adaptation)) is not None:
+        return axes_of(root)
     return np.asarray(adaptation.d) if hasattr(adaptation, "d") else np.ones(len(adaptation.m))
+
+
+def _covariance(adaptation: Any) -> FloatArray:
+    """(d, d) the covariance matrix of steps at step size 1."""
+    root = _root(adaptation)
+    return np.diag(np.square(_axes(adaptation))) if root is None else root @ root.T
 
 
 def _labelled(field: str, value: Any) -> str:

@@ -15,22 +15,23 @@ How `modde` 0.0.4 is used:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import Incumbent, OneObjective, check_taken
+from polarbear.optimizers.adapters import OneObjective
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
-from polarbear.optimizers.telemetry import expose, recommend
+from polarbear.optimizers.native import Native, Space, State
+from polarbear.protocols import WarmStart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from polarbear.protocols import Objective, Traits
+    from polarbear.protocols import Traits
     from polarbear.records import FloatArray
 
 OPTIONS: dict[str, dict[str, str | None]] = {
@@ -92,9 +93,69 @@ GREATEST = 1e300
 """What +inf counts as; below the greatest float by more than the sum over any population could add."""
 
 
+_FIRST, _OFFSPRING, _OPPOSITE = range(3)
+"""What is evaluated: the first population, an offspring, the mirror image of a generation."""
+
+
+class _Collector:
+    """Stands for an `ioh` problem, and notes the points (d,) at which `modde` evaluates it."""
+
+    def __init__(self, dimension: int) -> None:
+        self.meta_data = SimpleNamespace(n_variables=dimension)
+        self.points: list[FloatArray] = []
+
+    def __call__(self, u: FloatArray) -> float:
+        self.points.append(np.array(u).ravel())
+        return 0.0
+
+
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    """Where a run stands.
+
+    Attributes:
+        rng: Where starts draw their seed from.
+        parameters: `modde`'s, with the population, since the last start.
+        evolution: What works on them.
+        stage: What is evaluated.
+        start: How many evaluations there were at the start.
+        units: (m, d) the points asked for, in the unit cube.
+        crossed: (d, m) those of an offspring, as `modde` has them.
+    """
+
+    rng: np.random.Generator
+    parameters: Any = None
+    evolution: Any = None
+    stage: int = _FIRST
+    start: int = 0
+    units: Any = None
+    crossed: Any = None
+
+    def collect(self) -> None:
+        """Take the points at which `modde` wanted values as those to ask for."""
+        collector = attrgetter("_fitness_func")(self.evolution)
+        self.units, collector.points = np.array(collector.points), []
+
+    def vary(self) -> None:
+        """Make an offspring."""
+        self.stage = _OFFSPRING
+        self.evolution.mutate()
+        self.evolution.crossover()
+        self.crossed = self.evolution.correct_bounds()
+        self.units = np.array(self.crossed.T)
+
+    def opposite(self) -> None:
+        """Mirror the generation; the values that `modde` gets of it here are none."""
+        self.stage, population = _OPPOSITE, self.parameters.population
+        used = self.parameters.used_budget
+        self.evolution.oppositional_generation()
+        self.parameters.population, self.parameters.used_budget = population, used
+        self.collect()
+
+
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class ModularDE(OneObjective):
+class ModularDE(Native[_State], OneObjective):
     """Differential evolution put together from modules; without arguments, `modde`'s own defaults.
 
     `ModularDE.variant` gives the named variants of table 4.3. Options are words, in upper or lower case. Linear
@@ -135,6 +196,8 @@ class ModularDE(OneObjective):
     """
 
     requires: ClassVar = Extra("modde", "modde")
+    one_by_one = True
+    feasible_first = False
 
     base_sampler: str = "UNIFORM"
     oppositional_initialization: bool = False
@@ -199,24 +262,73 @@ class ModularDE(OneObjective):
         if not self.name:
             object.__setattr__(self, "name", self._derived_name())
 
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Evolve until the problem stops it, or, without restarts, until the budget is spent.
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
+        state = _State(space=space, rng=rng)
+        self._start(state)
+        return state
 
-        It exposes ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``, the mean
-        over the variables of its standard deviation in box widths; NaN while the first population is evaluated. It
-        recommends the best point evaluated.
-        """
-        check_taken(self, problem)
-        modde = optional("modde", "modde", "this optimizer")
-        pretended = _PretendedProblem(problem, correct=self.bound_correction != "NONE")
-        state = _State()
-        _tell(problem, pretended, state)
-        while True:
-            pretended.state.evaluations = 0
-            state.parameters = self._fresh_parameters(modde, problem.dimension, rng)
-            modde.ModularDE(pretended, parameters=state.parameters).run()
-            if not self.restarts:
+    def _start(self, state: _State) -> None:
+        """Draw a new population."""
+        modde, dimension = optional("modde", "modde", "this optimizer"), state.space.dimension
+        state.parameters = parameters = modde.Parameters(**self.settings(dimension, int(state.rng.integers(2**31))))
+        if self.base_sampler == "SOBOL":
+            parameters.sampler = _in_powers_of_two(parameters.sampler)
+        state.stage, state.start = _FIRST, state.evaluations
+        state.evolution = modde.ModularDE(_Collector(dimension), parameters=parameters)
+        parameters.population = parameters.archive = parameters.sampler = None
+        state.collect()
+
+    def _next(self, state: _State) -> FloatArray:
+        space = state.space
+        points = space.lower + state.units * (space.upper - space.lower)
+        return points if self.bound_correction == "NONE" else np.clip(points, space.lower, space.upper)
+
+    def _take(self, state: _State, values: Any) -> None:
+        evolution, parameters = state.evolution, state.parameters
+        told = np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
+        if state.stage == _FIRST:
+            evolution.initialize_custom_population(state.units.T, told)
+        elif state.stage == _OFFSPRING:
+            parameters.used_budget += len(told)
+            parameters.offspring = type(parameters.population)(state.crossed, told)
+            evolution.select()
+            if parameters.rng.uniform() < parameters.oppositional_generation_probability:
+                state.opposite()
                 return
+            _adapt(parameters)
+        else:
+            evolution.fitness_func = _told(told)
+            evolution.oppositional_generation()
+            del evolution.fitness_func
+            parameters.used_budget += len(told)
+            _adapt(parameters)
+        if state.stage == _FIRST or state.evaluations - state.start < parameters.budget:
+            state.vary()
+        elif self.restarts:
+            self._start(state)
+        else:
+            state.ended = True
+
+    def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
+        """What reads ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``.
+
+        That is the mean over the variables of its standard deviation in box widths; NaN while the first population is
+        evaluated.
+        """
+        return {
+            "population_size": lambda state: float(state.parameters.lambda_),
+            "mean_F": lambda state: float(state.parameters.F.mean()),
+            "mean_CR": lambda state: float(state.parameters.CR.mean()),
+            "spread": _spread,
+        }
+
+    def warm_start(self, state: _State) -> WarmStart:
+        """What another optimizer can start from: the best point, and the population once it is evaluated."""
+        population, space = state.parameters.population, state.space
+        if population is None:
+            return super().warm_start(state)
+        points = space.lower + population.x.T * (space.upper - space.lower)
+        return replace(super().warm_start(state), population=points, values=np.array(population.f, dtype=np.float64))
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
@@ -227,13 +339,6 @@ class ModularDE(OneObjective):
                 f"dimension {dimension}; {self._need()}"
             )
         return super().refuses(traits, dimension)
-
-    def _fresh_parameters(self, modde: Any, dimension: int, rng: np.random.Generator) -> Any:
-        parameters = modde.Parameters(**self.settings(dimension, int(rng.integers(2**31))))
-        if self.base_sampler == "SOBOL":
-            parameters.sampler = _in_powers_of_two(parameters.sampler)
-        parameters.adapt = partial(_adapted, parameters, parameters.adapt)
-        return parameters
 
     def settings(self, dimension: int, seed: int) -> dict[str, Any]:
         """`modde`'s parameters, for the box [0, 1]^d.
@@ -307,57 +412,12 @@ def _labelled(field: str, value: Any) -> str:
     return f"{field}={value}"
 
 
-class _State:
-    """`modde`'s parameters since the last start."""
-
-    parameters: Any = None
-
-    def mean(self, name: str) -> float:
-        """The mean of the population's F or CR."""
-        values: FloatArray = getattr(self.parameters, name)
-        return float(values.mean())
-
-    def spread(self) -> float:
-        """The mean over the variables of the population's standard deviation."""
-        population = self.parameters.population
-        if population is None:
-            return math.nan
-        points: FloatArray = population.x
-        return float(points.std(axis=1).mean())
+def _spread(state: _State) -> float:
+    population = state.parameters.population
+    return math.nan if population is None else float(population.x.std(axis=1).mean())
 
 
-class _PretendedProblem:
-    """The problem in the box [0, 1]^d, with the attributes of `ioh` problems that `modde` reads."""
-
-    def __init__(self, problem: Objective, *, correct: bool) -> None:
-        self.meta_data = SimpleNamespace(n_variables=problem.dimension)
-        self.state = SimpleNamespace(evaluations=0, optimum_found=False)
-        self.incumbent = Incumbent(problem, "ModularDE")
-        self._correct = correct
-        self._lower, self._upper, self._width = problem.lower, problem.upper, problem.upper - problem.lower
-
-    def __call__(self, u: FloatArray) -> float:
-        point = self._lower + u * self._width
-        if self._correct:
-            point = np.clip(point, self._lower, self._upper)
-        value = float(self.incumbent(point))
-        self.state.evaluations += 1
-        return min(max(value, -GREATEST), GREATEST)
-
-
-def _tell(problem: Objective, pretended: _PretendedProblem, state: _State) -> None:
-    """Offer what `ModularDE.__call__` says for logging."""
-    expose(
-        problem,
-        population_size=lambda: float(state.parameters.lambda_),
-        mean_F=lambda: state.mean("F"),
-        mean_CR=lambda: state.mean("CR"),
-        spread=state.spread,
-    )
-    recommend(problem, pretended.incumbent.recommended)
-
-
-def _adapted(parameters: Any, adapt: Callable[[], None]) -> None:
+def _adapt(parameters: Any) -> None:
     """Adapt, from no success if those counted gained nothing: `modde` divides by the sum of their gains.
 
     That happens where values are bounded, as infinity is, and points are replaced by opposite ones as good.
@@ -367,7 +427,13 @@ def _adapted(parameters: Any, adapt: Callable[[], None]) -> None:
         kept = improved.tolist()
         if np.array_equal(parameters.old_population[kept].f, parameters.population[kept].f):
             parameters.improved_individuals_idx = improved[:0]
-    adapt()
+    parameters.adapt()
+
+
+def _told(values: Iterable[float]) -> Callable[[FloatArray], float]:
+    """Gives the values one after the other."""
+    left = iter(values)
+    return lambda _: next(left)
 
 
 def _in_powers_of_two(sampler: Callable[[int], FloatArray]) -> Callable[[int], FloatArray]:

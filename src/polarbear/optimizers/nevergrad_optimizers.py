@@ -20,8 +20,8 @@ import gc
 import json
 import threading
 import warnings
-from collections.abc import Generator
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -30,19 +30,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import (
-    constraints,
-    finite,
-    global_generators,
-    integers,
-    objectives,
-    seed_from,
-)
+from polarbear.optimizers.adapters import OwnGenerators, finite, integers, seed_from
 from polarbear.optimizers.arguments import checked_keywords, flag, number
-from polarbear.optimizers.telemetry import expose, recommend
+from polarbear.optimizers.native import Native, Space, State
 
 if TYPE_CHECKING:
-    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 NAMES = Path(__file__).with_name("nevergrad_names.json")
@@ -78,184 +70,6 @@ def registry() -> Registry:
     return Registry(tuple(found["works"]), frozenset(found["needs_budget"]), frozenset(found["paired"]), left_out)
 
 
-@checked_keywords
-@dataclass(frozen=True, kw_only=True)
-class Nevergrad:
-    """An optimizer of nevergrad, in the problem's box.
-
-    What it does may depend on `budget`: with different budgets the runs are a family A(b) of algorithms. Integer
-    variables are cast by nevergrad's own parametrization. Values of several objectives are given to nevergrad as they
-    are, which minimizes a hypervolume, and so are the constraints' violations. It recommends what nevergrad does, with
-    several objectives its Pareto front; it exposes ``asked``, the points asked since it last started.
-
-    Attributes:
-        algorithm: Which one of the names in ``registry().works``; upper or lower case.
-        budget: Evaluations that nevergrad is told it has, and after which the optimizer ends; None: not told.
-        restarts: Whether to start again, from a new random point, when the budget is spent, endlessly; else the run
-            ends then. Without a budget no optimizer ends.
-        name: What it is called; by default "nevergrad", the algorithm, and what is given.
-
-    Raises:
-        TypeError: If a keyword is unknown or has the wrong type.
-        ValueError: If the algorithm is unknown or does not work, or has to be given a budget.
-    """
-
-    requires: ClassVar = Extra("nevergrad", "nevergrad")
-    one_at_a_time: ClassVar = True
-
-    algorithm: str = "OnePlusOne"
-    budget: int | None = None
-    restarts: bool = True
-    name: str = ""
-
-    def __post_init__(self) -> None:
-        algorithm = _offered(self.algorithm)
-        budget = number(self.budget, "budget", 1, 10**12, whole=True)
-        if budget is None and algorithm in registry().needs_budget:
-            raise ValueError(f"budget is None; nevergrad's {algorithm} has to know how many evaluations it has")
-        for key, value in {
-            "algorithm": algorithm,
-            "budget": budget,
-            "restarts": flag(self.restarts, "restarts"),
-        }.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            given = [f"budget={budget}"] if budget is not None else []
-            given += [] if self.restarts else ["not-restarts"]
-            object.__setattr__(self, "name", "-".join(["nevergrad", algorithm, *given]))
-
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Optimize until the problem stops it, or until the optimizer ends and is not restarted.
-
-        Raises:
-            ImportError: `nevergrad` is not installed.
-        """
-        search(
-            problem,
-            rng,
-            self.algorithm,
-            self.budget,
-            restarts=self.restarts,
-            paired=self.algorithm in registry().paired,
-        )
-
-
-def search(
-    problem: Objective,
-    rng: np.random.Generator,
-    algorithm: str,
-    budget: int | None,
-    *,
-    restarts: bool = True,
-    paired: bool = False,
-) -> None:
-    """Run any optimizer of nevergrad's registry; see `Nevergrad`.
-
-    Args:
-        problem: What is optimized.
-        rng: Where all randomness comes from.
-        algorithm: A name of the registry.
-        budget: See `Nevergrad`.
-        restarts: See `Nevergrad`.
-        paired: Whether an only variable gets a second one that has no effect.
-
-    Raises:
-        ImportError: `nevergrad` is not installed.
-    """
-    nevergrad = optional("nevergrad", "nevergrad", "this optimizer")
-    run = _Run(problem)
-    expose(problem, asked=lambda: float(run.asked))
-    recommend(problem, run.recommended)
-    with global_generators(seed_from(rng)), closing(run):
-        while True:
-            run.start(nevergrad, algorithm, budget, rng, paired=paired)
-            while budget is None or run.asked < budget:
-                run.evaluate()
-            if not restarts:
-                return
-
-
-def _offered(word: Any) -> str:
-    """The name in nevergrad's registry that a word is, ignoring case; an error says why another one is left out."""
-    if not isinstance(word, str):
-        raise TypeError(f"algorithm is {word!r}; it must be a word, such as 'OnePlusOne'")
-    known = registry()
-    folded = {name.lower(): name for name in known.works}
-    if word in known.works or word.lower() in folded:
-        return word if word in known.works else folded[word.lower()]
-    place = f"{len(folded)} names are offered, see polarbear.optimizers.nevergrad_optimizers.registry().works"
-    reasons = {name.lower(): why for name, why in known.left_out.items()} | known.left_out
-    if why := reasons.get(word, reasons.get(word.lower())):
-        raise ValueError(f"algorithm is {word!r}, which is left out: {why}; {place}")
-    close = difflib.get_close_matches(word.lower(), folded, n=1)  # all of them are too many to list
-    guess = f" did you mean {folded[close[0]]!r}?" if close else ""
-    raise ValueError(f"algorithm is {word!r};{guess} {place}")
-
-
-class _Run:
-    """A run on one problem, with the optimizer of the present start.
-
-    Attributes:
-        asked: Points evaluated since the start.
-    """
-
-    def __init__(self, problem: Objective) -> None:
-        self._problem, self._constraints = problem, constraints(problem)
-        self._several = objectives(problem) > 1
-        self._box = _Box(problem)
-        self._optimizer: Any = None
-        self._candidate: Any = None
-        self._last = self._box.center
-        self._threads = threading.active_count()
-        self.asked = 0
-
-    def start(
-        self, nevergrad: Any, algorithm: str, budget: int | None, rng: np.random.Generator, *, paired: bool
-    ) -> None:
-        """Begin with a new optimizer."""
-        self.recommended()  # keep what the last one recommends
-        start = rng.uniform(self._problem.lower, self._problem.upper)
-        parametrization = self._box.parametrization(nevergrad, start, paired=paired)
-        parametrization.random_state = np.random.RandomState(seed_from(rng))
-        self.asked = 0
-        with _silence():
-            self._optimizer = nevergrad.optimizers.registry[algorithm](parametrization=parametrization, budget=budget)
-            self._candidate = self._optimizer.ask()
-
-    def evaluate(self) -> None:
-        """Evaluate a point, and ask for the next one if there is any."""
-        point = self._box.point(self._candidate)
-        told = finite(self._problem(point), GREATEST)
-        violations = None if self._constraints is None else finite(self._constraints[1](point), GREATEST)
-        self.asked += 1
-        optimizer = self._optimizer
-        with _silence():
-            optimizer.tell(self._candidate, told if told.ndim else float(told), violations)
-            threaded = getattr(optimizer, "recast", False)
-            if threaded or optimizer.budget is None or self.asked < optimizer.budget:
-                self._candidate = optimizer.ask()  # at a thread's end as well: its warnings come now
-
-    def recommended(self) -> FloatArray:
-        """What nevergrad recommends, with several objectives (m, d) the points of its Pareto front.
-
-        Before the first value of a start it is what it was before, or the box's centre.
-        """
-        if self._optimizer is not None and self._optimizer.num_tell:
-            with _silence():
-                if self._several:
-                    self._last = np.array([self._box.point(one) for one in self._optimizer.pareto_front()])
-                else:
-                    self._last = self._box.point(self._optimizer.recommend())
-        return self._last
-
-    def close(self) -> None:
-        """Let go of the optimizer, and with it of the threads in which it runs those of other packages."""
-        self.recommended()
-        self._optimizer = self._candidate = None
-        if threading.active_count() > self._threads:
-            gc.collect()
-
-
 class _Box:
     """A problem's box as a parametrization of nevergrad, with the real variables before the integer ones.
 
@@ -263,7 +77,7 @@ class _Box:
         center: (d,) the box's centre.
     """
 
-    def __init__(self, problem: Objective) -> None:
+    def __init__(self, problem: Space) -> None:
         self._lower = np.array(problem.lower, dtype=np.float64)
         self._upper = np.array(problem.upper, dtype=np.float64)
         self.center: FloatArray = (self._lower + self._upper) / 2
@@ -289,6 +103,173 @@ class _Box:
         for group, value in zip(self._groups, values, strict=True):
             point[group] = value[: len(group)]
         return np.clip(point, self._lower, self._upper)
+
+
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    """Where a run stands.
+
+    Attributes:
+        rng: Where starts draw from.
+        box: The parametrization.
+        last: What was recommended last.
+        generators: Where its optimizers draw from beside the parametrization's random state.
+        optimizer: That of the present start.
+        candidate: What it has asked for.
+        since_start: Points evaluated since the start.
+    """
+
+    rng: np.random.Generator
+    box: _Box
+    last: FloatArray
+    generators: OwnGenerators
+    optimizer: Any = None
+    candidate: Any = None
+    since_start: int = 0
+
+    def recommended(self) -> FloatArray:
+        """What nevergrad recommends, with several objectives (m, d) the points of its Pareto front.
+
+        Before the first value of a start it is what it was before, or the box's centre.
+        """
+        if self.optimizer is not None and self.optimizer.num_tell:
+            with _silence():
+                if self.space.traits.objectives > 1:
+                    self.last = np.array([self.box.point(one) for one in self.optimizer.pareto_front()])
+                else:
+                    self.last = self.box.point(self.optimizer.recommend())
+        return self.last
+
+
+@checked_keywords
+@dataclass(frozen=True, kw_only=True)
+class Nevergrad(Native[_State]):
+    """An optimizer of nevergrad, in the problem's box.
+
+    What it does may depend on `budget`: with different budgets the runs are a family A(b) of algorithms. Integer
+    variables are cast by nevergrad's own parametrization. Values of several objectives are given to nevergrad as they
+    are, which minimizes a hypervolume, and so are the constraints' violations. It recommends what nevergrad does, with
+    several objectives its Pareto front; it exposes ``asked``, the points asked since it last started.
+
+    Attributes:
+        algorithm: Which one of the names in ``registry().works``; upper or lower case.
+        budget: Evaluations that nevergrad is told it has, and after which the optimizer ends; None: not told.
+        restarts: Whether to start again, from a new random point, when the budget is spent, endlessly; else the run
+            ends then. Without a budget no optimizer ends.
+        name: What it is called; by default "nevergrad", the algorithm, and what is given.
+
+    Raises:
+        TypeError: If a keyword is unknown or has the wrong type.
+        ValueError: If the algorithm is unknown or does not work, or has to be given a budget.
+    """
+
+    requires: ClassVar = Extra("nevergrad", "nevergrad")
+    one_at_a_time: ClassVar = True
+    takes_constraints = True
+
+    algorithm: str = "OnePlusOne"
+    budget: int | None = None
+    restarts: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        algorithm = _offered(self.algorithm)
+        budget = number(self.budget, "budget", 1, 10**12, whole=True)
+        if budget is None and algorithm in registry().needs_budget:
+            raise ValueError(f"budget is None; nevergrad's {algorithm} has to know how many evaluations it has")
+        for key, value in {
+            "algorithm": algorithm,
+            "budget": budget,
+            "restarts": flag(self.restarts, "restarts"),
+        }.items():
+            object.__setattr__(self, key, value)
+        if not self.name:
+            given = [f"budget={budget}"] if budget is not None else []
+            given += [] if self.restarts else ["not-restarts"]
+            object.__setattr__(self, "name", "-".join(["nevergrad", algorithm, *given]))
+
+    @property
+    def paired(self) -> bool:
+        """Whether an only variable gets a second one that has no effect."""
+        return self.algorithm in registry().paired
+
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
+        optional("nevergrad", "nevergrad", "this optimizer")
+        box = _Box(space)
+        state = _State(space=space, rng=rng, box=box, last=box.center, generators=OwnGenerators(seed_from(rng)))
+        with state.generators:
+            self._start(state)
+        return state
+
+    def _start(self, state: _State) -> None:
+        """Begin with a new optimizer."""
+        nevergrad, rng = optional("nevergrad", "nevergrad", "this optimizer"), state.rng
+        state.recommended()  # keep what the last one recommends
+        start = rng.uniform(state.space.lower, state.space.upper)
+        parametrization = state.box.parametrization(nevergrad, start, paired=self.paired)
+        parametrization.random_state = np.random.RandomState(seed_from(rng))
+        state.since_start = 0
+        with _silence():
+            made = nevergrad.optimizers.registry[self.algorithm]
+            state.optimizer = made(parametrization=parametrization, budget=self.budget)
+            state.candidate = state.optimizer.ask()
+
+    def _next(self, state: _State) -> FloatArray:
+        return state.box.point(state.candidate)
+
+    def _take(self, state: _State, values: Any) -> None:
+        told = finite(values, GREATEST)
+        violations = None if state.constraints is None else finite(state.constraints, GREATEST)
+        state.since_start += 1
+        optimizer = state.optimizer
+        with state.generators:
+            with _silence():
+                optimizer.tell(state.candidate, told if told.ndim else float(told), violations)
+                left = optimizer.budget is None or state.since_start < optimizer.budget
+                if left or getattr(optimizer, "recast", False):
+                    state.candidate = optimizer.ask()  # at a thread's end as well: its warnings come now
+            if self.budget is not None and state.since_start >= self.budget:
+                state.ended = not self.restarts
+                if self.restarts:
+                    self._start(state)
+
+    @contextmanager
+    def running(self, state: _State) -> Generator[None]:
+        """For the time of a run: NumPy's and Python's global generators apart, and no thread that outlives it."""
+        threads = threading.active_count()
+        with state.generators:
+            try:
+                yield
+            finally:
+                state.recommended()
+                state.optimizer = state.candidate = None
+                if threading.active_count() > threads:
+                    gc.collect()
+
+    def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
+        """What reads ``asked``, the points evaluated since the last start."""
+        return {"asked": lambda state: float(state.since_start)}
+
+    def recommendation(self, state: _State) -> FloatArray:
+        """(d,) what nevergrad recommends, with several objectives (m, d) its Pareto front."""
+        return state.recommended()
+
+
+def _offered(word: Any) -> str:
+    """The name in nevergrad's registry that a word is, ignoring case; an error says why another one is left out."""
+    if not isinstance(word, str):
+        raise TypeError(f"algorithm is {word!r}; it must be a word, such as 'OnePlusOne'")
+    known = registry()
+    folded = {name.lower(): name for name in known.works}
+    if word in known.works or word.lower() in folded:
+        return word if word in known.works else folded[word.lower()]
+    place = f"{len(folded)} names are offered, see polarbear.optimizers.nevergrad_optimizers.registry().works"
+    reasons = {name.lower(): why for name, why in known.left_out.items()} | known.left_out
+    if why := reasons.get(word, reasons.get(word.lower())):
+        raise ValueError(f"algorithm is {word!r}, which is left out: {why}; {place}")
+    close = difflib.get_close_matches(word.lower(), folded, n=1)  # all of them are too many to list
+    guess = f" did you mean {folded[close[0]]!r}?" if close else ""
+    raise ValueError(f"algorithm is {word!r};{guess} {place}")
 
 
 @contextmanager

@@ -17,22 +17,24 @@ How `cma` 4.5 is used:
 
 from __future__ import annotations
 
+import importlib
 import math
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import Incumbent, OneObjective, Paired, check_taken, constraints, integers
+from polarbear.optimizers.adapters import OneObjective, finite, integers
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
-from polarbear.optimizers.distributions import Distribution, expose_distribution
+from polarbear.optimizers.distributions import Distributed, Distribution
+from polarbear.optimizers.native import Space, State
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
 
 if TYPE_CHECKING:
-    from polarbear.protocols import Objective
     from polarbear.records import FloatArray
 
 STEP_SIZES = {
@@ -65,9 +67,77 @@ ELSEWHERE = (
 """The options that cannot: the arguments of `PyCMA` or the problem set them, or they hold functions."""
 
 
+class _Box:
+    """The problem's box as `cma` sees it: with a second variable, from 0 to 1, if there is one alone.
+
+    Attributes:
+        lower: (d,) lower ends, or (2,).
+        upper: (d,) upper ends, or (2,).
+        whole: Which variables take whole numbers only.
+    """
+
+    def __init__(self, problem: Space) -> None:
+        alone = problem.dimension == 1
+        self.lower = np.append(problem.lower, 0.0) if alone else problem.lower
+        self.upper = np.append(problem.upper, 1.0) if alone else problem.upper
+        whole = integers(problem)
+        self.whole = [] if whole is None else [int(i) for i in np.flatnonzero(whole)]
+
+
+_FIRST_MEAN, _GENERATION, _NOISE, _LAST_MEAN = range(4)
+"""What is evaluated: the first mean (elitist), a generation, some of its points again, the last mean."""
+
+
+class _Told:
+    """The value and constraints of the point at hand, for the augmented Lagrangian."""
+
+    value, violations = math.nan, ()
+
+    def __call__(self, _: FloatArray) -> float:
+        return self.value
+
+    def constraints(self, _: FloatArray) -> Any:
+        return self.violations
+
+
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    """Where a run stands.
+
+    Attributes:
+        box: Where `cma` searches.
+        rng: Where restarts draw from.
+        restarts: Which start it is.
+        other: Where `cma` draws from when it calls NumPy's global functions.
+        settings: The options of the next start.
+        longest: Generations of a start without a limit of its own.
+        lagrangian: `cma`'s augmented Lagrangian, if there are constraints.
+        told: What that asks for values.
+        es: `cma`'s strategy.
+        stage: What is evaluated.
+        points: The points of the stage, in `cma`'s box.
+        fitness: Of a generation, the value of each point, NaN while there is none.
+        pending: Of a generation, which points are evaluated.
+    """
+
+    box: _Box
+    rng: np.random.Generator
+    restarts: Restarts
+    other: np.random.RandomState
+    settings: dict[str, Any] = field(default_factory=dict[str, Any])
+    longest: float = math.inf
+    lagrangian: Any = None
+    told: _Told = field(default_factory=_Told)
+    es: Any = None
+    stage: int = _GENERATION
+    points: list[FloatArray] = field(default_factory=list[Any])
+    fitness: list[float] = field(default_factory=list[float])
+    pending: list[int] = field(default_factory=list[int])
+
+
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class PyCMA(OneObjective):
+class PyCMA(Distributed[_State], OneObjective):
     """CMA-ES of the package `cma`, from uniformly random points of the box, restarted with larger populations.
 
     Variables that the problem says are integers are rounded, with `cma`'s lower bounds on their standard deviations
@@ -94,6 +164,8 @@ class PyCMA(OneObjective):
 
     requires: ClassVar = Extra("cma", "cma")
     one_at_a_time: ClassVar = True
+    one_by_one = True
+    takes_constraints = True
 
     restart_strategy: str = "IPOP"
     step_size_adaptation: str = "DEFAULT"
@@ -126,40 +198,80 @@ class PyCMA(OneObjective):
         if not self.name:
             object.__setattr__(self, "name", self._derived_name())
 
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Optimize until the problem stops it, or, with restart strategy STOP, until `cma` stops.
-
-        It exposes what `expose_distribution` names, the paths as ``ps_norm`` (where CSA is used) and ``pc_norm``.
-        """
-        check_taken(self, problem)
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         cma = optional("cma", "cma", "this optimizer")
-        box = _Box(problem)
+        box = _Box(space)
         normal, other = (np.random.RandomState(int(rng.integers(2**32))) for _ in range(2))
-        objective = _Objective(problem, other)
-        begin = _Beginning(problem, self.noise_evaluations)
-        settings = self.settings(box) | {"randn": normal.randn}
-        restarts, longest = Restarts(self.restart_strategy, rng), math.inf
-        fitness, update = objective, None
-        if constraints(problem) is not None:
-            fitness = _constrained(cma, objective, len(box.lower))
-            update = _silently(fitness.update)
-            settings = {"tolstagnation": 0} | settings
-        with objective:
-            while True:
-                start = rng.uniform(box.lower, box.upper)
-                sigma0 = self.relative_sigma0 * restarts.step_size_factor
-                noise = True if self.noise_handling else None
-                done: Any = cma.fmin2(
-                    fitness, start, sigma0, settings, noise_handler=noise, callback=update, init_callback=begin
-                )
-                strategy = done[1]
-                if not restarts.population:
-                    settings = dict(strategy.opts)
-                    longest = settings["maxiter"]
-                if not restarts.next(strategy.opts["popsize"], strategy.countevals):
+        state = _State(space=space, box=box, rng=rng, restarts=Restarts(self.restart_strategy, rng), other=other)
+        state.settings = self.settings(box) | {"randn": normal.randn}
+        with _alone(other):
+            if space.traits.constraints:
+                state.lagrangian = _lagrangian(cma, state.told, len(box.lower))
+                state.settings = {"tolstagnation": 0} | state.settings
+            self._start(state)
+        return state
+
+    def _start(self, state: _State) -> None:
+        """Begin a start of `cma` as `fmin2` does."""
+        cma = optional("cma", "cma", "this optimizer")
+        x0, sigma0 = state.rng.uniform(state.box.lower, state.box.upper), self.relative_sigma0
+        es = cma.CMAEvolutionStrategy(x0, sigma0 * state.restarts.step_size_factor, state.settings)
+        es.noise_handler = cma.NoiseHandler(es.N) if self.noise_handling else cma.NoiseHandler(es.N, 0)
+        if self.noise_handling:
+            es.opts["tolfacupx"] = math.inf
+            es.noise_handler.maxevals = self.noise_evaluations
+        state.es = es
+        if es.opts["CMA_elitist"] == "initial":
+            state.stage, state.points = _FIRST_MEAN, [_mean(es)]
+        else:
+            self._go_on(state)
+
+    def _go_on(self, state: _State) -> None:
+        """To the next generation, or if `cma` stops to the evaluation of its mean and the next start."""
+        es = state.es
+        if not es.stop():
+            _sample(state)
+        elif es.opts["eval_final_mean"] and state.stage != _LAST_MEAN:
+            state.stage, state.points = _LAST_MEAN, [_mean(es)]
+        else:
+            self._restart(state)
+
+    def _restart(self, state: _State) -> None:
+        es, restarts = state.es, state.restarts
+        if not restarts.population:
+            state.settings, state.longest = dict(es.opts), es.opts["maxiter"]
+        state.ended = not restarts.next(es.opts["popsize"], es.countevals)
+        if not state.ended:
+            state.settings["popsize"] = restarts.population
+            state.settings["maxiter"] = min(state.longest, restarts.evaluations / restarts.population)
+            self._start(state)
+
+    def _next(self, state: _State) -> FloatArray:
+        points = np.array(state.points, dtype=np.float64)[:, : state.space.dimension]
+        return np.repeat(points[state.pending], _repeats(state), axis=0) if state.stage == _GENERATION else points
+
+    def _take(self, state: _State, values: Any) -> None:
+        with _alone(state.other):
+            fitness = _fitness(state, values.tolist())
+            if state.stage == _GENERATION:
+                if _sampled_again(state, fitness):
                     return
-                settings["popsize"] = restarts.population
-                settings["maxiter"] = min(longest, restarts.evaluations / restarts.population)
+                state.es.evaluations_per_f_value = _repeats(state)
+                state.es.tell(state.points, state.fitness)
+                if self.noise_handling and _reevaluation(state):
+                    return
+            elif state.stage == _NOISE:
+                _measure_noise(state, fitness)
+            else:
+                _take_mean(state, fitness[0])
+            if state.lagrangian is not None and state.stage in (_GENERATION, _NOISE):
+                with warnings.catch_warnings():  # of equal values and coefficients not set yet
+                    warnings.simplefilter("ignore")
+                    state.lagrangian.update(state.es)
+            self._go_on(state)
+
+    def _distribution(self, state: _State) -> Distribution:
+        return _distribution(hasattr(state.es.adapt_sigma, "ps"))
 
     def settings(self, box: _Box) -> dict[str, Any]:
         """`cma`'s options in a box."""
@@ -196,70 +308,24 @@ class PyCMA(OneObjective):
         return "-".join(["pycma", *parts, *(f"{key}={value}" for key, value in self.options.items())])
 
 
-class _Box:
-    """The problem's box as `cma` sees it: with a second variable, from 0 to 1, if there is one alone.
-
-    Attributes:
-        lower: (d,) lower ends, or (2,).
-        upper: (d,) upper ends, or (2,).
-        whole: Which variables take whole numbers only.
-    """
-
-    def __init__(self, problem: Objective) -> None:
-        alone = problem.dimension == 1
-        self.lower = np.append(problem.lower, 0.0) if alone else problem.lower
-        self.upper = np.append(problem.upper, 1.0) if alone else problem.upper
-        whole = integers(problem)
-        self.whole = [] if whole is None else [int(i) for i in np.flatnonzero(whole)]
-
-
 _DRAWS = ("rand", "randn", "randint", "uniform", "seed")
 """The functions of `numpy.random` that `cma` calls."""
 
 
-class _Objective:
-    """The problem, outside of which NumPy warns of nothing and draws from another random state.
-
-    Args:
-        problem: What is evaluated.
-        state: The random state behind NumPy's global functions between evaluations.
-    """
-
-    def __init__(self, problem: Objective, state: np.random.RandomState) -> None:
-        self._value, self._dimension = Incumbent(problem, "PyCMA"), problem.dimension
-        self._paired: Paired | None = None
-        if (found := constraints(problem)) is not None:
-            self._paired = Paired(self._value, found[1], problem.dimension)
-        self._outer = {name: getattr(np.random, name) for name in _DRAWS}
-        self._inner = {name: getattr(state, name) for name in _DRAWS}
-        self._warned = np.geterr()
-        self._silent = np.errstate(all="ignore")
-
-    def __enter__(self) -> None:
-        self._silent.__enter__()
-        _install(self._inner)
-
-    def __exit__(self, *error: Any) -> None:
-        _install(self._outer)
-        self._silent.__exit__(*error)
-
-    def __call__(self, x: FloatArray) -> float:
-        return float(self._outside(self._paired or self._value, x))
-
-    def violations(self, x: FloatArray) -> list[float]:
-        """The c constraints' values at a point, <= 0 where they hold; asked for before the value or after."""
-        return self._outside(cast("Paired", self._paired).violations, x).tolist()
-
-    def _outside(self, evaluate: Callable[[FloatArray], Any], x: FloatArray) -> Any:
-        _install(self._outer)
-        try:
-            with np.errstate(**self._warned):
-                return evaluate(np.array(x[: self._dimension], dtype=np.float64))
-        finally:
-            _install(self._inner)
+@contextmanager
+def _alone(state: np.random.RandomState) -> Generator[None]:
+    """NumPy warns of nothing, and its global functions draw from `state`."""
+    functions = cast("dict[str, Any]", vars(np.random))
+    before = {name: functions[name] for name in _DRAWS}
+    functions.update({name: getattr(state, name) for name in _DRAWS})
+    try:
+        with np.errstate(all="ignore"):
+            yield
+    finally:
+        functions.update(before)
 
 
-def _constrained(cma: Any, objective: _Objective, dimension: int) -> Any:
+def _lagrangian(cma: Any, told: _Told, dimension: int) -> Any:
     """The augmented Lagrangian of a problem with constraints, which keeps no log: `cma`'s makes a folder at once."""
 
     class Quiet(cma.constraints_handler.AugmentedLagrangian):
@@ -267,45 +333,117 @@ def _constrained(cma: Any, objective: _Objective, dimension: int) -> Any:
             self.logging = 0
             super()._init_()  # pyright: ignore[reportUnknownMemberType]
 
-    fitness = cma.ConstrainedFitnessAL(objective, objective.violations, dimension=dimension, archives=False)
-    vars(fitness)["_al"] = Quiet(dimension)
-    return fitness
+    made = cma.ConstrainedFitnessAL(told, told.constraints, dimension=dimension, archives=False)
+    vars(made)["_al"] = Quiet(dimension)
+    return made
 
 
-def _silently(update: Callable[[Any], None]) -> Callable[[Any], None]:
-    """`update` without its warnings, of equal values and coefficients not set yet; nothing is evaluated in it."""
-
-    def updated(strategy: Any) -> None:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            update(strategy)
-
-    return updated
+def _mean(es: Any) -> FloatArray:
+    """The mean as a point to evaluate."""
+    return es.to_phenotype(es.mean, copy=True, into_bounds=es.boundary_handler.repair, archive=es.sent_solutions)
 
 
-def _install(functions: dict[str, Any]) -> None:
-    cast("dict[str, Any]", vars(np.random)).update(functions)
+def _repeats(state: _State) -> int:
+    """How often each point is evaluated."""
+    return int(state.es.noise_handler.evaluations) if state.stage in (_GENERATION, _NOISE) else 1
 
 
-class _Beginning:
-    """What happens when a run of `cma` begins: it exposes the new state and is told the noise evaluations."""
+def _fitness(state: _State, values: list[float]) -> list[float]:
+    """What `cma` minimizes, for each point: a value, or the augmented Lagrangian; the median of repetitions."""
+    if state.lagrangian is not None and state.asked is not None:
+        for row, violations in enumerate(finite(state.constraints).tolist()):
+            state.told.value, state.told.violations = values[row], violations
+            values[row] = float(state.lagrangian(np.resize(state.asked[row], len(state.box.lower))))
+    repeats = _repeats(state)
+    if repeats == 1:
+        return values
+    return [float(np.median(values[first : first + repeats])) for first in range(0, len(values), repeats)]
 
-    def __init__(self, problem: Objective, noise_evaluations: int) -> None:
-        self._problem, self._evaluations = problem, noise_evaluations
 
-    def __call__(self, strategy: Any) -> None:
-        strategy.noise_handler.maxevals = self._evaluations if strategy.noise_handler.maxevals else 0
-        expose_distribution(self._problem, _distribution(strategy, self._problem.dimension))
+def _sample(state: _State) -> None:
+    """Sample a generation, as `cma`'s method `ask_and_eval`."""
+    es, mirrors = state.es, 0
+    if es.opts["CMA_mirrormethod"] == 1:
+        mirrors = importlib.import_module("cma.utilities.math").Mh.sround(es.sp.lam_mirr)
+        vars(es)["_mirrormethod1_done"] = es.countiter
+    es.mirrors_idx = np.arange(mirrors)
+    state.stage, state.points = _GENERATION, es.ask(es.sp.popsize)
+    state.fitness = [math.nan] * len(state.points)
+    state.pending = list(range(len(state.points) - mirrors))
 
 
-def _distribution(strategy: Any, dimension: int) -> Distribution:
-    paths: dict[str, Callable[[], FloatArray]] = {"pc": lambda: strategy.pc}
-    if hasattr(strategy.adapt_sigma, "ps"):
-        paths["ps"] = lambda: strategy.adapt_sigma.ps
+def _sampled_again(state: _State, fitness: list[float]) -> bool:
+    """Keep the fitness of the pending points; whether others are to be evaluated first.
+
+    Those are points in place of the ones whose augmented Lagrangian is NaN, and then the selective mirrors.
+    """
+    es, points = state.es, state.points
+    for k, value in zip(state.pending, fitness, strict=True):
+        state.fitness[k] = value
+    if missing := [k for k in state.pending if math.isnan(state.fitness[k])]:
+        for k in missing:
+            points[k] = es.ask(1, es.mean, 1)[0]
+        state.pending = missing
+        return True
+    last = len(points) - 1
+    mirrored = [k for k in range(last + 1) if math.isnan(state.fitness[k])]
+    if mirrored:
+        es.mirrors_idx = np.argsort(state.fitness[: mirrored[0]])[-1 : -1 - len(mirrored) : -1]
+        for k in mirrored:
+            points[k] = es.get_mirror(points[es.mirrors_idx[last - k]])
+        state.pending = mirrored
+    return bool(mirrored)
+
+
+def _reevaluation(state: _State) -> bool:
+    """Choose points to evaluate again, slightly disturbed, as `cma`'s `NoiseHandler.reeval`; whether there are any."""
+    es, noise = state.es, state.es.noise_handler
+    noise.fit, noise.fitre = list(state.fitness), list(state.fitness)
+    noise.idx = noise.indices(state.fitness)
+    state.stage = _NOISE
+    state.points = [
+        es.ask(1, state.points[k], noise.epsilon)[0] for k in noise.idx for _ in range(int(noise.evaluations))
+    ]
+    return bool(state.points)
+
+
+def _measure_noise(state: _State, fitness: list[float]) -> None:
+    """Adapt step size and evaluations to the noise in the ranks, as `cma`'s `fmin2`."""
+    es, noise = state.es, state.es.noise_handler
+    for k, value in zip(noise.idx, fitness, strict=True):
+        noise.fitre[k] = value
+    noise.evaluations_just_done = len(state.points)
+    noise.update_measure()
+    es.sigma *= noise.treat()
+    es.countevals += noise.evaluations_just_done
+    if noise.maxevals > noise.minevals:
+        es.more_to_write.append(noise.evaluations)
+    es.sp.cmean = min(es.sp.cmean, 1.0)
+
+
+def _take_mean(state: _State, value: float) -> None:
+    es = state.es
+    if state.stage == _FIRST_MEAN:
+        es.f0 = value
+    es.countevals += 1
+    es.best.update(state.points, es.sent_solutions, [value], 1 if state.stage == _FIRST_MEAN else es.countevals)
+
+
+def _distribution(has_path: bool) -> Distribution:
+    paths: dict[str, Callable[[_State], FloatArray]] = {"pc": lambda state: state.es.pc}
+    if has_path:
+        paths["ps"] = lambda state: state.es.adapt_sigma.ps
     return Distribution(
-        mean=lambda: strategy.to_phenotype(strategy.mean)[:dimension],
-        step_size=lambda: strategy.sigma,
-        axes=lambda: np.sqrt(strategy.sm.variances) if strategy.D is None else np.asarray(strategy.D),
-        population_size=lambda: strategy.popsize,
+        mean=lambda state: state.es.to_phenotype(state.es.mean)[: state.space.dimension],
+        step_size=lambda state: state.es.sigma,
+        axes=lambda state: np.sqrt(state.es.sm.variances) if state.es.D is None else np.asarray(state.es.D),
+        covariance=_covariance,
+        population_size=lambda state: state.es.popsize,
         paths=paths,
     )
+
+
+def _covariance(state: _State) -> FloatArray:
+    d = state.space.dimension
+    scales = (np.asarray(state.es.sigma_vec.scaling) / (state.box.upper - state.box.lower))[:d]
+    return np.asarray(state.es.sm.covariance_matrix)[:d, :d] * np.outer(scales, scales)

@@ -17,28 +17,20 @@ from __future__ import annotations
 import copy
 import importlib
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import (
-    check_taken,
-    constraints,
-    finite,
-    global_generators,
-    integers,
-    named,
-    objectives,
-    seed_from,
-)
+from polarbear.optimizers.adapters import OwnGenerators, finite, integers, named, seed_from
 from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number
-from polarbear.optimizers.telemetry import expose, recommend
+from polarbear.optimizers.native import Native, Space, State
+from polarbear.protocols import WarmStart
 
 if TYPE_CHECKING:
-    from polarbear.protocols import Objective, Traits
+    from polarbear.protocols import Traits
     from polarbear.records import FloatArray
 
 _DIFFERENTIAL = ("variant", "CR", "F", "gamma")
@@ -108,9 +100,20 @@ DIRECTIONS = 100
 """How many reference directions there are at most, unless a population size is given."""
 
 
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    rng: np.random.Generator
+    problem: Any
+    algorithm: Any = None
+    individuals: Any = None
+    wanted: Any = None
+    begun: int = 0
+    generators: OwnGenerators = field(default_factory=OwnGenerators)
+
+
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class Pymoo:
+class Pymoo(Native[_State]):
     """An algorithm of pymoo, in the problem's box.
 
     Integer variables are rounded before they are evaluated. It recommends pymoo's optimum: with one objective the best
@@ -134,6 +137,7 @@ class Pymoo:
 
     requires: ClassVar = Extra("pymoo", "pymoo")
     one_at_a_time: ClassVar = True
+    takes_constraints = True
 
     algorithm: str = "GA"
     population_size: int | None = None
@@ -169,29 +173,76 @@ class Pymoo:
             given += [] if self.restarts else ["not-restarts"]
             object.__setattr__(self, "name", "-".join(["pymoo", algorithm, *given]))
 
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Evolve until the problem stops it, or until the algorithm stops and is not restarted.
-
-        Raises:
-            ImportError: `pymoo` is not installed.
-            ValueError: The problem has the wrong number of objectives for the algorithm, or constraints that it
-                cannot take.
-        """
-        check_taken(self, problem)
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         optional("pymoo", "pymoo", "this optimizer")
-        state: dict[str, Any] = {}
-        expose(problem, generation=lambda: float(state["algorithm"].n_iter or 0))
-        seen = _seen(problem)
-        recommend(problem, lambda: _optimum(state["algorithm"], seen, single=self.algorithm in SINGLE))
-        with global_generators():  # CMAES seeds NumPy's
-            while True:
-                before = seen.evaluations
-                state["algorithm"] = algorithm = self._made(objectives(problem), seen.mask)
-                with np.errstate(all="ignore"):
-                    algorithm.setup(seen, seed=seed_from(rng), verbose=False)
-                _run(algorithm, seen)
-                if not self.restarts or seen.evaluations == before:
-                    return
+        state = _State(space=space, rng=rng, problem=_problem(space))
+        with state.generators:
+            self._start(state)
+        return state
+
+    def _start(self, state: _State) -> None:
+        traits = state.space.traits
+        state.begun = state.evaluations
+        state.algorithm = self._made(traits.objectives, integers(state.space))
+        with np.errstate(all="ignore"):
+            state.algorithm.setup(state.problem, seed=seed_from(state.rng), verbose=False)
+        self._go_on(state)
+
+    def _go_on(self, state: _State) -> None:
+        """To the next points to evaluate, with a new start if the algorithm has stopped."""
+        algorithm = state.algorithm
+        with np.errstate(all="ignore"):
+            while algorithm.has_next():
+                state.individuals = algorithm.infill()
+                if state.individuals is not None:
+                    try:
+                        _evaluate(state)
+                    except _Wanted as wanted:
+                        state.wanted = wanted.points
+                        return
+                algorithm.advance(infills=state.individuals)
+        state.ended = not self.restarts or state.evaluations == state.begun
+        if not state.ended:
+            self._start(state)
+
+    def _next(self, state: _State) -> FloatArray:
+        return rounded(np.array(state.wanted, dtype=np.float64), integers(state.space))
+
+    def _take(self, state: _State, values: Any) -> None:
+        told = {"F": finite(values).reshape(len(values), -1)}
+        if state.constraints is not None:
+            told["G"] = finite(state.constraints)
+        state.problem.told = told
+        with state.generators, np.errstate(all="ignore"):
+            _evaluate(state)
+            state.problem.told = None
+            state.algorithm.advance(infills=state.individuals)
+            self._go_on(state)
+
+    def running(self, state: _State) -> OwnGenerators:
+        """For the time of a run: NumPy's and Python's global generators apart, which CMAES seeds."""
+        return state.generators
+
+    def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
+        """What reads ``generation``, the number of the generation since the last start."""
+        return {"generation": lambda state: float(state.algorithm.n_iter or 0)}
+
+    def recommendation(self, state: _State) -> FloatArray:
+        """The best point (d,), or points (m, d) of a run; the box's centre before the first generation's end."""
+        best, space = state.algorithm.opt, state.space
+        if best is None or not len(best):
+            return (space.lower + space.upper) / 2
+        points = rounded(np.array(best.get("X"), dtype=np.float64), integers(space))
+        return points[0] if self.algorithm in SINGLE else points
+
+    def warm_start(self, state: _State) -> WarmStart:
+        """What another optimizer can start from: the best point and the population, once it is evaluated."""
+        population = state.algorithm.pop
+        if not state.algorithm.is_initialized or population is None or not len(population):
+            return super().warm_start(state)
+        points, values = (np.array(population.get(key), dtype=np.float64) for key in "XF")
+        values = values if state.space.traits.objectives > 1 else values[:, 0]
+        return replace(super().warm_start(state), population=points, values=values)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
@@ -226,54 +277,43 @@ class Pymoo:
         return made
 
 
-def _run(algorithm: Any, problem: Any) -> None:
-    """Run an algorithm until it stops."""
-    while algorithm.has_next():
-        with np.errstate(all="ignore"):
-            points = algorithm.infill()
-        if points is not None:
-            algorithm.evaluator.eval(problem, points, algorithm=algorithm)
-        with np.errstate(all="ignore"):
-            algorithm.advance(infills=points)
+class _Wanted(Exception):  # noqa: N818 - no error: what is to be evaluated
+    """Raised by the problem where it is to be evaluated.
+
+    Attributes:
+        points: (m, d) where.
+    """
+
+    def __init__(self, points: FloatArray) -> None:
+        super().__init__()
+        self.points = points
 
 
-def _optimum(algorithm: Any, seen: Any, *, single: bool) -> FloatArray:
-    """The best point (d,), or points (m, d) of a run; the box's centre before the first generation's end."""
-    if algorithm.opt is None or not len(algorithm.opt):
-        return (seen.xl + seen.xu) / 2
-    points = rounded(np.array(algorithm.opt.get("X"), dtype=np.float64), seen.mask)
-    return points[0] if single else points
+def _evaluate(state: _State) -> None:
+    """Have pymoo give individuals the values told; without these it is `_Wanted` where they are not evaluated yet."""
+    state.algorithm.evaluator.eval(state.problem, state.individuals, algorithm=state.algorithm)
 
 
-def _seen(problem: Objective) -> Any:
-    """The problem as pymoo sees it; its attributes `mask` and `evaluations` are for the caller."""
+def _problem(space: Space) -> Any:
+    """The problem as pymoo sees it, whose values are told."""
     core: Any = importlib.import_module("pymoo.core.problem")
-    mask, constrained = integers(problem), constraints(problem)
-    count = objectives(problem)
 
-    class Seen(core.Problem):
-        evaluations = 0
+    class Told(core.Problem):
+        told: dict[str, FloatArray] | None = None
 
         def _evaluate(self, x: Any, out: dict[str, Any]) -> None:
-            points = rounded(np.array(x, dtype=np.float64), mask)
-            Seen.evaluations += len(points)
-            if constrained is None:
-                told = problem(points)
-            else:
-                rows = [(problem(point), np.array(constrained[1](point), dtype=np.float64)) for point in points]
-                told = [value for value, _ in rows]
-                out["G"] = finite([violation for _, violation in rows])
-            out["F"] = finite(told).reshape(len(points), count)
+            if self.told is None:
+                raise _Wanted(x)
+            out.update(self.told)
 
-    seen: Any = Seen(
-        n_var=problem.dimension,
-        n_obj=count,
-        n_ieq_constr=constrained[0] if constrained else 0,
-        xl=np.array(problem.lower, dtype=np.float64),
-        xu=np.array(problem.upper, dtype=np.float64),
+    traits = space.traits
+    return Told(
+        n_var=space.dimension,
+        n_obj=traits.objectives,
+        n_ieq_constr=traits.constraints,
+        xl=space.lower,
+        xu=space.upper,
     )
-    seen.mask = mask
-    return seen
 
 
 def rounded(points: FloatArray, mask: Any) -> FloatArray:

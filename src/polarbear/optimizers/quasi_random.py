@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.optimizers.adapters import Best, Front, check_taken, constraints, integers, objectives
+from polarbear.optimizers.adapters import integers
 from polarbear.optimizers.arguments import checked_keywords, flag, number, option
-from polarbear.optimizers.telemetry import recommend
+from polarbear.optimizers.native import Native, Space, State
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polarbear.protocols import Objective, Traits
+    from polarbear.protocols import Traits
     from polarbear.records import FloatArray
 
 SEQUENCES = {"SOBOL": "Sobol", "HALTON": "Halton", "LATIN_HYPERCUBE": "LatinHypercube"}
@@ -28,9 +28,14 @@ SOBOL_BITS = 53
 """Binary digits of Sobol points: all that a float has; the sequence ends after 2⁵³ points."""
 
 
+@dataclass(kw_only=True, eq=False)
+class _State(State):
+    sequence: Any
+
+
 @checked_keywords
 @dataclass(frozen=True, kw_only=True)
-class QuasiRandomSearch:
+class QuasiRandomSearch(Native[_State]):
     """Evaluates points of low discrepancy in the box until it is stopped.
 
     A real variable is uniform between its ends, and an integer one uniform over the whole numbers between them. The
@@ -67,28 +72,6 @@ class QuasiRandomSearch:
             parts += [] if self.scramble else ["not-scrambled"]
             object.__setattr__(self, "name", "-".join(["QuasiRandomSearch", sequence, *parts]))
 
-    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Search until the problem stops it.
-
-        Raises:
-            ValueError: If the problem has more variables than the sequence.
-        """
-        check_taken(self, problem)
-        source = self._source(problem.dimension, rng)
-        lower, upper = np.asarray(problem.lower), np.asarray(problem.upper)
-        mask = integers(problem)
-        one_by_one = constraints(problem) is not None
-        best, front = Best(problem), Front(problem) if objectives(problem) > 1 else None
-        recommend(problem, best.recommended if front is None else front.recommended)
-        while True:
-            points = in_box(self._next(source), lower, upper, mask)
-            for asked in points if one_by_one else (points,):
-                told = problem(asked)
-                if front is not None:
-                    front.keep(asked, told)
-                elif np.min(told) < best.bar:
-                    best.keep(asked if one_by_one else points[np.argmin(told)], float(np.min(told)))
-
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""
         if self.sequence != "SOBOL" or dimension <= GREATEST_SOBOL_DIMENSION:
@@ -98,19 +81,20 @@ class QuasiRandomSearch:
             "take sequence='HALTON'"
         )
 
-    def _source(self, dimension: int, rng: np.random.Generator) -> Any:
+    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         qmc: Any = importlib.import_module("scipy.stats.qmc")
         more = {"bits": SOBOL_BITS} if self.sequence == "SOBOL" else {}
-        return getattr(qmc, SEQUENCES[self.sequence])(dimension, scramble=self.scramble, rng=rng, **more)
+        made = getattr(qmc, SEQUENCES[self.sequence])(space.dimension, scramble=self.scramble, rng=rng, **more)
+        return _State(space=space, sequence=made)
 
-    def _next(self, source: Any) -> FloatArray:
-        """The next (batch, d) points in the unit cube."""
-        if self.sequence != "SOBOL":
-            return source.random(self.batch)
-        warned = source.num_generated == 0 and self.batch & (self.batch - 1)
-        first = source.random(1) if warned else None  # it warns where the first batch is no power of two
-        rest = source.random(self.batch - 1) if warned else source.random(self.batch)
-        return rest if first is None else np.concatenate((first, rest))
+    def _next(self, state: _State) -> FloatArray:
+        sequence, space = state.sequence, state.space
+        if self.sequence == "SOBOL" and sequence.num_generated == 0 and self.batch & (self.batch - 1):
+            # it warns where the first batch is no power of two
+            units = np.concatenate((sequence.random(1), sequence.random(self.batch - 1)))
+        else:
+            units = sequence.random(self.batch)
+        return in_box(units, space.lower, space.upper, integers(space))
 
 
 def in_box(units: FloatArray, lower: FloatArray, upper: FloatArray, mask: NDArray[np.bool_] | None) -> FloatArray:

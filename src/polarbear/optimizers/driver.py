@@ -1,0 +1,135 @@
+"""The one driver that makes a run of an optimizer by ask and tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.optimizers.adapters import Best, Front, constraints, has_nan, objectives
+from polarbear.optimizers.telemetry import Reading, expose, offer_warm_start, recommend
+from polarbear.protocols import AskTellOptimizer, Observable, Transferable
+
+if TYPE_CHECKING:
+    from polarbear.protocols import Optimizer
+    from polarbear.records import FloatArray
+
+
+def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> object:
+    """Have an optimizer optimize a problem until it is stopped or has ended.
+
+    One that can be called loops by itself; any other goes through `ask_and_tell`.
+
+    Args:
+        optimizer: The optimizer.
+        problem: What is evaluated; see `polarbear.protocols.Objective`.
+        rng: Where all its randomness comes from.
+
+    Returns:
+        What a callable optimizer returns; else None.
+    """
+    return optimizer(problem, rng) if callable(optimizer) else ask_and_tell(optimizer, problem, rng)
+
+
+def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Generator) -> None:
+    """Call `init`, and then `ask` and `tell` in turn, until the problem stops it or an empty batch ends the run.
+
+    A point (d,) is evaluated as a point and a batch (m, d) at once. Points of a batch are evaluated one after the other
+    if the problem has constraints, or if the optimizer has an attribute `one_by_one` that is true. What `diagnostics`
+    and `recommendation` read from the state is offered for logging; without a method `recommendation` it is the best
+    point told, see `Best` and `Front`. If there is a method `running`, the run takes place within the context that it
+    makes of the first state.
+
+    Args:
+        optimizer: The optimizer.
+        problem: What is evaluated.
+        rng: Where all its randomness comes from.
+    """
+    state = optimizer.init(problem, rng)
+    archive = _Unkept() if hasattr(optimizer, "recommendation") else _archive(optimizer, problem)
+    if isinstance(optimizer, Observable):
+        readers = optimizer.diagnostics(state).items()
+        expose(problem, **{name: Reading(reader, lambda: state) for name, reader in readers})
+    recommendation = getattr(optimizer, "recommendation", archive.recommended)
+    recommend(problem, lambda: recommendation(state))
+    if isinstance(optimizer, Transferable):
+        offer_warm_start(problem, lambda: optimizer.warm_start(state))
+    evaluate = _evaluation(optimizer, problem, archive)
+    running: Callable[[Any], AbstractContextManager[object]] = getattr(optimizer, "running", nullcontext)
+    with running(state):
+        while True:
+            answer = optimizer.ask(state)
+            if type(answer) is not tuple or len(answer) != 2:
+                raise TypeError(f"ask of {optimizer.name} returned {type(answer).__name__}; return (points, state)")
+            asked, state = answer
+            if not len(asked):
+                return
+            state = optimizer.tell(state, asked, *evaluate(asked))
+            if state is None:
+                raise TypeError(f"tell of {optimizer.name} returned None; it has to return the state")
+
+
+class _Unkept:
+    """Stands for an archive where the optimizer recommends by itself."""
+
+    bar = -math.inf
+
+    def keep(self, points: FloatArray, values: Any) -> None:
+        """Keep nothing."""
+
+    def recommended(self, _: object = None) -> FloatArray:
+        """Nothing."""
+        raise NotImplementedError
+
+
+def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
+    if objectives(problem) > 1:
+        return Front(problem)
+    return Best(problem, feasible_first=getattr(optimizer, "feasible_first", True))
+
+
+def _evaluation(
+    optimizer: AskTellOptimizer, problem: Any, archive: Best | Front | _Unkept
+) -> Callable[[Any], tuple[Any, ...]]:
+    """What evaluates a point or batch and gives what is to be told: values, and constraints if they are wanted."""
+    several, found = objectives(problem) > 1, constraints(problem)
+
+    def at_once(points: Any) -> tuple[Any, ...]:
+        values = _without_nan(problem(points))
+        archive.keep(points, values)
+        return (values,)
+
+    def row_by_row(points: Any) -> tuple[Any, ...]:
+        if np.ndim(points) == 1:
+            return at_once(points)
+        values: list[Any] = []
+        for x in points:
+            value = problem(x)
+            if several or value < archive.bar:
+                archive.keep(x, value)
+            values.append(value)
+        return (_without_nan(values),)
+
+    def with_constraints(points: Any) -> tuple[Any, ...]:
+        if np.ndim(points) == 1:
+            return *at_once(points), _without_nan(violations(points))
+        rows = [with_constraints(x) for x in points]
+        return tuple(np.array(column) for column in zip(*rows, strict=True))
+
+    if found is None:
+        return row_by_row if getattr(optimizer, "one_by_one", False) else at_once
+    violations = found[1]
+    return with_constraints if getattr(optimizer, "takes_constraints", False) else row_by_row
+
+
+def _without_nan(values: Any) -> Any:
+    """Values as a float or array, +inf for NaN."""
+    if type(values) is float:
+        return values if values == values else math.inf
+    array = np.asarray(values, dtype=np.float64)
+    if has_nan(array):
+        array = np.where(np.isnan(array), math.inf, array)
+    return array if array.ndim else float(array)
