@@ -10,8 +10,8 @@ from matplotlib.ticker import MaxNLocator
 
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Cells, Label, Shades, row_label
-from polarbear.figures.panels import Axis, Bar, Panel
-from polarbear.figures.scales import few_log_ticks, time_axis
+from polarbear.figures.panels import Bar, Panel
+from polarbear.figures.scales import few_log_ticks, row_axis, time_axis
 from polarbear.figures.style import MICRO, MUTED, SHADES, WIDE, Spacing, compact, looks, shown, spacing_of
 from polarbear.race import RaceResult
 from polarbear.records import FloatArray, IntArray
@@ -54,29 +54,18 @@ def allocation(
     times, rows = result.posterior.times, list(result.members_first)
     spacing = spacing or spacing_of(times)
     edges, shades = _edges(times, spacing), _shades(result.reach)
-    ticks = _ticks(shades)
-    bar = Bar(
-        label="instances",
-        shades=shades,
-        ticks=(*ticks,),
-        texts=tuple(compact(tick) for tick in ticks),
-        length=18,
-        breadth=0.04,
-    )
+    ticks = tuple(_ticks(shades))
+    texts = tuple(compact(tick) for tick in ticks)
+    bar = Bar(label="instances", shades=shades, ticks=ticks, texts=texts, length=18, breadth=0.04)
+    x = time_axis(edges, result.settings.axis, spacing, narrow=width < 5)
+    marks = (_cells(result, rows, edges, shades), *_row_labels(result, rows))
     return Figure(
         title="Where the effort went",
         alt="One bar per algorithm over the budget, shaded by the number of instances it was observed on.",
         caption=caption(result.settings.axis),
         width=width,
         height=height or 0.27 * len(rows) + 0.95,
-        panels=(
-            Panel(
-                x=time_axis(edges, result.settings.axis, spacing, narrow=width < 5),
-                y=Axis(low=len(rows) - 0.4, high=-0.6, hidden=True),
-                marks=(_cells(result, rows, edges, shades), *_row_labels(result, rows)),
-                bar=bar if width > 5 else None,
-            ),
-        ),
+        panels=(Panel(x=x, y=row_axis(len(rows), hills=False), marks=marks, bar=bar if width > 5 else None),),
         looks=looks(order or result.posterior.names),
     )
 

@@ -123,26 +123,15 @@ def attainment(
     colors = tuple(blend(SHADES, float(place)) for place in np.linspace(0, 1, _SHARES.size - 1))
     borders = tuple((line, INK if line <= 0.5 else SURFACE, 1.4 if line == 0.5 else 0.7) for line in lines)
     edges = np.concatenate([[_TINY], _SHARES[1:-1] - _TINY, [1.1]])
+    surface = grid.surface("attainment", scale, edges, colors, borders)
+    bar = Bar(label="share of runs", edges=(*_SHARES.tolist(),), colors=colors, ticks=(0, *QUARTILES, 1), lines=borders)
     return Figure(
         title="Empirical attainment function",
         alt="Share of the runs that attained each value within each budget.",
         caption=caption(lines=lines, unknown=grid.unknown),
         width=width,
         height=height or _height(width),
-        panels=(
-            Panel(
-                x=x,
-                y=scale.axis(value),
-                marks=(grid.surface("attainment", scale, edges, colors, borders),),
-                bar=Bar(
-                    label="share of runs",
-                    edges=tuple(_SHARES.tolist()),
-                    colors=colors,
-                    ticks=(0, *QUARTILES, 1),
-                    lines=borders,
-                ),
-            ),
-        ),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface,), bar=bar),),
     )
 
 
@@ -191,32 +180,19 @@ def attainment_difference(
     ours, theirs = ([pale(look_of[name].ink, strength) for strength in np.linspace(0.2, 1.0, 10)] for name in names)
     colors = (*reversed(theirs), SURFACE, *ours)
     edges = steps + np.where(steps > 0, _TINY, -_TINY)
+    surface = grid.surface("difference", scale, edges, colors)
+    ticks, texts = (-1, -0.5, 0, 0.5, 1), ("1", "0.5", "0", "0.5", "1")
+    bar = Bar(label="difference of shares", edges=(*steps.tolist(),), colors=colors, ticks=ticks, texts=texts)
+    entries = tuple(Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names)
     return Figure(
         title=f"Difference of attainment, {names[0]} and {names[1]}",
         alt=f"Where {names[0]} attains more than {names[1]}, and where less.",
         caption=difference_caption(*names, unknown=grid.unknown),
         width=width,
         height=height or _height(width),
-        panels=(
-            Panel(
-                x=x,
-                y=scale.axis(value),
-                marks=(grid.surface("difference", scale, edges, colors),),
-                bar=Bar(
-                    label="difference of shares",
-                    edges=tuple(steps.tolist()),
-                    colors=colors,
-                    ticks=(-1, -0.5, 0, 0.5, 1),
-                    texts=("1", "0.5", "0", "0.5", "1"),
-                ),
-            ),
-        ),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface,), bar=bar),),
         looks=look_of,
-        key=Key(
-            entries=tuple(Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names),
-            columns=2 if width > 5 else 1,
-            size=SMALL,
-        ),
+        key=Key(entries=entries, columns=2 if width > 5 else 1, size=SMALL),
     )
 
 
@@ -260,30 +236,21 @@ def attainment_ecdf(
         if ((curve < 0) | (curve > 1)).any():
             raise ValueError(f"shares of {name!r} have to lie in 0 to 1; got {np.nanmin(curve)} to {np.nanmax(curve)}")
     intervals = arrays_of(bands or {}, (2, at.size), "band")
-    lines = (
-        _step_line(at, curve, intervals.get(name), name, look_of[name], index)
-        for index, (name, curve) in enumerate(curves.items())
-    )
+    x, y = time_axis(at, axis, spacing, narrow=width < 5), share_axis("mean share attained")
     known = {name: end for name, curve in curves.items() if (end := last_known(at, curve)) is not None}
-    ends = ((*end, _with_area(name, area), name) for name, end in known.items())
+    marks = (
+        *_step_lines(at, curves, intervals, look_of),
+        *missing([name for name in curves if name not in known]),
+        *end_labels((*end, _with_area(name, area), name) for name, end in known.items()),
+        *((Label(text="AOCC", shift=(16, 9), size=SMALL),) if area else ()),
+    )
     return Figure(
         title="Attainment ECDF",
         alt=f"Mean share of the range of values that {listed(curves)} attained, over the budget.",
         caption=ecdf_caption(len(curves), area=bool(area), level=level if intervals else None),
         width=width,
         height=height or tall(width, len(curves)),
-        panels=(
-            Panel(
-                x=time_axis(at, axis, spacing, narrow=width < 5),
-                y=share_axis("mean share attained"),
-                marks=(
-                    *(mark for line in lines for mark in line),
-                    *missing([name for name in curves if name not in known]),
-                    *end_labels(ends),
-                    *((Label(text="AOCC", shift=(16, 9), size=SMALL),) if area else ()),
-                ),
-            ),
-        ),
+        panels=(Panel(x=x, y=y, marks=marks),),
         looks=look_of,
     )
 
@@ -292,15 +259,17 @@ def _with_area(name: str, area: Mapping[str, float] | None) -> str:
     return f"{shortened(name, 19)}  {area[name]:.2f}" if area and name in area else name
 
 
-def _step_line(
-    at: FloatArray, curve: FloatArray, band: FloatArray | None, name: str, look: Look, index: int
+def _step_lines(
+    at: FloatArray, curves: Mapping[str, FloatArray], bands: Mapping[str, FloatArray], look_of: Mapping[str, Look]
 ) -> Iterator[Mark]:
-    """A step function, with the confidence band around it if there is one."""
-    if band is not None:
-        low, high = band
-        yield Band(name=f"band-{index}", x=at, low=low, high=high, algorithm=name, steps=True, layer=1)
-    markers = Markers(look.marker or "o", size=4, edge=1) if at.size == 1 else markers_of(look, index)
-    yield Line(name=f"share-{index}", x=at, y=curve, algorithm=name, steps=True, markers=markers)
+    """Step functions, with the confidence bands around them where there are any."""
+    for index, (name, curve) in enumerate(curves.items()):
+        if name in bands:
+            low, high = bands[name]
+            yield Band(name=f"band-{index}", x=at, low=low, high=high, algorithm=name, steps=True, layer=1)
+        look = look_of[name]
+        markers = Markers(look.marker or "o", size=4, edge=1) if at.size == 1 else markers_of(look, index)
+        yield Line(name=f"share-{index}", x=at, y=curve, algorithm=name, steps=True, markers=markers)
 
 
 def _height(width: float) -> float:

@@ -210,19 +210,14 @@ def parameter_over_targets(
     across = Scale.of([at], spacing)
     reversed_bands = {name: band[:, ::-1] for name, band in bands.items()}
     look_of = looks(named(quantiles, order, "algorithm"))
+    marks = tuple(_marks(across.place(at)[::-1], reversed_bands, look_of))
     return Figure(
         title=f"{parameter} of {listed(quantiles)} at targets",
         alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} against the target.",
         caption=targets_caption(parameter, len(quantiles), levels=levels),
         width=width,
         height=height or tall(width, len(bands)),
-        panels=(
-            Panel(
-                x=across.axis(target, reverse=True),
-                y=y,
-                marks=tuple(_marks(across.place(at)[::-1], reversed_bands, look_of)),
-            ),
-        ),
+        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
         looks=look_of,
     )
 

@@ -83,9 +83,7 @@ def dominance_over_rounds(
     top, look_of, wide = _top(alpha), looks(order or names), width > 5
     x = _round_axis(drawn, wide=wide)
     traces = (_trace(drawn, name, look_of[name].marker, index, top) for index, name in enumerate(names))
-    threshold = Line(
-        name="alpha", x=np.array([x.low, x.high]), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1
-    )
+    threshold = Line(name="alpha", x=np.array(x.ends), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1)
     withdrawn, count = any(this.withdrawn for this in rounds), len(rounds)
     return Figure(
         title="Elimination, round by round",

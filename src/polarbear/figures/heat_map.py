@@ -93,6 +93,8 @@ def heat_map(
     given: Sequence[Sequence[str]] = texts or [[write(float(value)) for value in row] for row in table]
     shades = _shades(table, spacing, center, limits, reverse=reverse)
     room = _room(rows, columns, width)
+    x = _names(columns, column_label, upright=room.size if room.turned else None)
+    cells, bar = _cells(table, given, shades, _best(table, best)), _bar(shades, label, wide=width > 5)
     return Figure(
         title=label,
         alt=f"Matrix of {listed(rows)} and {len(columns)} columns: {label}.",
@@ -106,14 +108,7 @@ def heat_map(
         ),
         width=width,
         height=height or 0.24 * len(rows) + 0.9 + room.below,
-        panels=(
-            Panel(
-                x=_names(columns, column_label, upright=room.size if room.turned else None),
-                y=_names(rows, row_label, turned=True),
-                marks=(_cells(table, given, shades, _best(table, best)),),
-                bar=_bar(shades, label, wide=width > 5),
-            ),
-        ),
+        panels=(Panel(x=x, y=_names(rows, row_label, turned=True), marks=(cells,), bar=bar),),
     )
 
 

@@ -55,6 +55,17 @@ class Axis:
     sparse: bool = False
     upright: float | None = None
 
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it begins and ends.
+
+        Raises:
+            ValueError: If only the data decide that.
+        """
+        if self.low is None or self.high is None:
+            raise ValueError(f"axis {self.label!r} has no limits of its own; give it low and high")
+        return self.low, self.high
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:

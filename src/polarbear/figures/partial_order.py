@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -10,8 +10,8 @@ from polarbear.descriptions import listed
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Edge, Line, Mark, Points, row_label
 from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import named
-from polarbear.figures.style import MUTED, SURFACE, WIDE, looks, pale, shown
+from polarbear.figures.scales import named, row_axis
+from polarbear.figures.style import MUTED, SURFACE, WIDE, Look, looks, pale, shown
 
 _BEND = 0.35
 """How long a line keeps level at its ends, of the distance of two layers: the longer, the later lines part."""
@@ -67,36 +67,36 @@ def partial_order(
             raise ValueError(
                 f"{better!r} beats {worse!r}: both have to stand in the layers, the first in an earlier one"
             )
-    place_of = {name: (float(layer_of[name]), float(row)) for row, name in enumerate(names)}
-    edges = (
-        _edge(place_of[better], place_of[worse], better, f"beats-{names.index(better)}-{names.index(worse)}")
-        for better, worse in pairs
-    )
-    nodes = (_node(place_of[name], name, look_of[name].marker, row) for row, name in enumerate(names))
-    layer_ticks = range(0, len(layers), 1 + len(layers) // (20 if width > 5 else 6))
+    every = range(0, len(layers), 1 + len(layers) // (20 if width > 5 else 6))
+    ticks, texts = tuple(map(float, every)), tuple(str(layer + 1) for layer in every)
+    high = max(len(layers) - 1, 1) - _LEFT
+    x = Axis(label="layer", begins=True, low=_LEFT, high=high, ticks=ticks, texts=texts, line=False)
     return Figure(
         title="Who beats whom",
         alt=f"Graph of {listed(names)}: lines lead from the better to the worse.",
         caption=caption(alpha=alpha),
         width=width,
         height=height or 0.25 * len(names) + 0.6,
-        panels=(
-            Panel(
-                x=Axis(
-                    label="layer",
-                    begins=True,
-                    low=_LEFT,
-                    high=max(len(layers) - 1, 1) - _LEFT,
-                    ticks=(*layer_ticks,),
-                    texts=tuple(str(layer + 1) for layer in layer_ticks),
-                    line=False,
-                ),
-                y=Axis(low=len(names) - 0.4, high=-0.6, hidden=True),
-                marks=(*edges, *(mark for node in nodes for mark in node)),
-            ),
-        ),
+        panels=(Panel(x=x, y=row_axis(len(names), hills=False), marks=tuple(_marks(names, layer_of, pairs, look_of))),),
         looks=look_of,
     )
+
+
+def _marks(
+    names: Sequence[str], layer_of: Mapping[str, int], pairs: Sequence[tuple[str, str]], look_of: Mapping[str, Look]
+) -> Iterator[Mark]:
+    """Lines from the better to the worse, and for each algorithm a dot that is tied to the name at the left."""
+    place_of = {name: (float(layer_of[name]), float(row)) for row, name in enumerate(names)}
+    for better, worse in pairs:
+        mark = f"beats-{names.index(better)}-{names.index(worse)}"
+        yield _edge(place_of[better], place_of[worse], better, mark)
+    for row, (name, place) in enumerate(place_of.items()):
+        x, y = np.array(place)[:, np.newaxis]
+        lead = np.array([_LEFT, place[0]])
+        yield Line(x=lead, y=np.repeat(y, 2), color=pale(MUTED, 0.4), width=0.5, dash=(1, 2), layer=1)
+        symbol = look_of[name].marker or "o"
+        yield Points(name=f"algorithm-{row}", x=x, y=y, algorithm=name, symbol=symbol, size=7, rim=SURFACE, layer=3)
+        yield row_label(row, shown(name), name, bold=place[0] == 0)
 
 
 def _edge(start: tuple[float, float], end: tuple[float, float], better: str, name: str) -> Edge:
@@ -104,12 +104,3 @@ def _edge(start: tuple[float, float], end: tuple[float, float], better: str, nam
     (x, y), (to_x, to_y) = start, end
     points = [(x, y), (to_x - 1, y), (to_x - 1 + _BEND, y), (to_x - _BEND, to_y), (to_x, to_y)]
     return Edge(name=name, points=np.array(points), algorithm=better, strength=0.75)
-
-
-def _node(place: tuple[float, float], name: str, symbol: str, row: int) -> Iterator[Mark]:
-    """A dot, tied to the name at the left of its row."""
-    x, y = np.array(place)[:, np.newaxis]
-    lead = np.array([_LEFT, place[0]])
-    yield Line(x=lead, y=np.repeat(y, 2), color=pale(MUTED, 0.4), width=0.5, dash=(1, 2), layer=1)
-    yield Points(name=f"algorithm-{row}", x=x, y=y, algorithm=name, symbol=symbol or "o", size=7, rim=SURFACE, layer=3)
-    yield row_label(row, shown(name), name, bold=place[0] == 0)

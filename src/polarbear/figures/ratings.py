@@ -86,6 +86,7 @@ def rating_over_time(
     x = time_axis(posterior.times, axis, spacing, narrow=width < 5)
     lines, top = rating_lines(posterior, names, look_of, x, out=out, truth=truth, level=level)
     ends = end_names(x, posterior.mean()[-1], posterior.names, names, out)
+    y = rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating")
     return Figure(
         title="Ratings over the budget",
         alt=f"Line chart of the ratings of {listed(names)} over the budget, with credible bands.",
@@ -94,13 +95,7 @@ def rating_over_time(
         ),
         width=width,
         height=height or max(0.52 * min(width, WIDE), 2.2, 0.14 * len(names) + 0.8),
-        panels=(
-            Panel(
-                x=x,
-                y=rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating"),
-                marks=(*lines, *ends),
-            ),
-        ),
+        panels=(Panel(x=x, y=y, marks=(*lines, *ends)),),
         looks=look_of,
     )
 
@@ -140,9 +135,7 @@ def rating_lines(
             heights.append(float(truth[:, column].max()))
     if truth is None:
         even = np.full(2, 1 / len(posterior.names))
-        marks.append(
-            Line(name="even", x=np.array([x.low, x.high]), y=even, color=MUTED, width=0.7, dash=(1, 2), layer=1)
-        )
+        marks.append(Line(name="even", x=np.array(x.ends), y=even, color=MUTED, width=0.7, dash=(1, 2), layer=1))
     return marks, max(heights)
 
 
@@ -152,7 +145,7 @@ def end_names(
     """Names at the right ends (n,) of the lines, in bold if not out."""
     for name in chosen:
         height = float(ends[names.index(name)])
-        yield EndLabel(x=x.high or 0.0, y=height, text=shown(name), algorithm=name, bold=name not in out)
+        yield EndLabel(x=x.ends[1], y=height, text=shown(name), algorithm=name, bold=name not in out)
 
 
 def rating_line(times: FloatArray, ratings: FloatArray, name: str, look: Look, column: int, *, out: bool) -> Line:

@@ -163,6 +163,8 @@ def runtime_distributions(
     x = time_axis(_limits(every, limits, spacing), cost, spacing, narrow=width < 5)
     crosses = any(curve.spent is not None for curve in distributions.values())
     dots = any(curve.solved is not None for curve in distributions.values())
+    lines, names = _lines(distributions, reference, background, look_of, x), _names(distributions, reference, x)
+    key = _mark_key(width, dots=dots) if crosses else None
     return Figure(
         title="Runtime distributions",
         alt=f"Line chart of the {share} that {listed(distributions)} solved, over the budget.",
@@ -176,14 +178,7 @@ def runtime_distributions(
         ),
         width=width,
         height=height or tall(width, len(distributions) + bool(reference)),
-        panels=(
-            Panel(
-                x=x,
-                y=share_axis(share),
-                marks=(*_lines(distributions, reference, background, look_of, x), *_names(distributions, reference, x)),
-                key=_mark_key(width, dots=dots) if crosses else None,
-            ),
-        ),
+        panels=(Panel(x=x, y=share_axis(share), marks=(*lines, *names), key=key),),
         looks=look_of,
     )
 
@@ -308,7 +303,7 @@ def _lines(
 
 def _steps(curve: Distribution, x: Axis) -> Line:
     """From edge to edge."""
-    left, right = x.low or 0.0, x.high or 0.0
+    left, right = x.ends
     at, share = curve.at, curve.share
     if not at.size or at[0] > left:
         at, share = np.insert(at, 0, left), np.insert(share, 0, 0.0)
@@ -316,7 +311,7 @@ def _steps(curve: Distribution, x: Axis) -> Line:
 
 
 def _cross_and_dot(curve: Distribution, x: Axis, name: str, index: int) -> Iterator[Points]:
-    left, right = x.low or 0.0, x.high or 0.0
+    left, right = x.ends
     mark = Points(x=np.array([right]), y=np.empty(0), algorithm=name, edge=0.7, rim=SURFACE, clip=False)
     if curve.spent is not None and left <= curve.spent <= right:
         at, height = np.array([curve.spent]), np.array([curve.height(curve.spent)])
@@ -336,7 +331,7 @@ def _mark_key(width: float, *, dots: bool) -> Key:
 def _names(
     distributions: Mapping[str, Distribution], reference: tuple[str, Distribution] | None, x: Axis
 ) -> Iterator[EndLabel]:
-    right = x.high or 0.0
+    _, right = x.ends
     yield from end_labels(
         (right, distributions[name].height(right), name, name) for name in slowest_first(distributions)
     )

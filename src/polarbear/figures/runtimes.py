@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,10 +13,10 @@ from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Line, Mark, PointLabel, Points
 from polarbear.figures.panels import Axis, Panel
 from polarbear.figures.scales import Scale, arrays_of, end_labels, increasing, last_known, missing, named, tall
-from polarbear.figures.style import CROWD, MARKED, RULE, WIDE, Look, Spacing, looks, shortened
+from polarbear.figures.style import CROWD, MARKED, RULE, SURFACE, WIDE, Look, Spacing, looks, shortened
 from polarbear.records import FloatArray
 
-_HOLLOW = "white"
+Mask = NDArray[np.bool_]
 
 
 def targets_caption(algorithms: int, *, runs: int | None = None) -> str:
@@ -89,36 +90,27 @@ def ert_over_targets(
     place, known = across.place(at), {name: np.where(np.isfinite(time), time, np.nan) for name, time in times.items()}
     sure = {name: counts[name] == runs if name in counts else np.isfinite(time) for name, time in times.items()}
     last = {name: end for name, time in known.items() if (end := last_known(place, time)) is not None}
-    ends = ((*end, _with_successes(name, times[name], counts.get(name), runs), name) for name, end in last.items())
+    marks = (
+        *_broken_lines(place, known, sure, look_of),
+        *missing([name for name in times if name not in last]),
+        *end_labels((*end, _with_successes(name, times[name], counts, runs), name) for name, end in last.items()),
+    )
+    y = Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True)
     return Figure(
         title="Expected runtime over targets",
         alt=f"Expected runtimes of {listed(times)} against the {target}.",
         caption=targets_caption(len(times), runs=runs if counts else None),
         width=width,
         height=height or tall(width, len(times)),
-        panels=(
-            Panel(
-                x=across.axis(target, reverse=True),
-                y=Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True),
-                marks=(
-                    *(
-                        mark
-                        for index, (name, time) in enumerate(known.items())
-                        for mark in _broken_line(place, time, sure[name], name, look_of[name], index)
-                    ),
-                    *missing([name for name in times if name not in last]),
-                    *end_labels(ends),
-                ),
-            ),
-        ),
+        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
         looks=look_of,
     )
 
 
-def _with_successes(name: str, time: FloatArray, counts: FloatArray | None, runs: int | None) -> str:
+def _with_successes(name: str, time: FloatArray, counts: Mapping[str, FloatArray], runs: int | None) -> str:
     """A name with how many runs reached the last target that was reached."""
     label = shortened(name, 19)
-    return label if counts is None else f"{label}  {counts[np.isfinite(time)][-1]:.0f}/{runs}"
+    return f"{label}  {counts[name][np.isfinite(time)][-1]:.0f}/{runs}" if name in counts else label
 
 
 def ert_over_dimension(
@@ -165,9 +157,12 @@ def ert_over_dimension(
     some = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
     heights = {name: np.where(np.isfinite(time), time, budgets[name]) for name, time in times.items()}
     last = {name: end for name, height in heights.items() if (end := last_known(at, height)) is not None}
-    dots = (
-        _dots(at, time, some[name], budgets[name], name, look_of[name].marker, index)
-        for index, (name, time) in enumerate(times.items())
+    marks = (
+        *_slanted_rules(x, y),
+        *_dots(at, times, some, budgets, look_of),
+        *(_successes(at, times, counts, some) if len(times) <= CROWD else ()),
+        *missing([name for name in times if name not in last]),
+        *end_labels((*end, name, name) for name, end in last.items()),
     )
     return Figure(
         title="Scaling of the expected runtime",
@@ -175,19 +170,7 @@ def ert_over_dimension(
         caption=dimension_caption(len(times), successes=bool(counts), spent=bool(spent)),
         width=width,
         height=height or tall(width, len(times)),
-        panels=(
-            Panel(
-                x=x,
-                y=y,
-                marks=(
-                    *_slanted_rules(x, y),
-                    *(mark for each in dots for mark in each),
-                    *(_successes(at, times, counts, some) if len(times) <= CROWD else ()),
-                    *missing([name for name in times if name not in last]),
-                    *end_labels((*end, name, name) for name, end in last.items()),
-                ),
-            ),
-        ),
+        panels=(Panel(x=x, y=y, marks=marks),),
         looks=look_of,
     )
 
@@ -222,17 +205,18 @@ def _counts(
     return counts
 
 
-def _broken_line(
-    at: FloatArray, known: FloatArray, sure: ArrayLike, name: str, look: Look, index: int
+def _broken_lines(
+    at: FloatArray, times: Mapping[str, FloatArray], sure: Mapping[str, Mask], look_of: Mapping[str, Look]
 ) -> Iterator[Mark]:
-    """The whole line thin and broken, and what is sure solid on top of it."""
-    yield Line(name=f"ert-{index}", x=at, y=known, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
-    certain = np.where(sure, known, np.nan)
-    yield Line(name=f"sure-{index}", x=at, y=certain, algorithm=name, width=1.8, layer=3.1)
-    symbol = look.marker or ("o" if np.count_nonzero(np.isfinite(known)) == 1 else "")
-    if symbol:
-        every = slice(None, None, max(1, at.size // 10))
-        yield Points(x=at[every], y=known[every], algorithm=name, symbol=symbol, size=3.5, edge=0, layer=3.2)
+    """Whole lines thin and broken, and what is sure solid on top of them."""
+    every = slice(None, None, max(1, at.size // 10))
+    for index, (name, time) in enumerate(times.items()):
+        yield Line(name=f"ert-{index}", x=at, y=time, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
+        certain = np.where(sure[name], time, np.nan)
+        yield Line(name=f"sure-{index}", x=at, y=certain, algorithm=name, width=1.8, layer=3.1)
+        symbol = look_of[name].marker or ("o" if np.count_nonzero(np.isfinite(time)) == 1 else "")
+        if symbol:
+            yield Points(x=at[every], y=time[every], algorithm=name, symbol=symbol, size=3.5, edge=0, layer=3.2)
 
 
 def _dimension_axis(at: FloatArray) -> Axis:
@@ -245,7 +229,7 @@ def _dimension_axis(at: FloatArray) -> Axis:
 
 def _slanted_rules(x: Axis, y: Axis) -> Iterator[Line]:
     """Rules of slope one: along them, the runtime divided by the dimension grows linearly with the dimension."""
-    left, right, low, high = x.low or 1.0, x.high or 1.0, y.low or 1.0, y.high or 1.0
+    (left, right), (low, high) = x.ends, y.ends
     for power in range(int(np.floor(np.log10(low / right))), int(np.ceil(np.log10(high / left))) + 1):
         slope, ends = 10.0**power, np.array([left, right])
         if slope * right > low and slope * left < high:
@@ -253,23 +237,26 @@ def _slanted_rules(x: Axis, y: Axis) -> Iterator[Line]:
 
 
 def _dots(
-    at: FloatArray, time: FloatArray, some: ArrayLike, budgets: FloatArray, name: str, symbol: str, index: int
+    at: FloatArray,
+    times: Mapping[str, FloatArray],
+    some: Mapping[str, Mask],
+    budgets: Mapping[str, FloatArray],
+    look_of: Mapping[str, Look],
 ) -> Iterator[Mark]:
-    """A line with dots, hollow where only some runs were successful, and pale crosses where none was."""
-    known = np.where(np.isfinite(time), time, np.nan)
-    size = 3.8 if symbol == "D" else 4.5
-    yield Line(name=f"ert-{index}", x=at, y=known, algorithm=name, width=1.5, layer=3)
-    whole, part = np.where(some, np.nan, known), np.where(some, known, np.nan)
-    yield Points(name=f"all-{index}", x=at, y=whole, algorithm=name, symbol=symbol, size=size, layer=3.1)
-    yield Points(name=f"some-{index}", x=at, y=part, algorithm=name, symbol=symbol, size=size, fill=_HOLLOW, layer=3.2)
-    yield Points(name=f"spent-{index}", x=at, y=budgets, algorithm=name, strength=0.55, symbol="x", edge=1.2, layer=2.5)
+    """Lines with dots, hollow where only some runs were successful, and pale crosses where none was."""
+    for index, (name, time) in enumerate(times.items()):
+        known, symbol = np.where(np.isfinite(time), time, np.nan), look_of[name].marker
+        yield Line(name=f"ert-{index}", x=at, y=known, algorithm=name, width=1.5, layer=3)
+        whole, part = np.where(some[name], np.nan, known), np.where(some[name], known, np.nan)
+        dots = Points(x=at, y=whole, algorithm=name, symbol=symbol, size=3.8 if symbol == "D" else 4.5, layer=3.1)
+        yield replace(dots, name=f"all-{index}")
+        yield replace(dots, name=f"some-{index}", y=part, fill=SURFACE, layer=3.2)
+        cross = Points(x=at, y=budgets[name], algorithm=name, strength=0.55, symbol="x", edge=1.2, layer=2.5)
+        yield replace(cross, name=f"spent-{index}")
 
 
 def _successes(
-    at: FloatArray,
-    times: Mapping[str, FloatArray],
-    counts: Mapping[str, FloatArray],
-    some: Mapping[str, NDArray[np.bool_]],
+    at: FloatArray, times: Mapping[str, FloatArray], counts: Mapping[str, FloatArray], some: Mapping[str, Mask]
 ) -> Iterator[PointLabel]:
     """How many runs were successful, beside hollow dots."""
     for name, count in counts.items():

@@ -166,9 +166,9 @@ def share_axis(label: str) -> Axis:
     return Axis(label=label, low=0, high=1, ticks=(0, 0.2, 0.4, 0.6, 0.8, 1), grid=True)
 
 
-def row_axis(rows: int, *, above: float = 0.95) -> Axis:
-    """A vertical axis, not to be seen, of rows from top to bottom, with room for hills of such a height."""
-    return Axis(low=rows - 0.6, high=-above, hidden=True)
+def row_axis(rows: int, *, hills: bool = True) -> Axis:
+    """A vertical axis, not to be seen, of rows from top to bottom; hills need more room above than below."""
+    return Axis(low=rows - (0.6 if hills else 0.4), high=-0.95 if hills else -0.6, hidden=True)
 
 
 def budget_limits(arrays: Iterable[ArrayLike], spacing: Spacing) -> FloatArray:

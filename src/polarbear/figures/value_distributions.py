@@ -78,24 +78,19 @@ def value_distributions(
         for index, (name, curve) in enumerate(distributions.items())
         if curve.at.size
     )
-    last = {name: float(distributions[name].share[-1]) for name in slowest_first(distributions) if name in drawn}
+    slowest = [name for name in slowest_first(distributions) if name in drawn]
+    marks = (
+        *lines,
+        *missing([name for name in distributions if name not in drawn]),
+        *end_labels((scale.high, float(distributions[name].share[-1]), name, name) for name in slowest),
+    )
     return Figure(
         title="Distributions of values",
         alt=f"Line chart of the share of runs of {listed(distributions)} with a value as good or better.",
         caption=distribution_caption(len(distributions), budget),
         width=width,
         height=height or tall(width, len(distributions)),
-        panels=(
-            Panel(
-                x=scale.axis(value),
-                y=share_axis("share of runs"),
-                marks=(
-                    *lines,
-                    *missing([name for name in distributions if name not in drawn]),
-                    *end_labels((scale.high, height, name, name) for name, height in last.items()),
-                ),
-            ),
-        ),
+        panels=(Panel(x=scale.axis(value), y=share_axis("share of runs"), marks=marks),),
         looks=look_of,
     )
 
@@ -136,25 +131,19 @@ def value_densities(
     strokes = {name: np.asarray(values, dtype=np.float64) for name, values in (runs or {}).items() if name in hills}
     scale = Scale.of([*(at for at, _ in hills.values()), *strokes.values()], spacing)
     top = max((float(high.max(initial=0)) for _, high in hills.values()), default=0.0) or 1.0
-    rows = (
-        _row(row, name, scale.place(at), 0.82 * high / top, scale, strokes.get(name))
+    marks = (
+        mark
         for row, (name, (at, high)) in enumerate(hills.items())
+        for mark in _row(row, name, scale.place(at), 0.82 * high / top, scale, strokes.get(name))
     )
+    histogram = any(at.size > high.size for at, high in hills.values())
     return Figure(
         title="Densities of values",
         alt=f"One hill per algorithm over the values: {listed(hills)}.",
-        caption=density_caption(
-            budget, histogram=any(at.size > high.size for at, high in hills.values()), runs=bool(strokes)
-        ),
+        caption=density_caption(budget, histogram=histogram, runs=bool(strokes)),
         width=width,
         height=height or 0.36 * len(hills) + 0.75,
-        panels=(
-            Panel(
-                x=scale.axis(value, grid=True),
-                y=row_axis(len(hills)),
-                marks=tuple(mark for row in rows for mark in row),
-            ),
-        ),
+        panels=(Panel(x=scale.axis(value, grid=True), y=row_axis(len(hills)), marks=(*marks,)),),
         looks=look_of,
     )
 
