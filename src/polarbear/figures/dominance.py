@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -11,12 +11,19 @@ from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Band, Line, Mark, Markers, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.scales import stretch
-from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, SURFACE, WIDE, looks, shown
+from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, SURFACE, WIDE, Look, looks, shown
 from polarbear.race import Round
 from polarbear.race.rounds import taking_part
 
 DASHES = (5.0, 3.0)
 _BLACK = "#000000"
+_SHARES = Axis(
+    label="resolved pairs",
+    low=0,
+    high=1,
+    ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
+    texts=("0%", "20%", "40%", "60%", "80%", "100%"),
+)
 
 
 def caption(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
@@ -81,9 +88,11 @@ def dominance_over_rounds(
         raise ValueError("there is no round to draw; the race has not completed one")
     names = tuple(names or dict.fromkeys(name for this in drawn for name in this.dominance))
     top, look_of, wide = _top(alpha), looks(order or names), width > 5
-    x = _round_axis(drawn, wide=wide)
-    traces = (_trace(drawn, name, look_of[name].marker, index, top) for index, name in enumerate(names))
+    x, y = _round_axis(drawn, wide=wide), _probability_axis(top, wide=wide)
     threshold = Line(name="alpha", x=np.array(x.ends), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1)
+    marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, top))
+    key = _mark_key(alpha, wide=wide, cross="out" if any(this.withdrawn for this in drawn) else "eliminated")
+    behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, _start(drawn))))
     withdrawn, count = any(this.withdrawn for this in rounds), len(rounds)
     return Figure(
         title="Elimination, round by round",
@@ -91,27 +100,9 @@ def dominance_over_rounds(
         caption=caption(alpha=alpha, joint=joint, withdrawn=withdrawn),
         width=width,
         height=height or max(0.5 * width, 2.7),
-        panels=(
-            Panel(
-                x=x,
-                y=_probability_axis(top, wide=wide),
-                marks=(*(mark for trace in traces for mark in trace), threshold, *_marks(drawn, names, top)),
-                key=_mark_key(alpha, wide=wide, cross="out" if any(this.withdrawn for this in drawn) else "eliminated"),
-                behind=Panel(
-                    x=x,
-                    y=Axis(
-                        label="resolved pairs",
-                        low=0,
-                        high=1,
-                        ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
-                        texts=("0%", "20%", "40%", "60%", "80%", "100%"),
-                    ),
-                    marks=tuple(_resolved(rounds, _start(drawn))),
-                ),
-            ),
-        ),
+        panels=(Panel(x=x, y=y, marks=marks, key=key, behind=behind),),
         looks=look_of,
-        key=_name_key(names, [look_of[name].marker for name in names], width),
+        key=_name_key(names, look_of, width),
     )
 
 
@@ -121,23 +112,25 @@ def _top(alpha: float) -> float:
     return 1 - 10.0**-digits
 
 
-def _trace(rounds: Sequence[Round], name: str, symbol: str, index: int, top: float) -> Iterator[Line]:
-    there = [place for place, this in enumerate(rounds) if name in this.dominance]
-    if not there:
-        return
-    rounds = rounds[there[0] : there[-1] + 1]
-    y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in rounds]
-    dots = (place for place, this in enumerate(rounds) if name in this.dominance and name not in _leaving(this))
-    yield Line(
-        name=f"dominated-{index}",
-        x=np.array([this.instances for this in rounds], dtype=np.float64),
-        y=np.array(y),
-        algorithm=name,
-        width=1.5,
-        markers=Markers(symbol or ".", size=4, at=tuple(dots), edge=1),
-        clip=False,
-        layer=3,
-    )
+def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Line]:
+    """From the first to the last round in which an algorithm took part, with a gap where it was out."""
+    for index, name in enumerate(names):
+        there = [place for place, this in enumerate(rounds) if name in this.dominance]
+        if not there:
+            continue
+        own = rounds[there[0] : there[-1] + 1]
+        y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in own]
+        dots = (place for place, this in enumerate(own) if name in this.dominance and name not in _leaving(this))
+        yield Line(
+            name=f"dominated-{index}",
+            x=np.array([this.instances for this in own], dtype=np.float64),
+            y=np.array(y),
+            algorithm=name,
+            width=1.5,
+            markers=Markers(look_of[name].marker or ".", size=4, at=tuple(dots), edge=1),
+            clip=False,
+            layer=3,
+        )
 
 
 def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterator[Mark]:
@@ -246,15 +239,14 @@ def _round_axis(rounds: Sequence[Round], *, wide: bool) -> Axis:
     )
 
 
-def _name_key(names: Sequence[str], symbols: Sequence[str], width: float) -> Key:
+def _name_key(names: Sequence[str], look_of: Mapping[str, Look], width: float) -> Key:
     size = SMALL if width > 5 else MICRO
-    labels = [shown(name, 18) for name in names]
-    entries = (
-        Entry(text=label, algorithm=name, width=2.2, symbol=symbol)
-        for label, name, symbol in zip(labels, names, symbols, strict=True)
+    entries = tuple(
+        Entry(text=shown(name, 18), algorithm=name, width=2.2, symbol=look_of[name].marker) for name in names
     )
-    columns = min(len(names), max(2, int(width * 72 / (size * (0.6 * max(map(len, labels)) + 3.2)))))
-    return Key(entries=(*entries,), columns=columns, size=size)
+    longest = max(len(entry.text) for entry in entries)
+    columns = min(len(names), max(2, int(width * 72 / (size * (0.6 * longest + 3.2)))))
+    return Key(entries=entries, columns=columns, size=size)
 
 
 def _mark_key(alpha: float, *, wide: bool, cross: str) -> Key:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 
@@ -90,25 +90,15 @@ def relations_over_time(
     pairs = list(combinations(chosen, 2))
     columns = 1 if len(pairs) <= 10 or width < 5 else 2
     rows = -(-len(pairs) // columns)
-    spacing = spacing or spacing_of(times)
-    edges = cell_edges(times, spacing)
+    edges = cell_edges(times, spacing := spacing or spacing_of(times))
     x = time_axis(edges, axis, spacing, narrow=width / columns < 5)
-    by_column = [column * rows + row for row in range(rows) for column in range(columns)]
     return Figure(
         title="Who is better than whom, when",
         alt=f"One strip over the budget for every pair of {listed(chosen)}, coloured by who is better.",
         caption=caption(alpha=alpha, epsilon=epsilon, crossing=crossing),
         width=width,
         height=height or 0.37 * rows + 0.85,
-        panels=tuple(
-            Panel(
-                x=x if place >= len(by_column) - columns else replace(x, hidden=True),
-                y=Axis(low=0, high=1, hidden=True),
-                marks=tuple(_strip(relations, edges, names, pairs[pair])) if pair < len(pairs) else (),
-                ground=_GROUND if pair < len(pairs) else "",
-            )
-            for place, pair in enumerate(by_column)
-        ),
+        panels=tuple(_strips(relations, edges, names, pairs, x, columns)),
         columns=columns,
         looks=looks(order or names),
         key=_key(width),
@@ -125,6 +115,20 @@ def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:
     middles = (at[1:] + at[:-1]) / 2
     edges = np.concatenate([at[:1], middles, at[-1:]])
     return np.exp(edges) if spacing == "log" else edges
+
+
+def _strips(
+    found: Relations, edges: FloatArray, names: Sequence[str], pairs: Sequence[tuple[str, str]], x: Axis, columns: int
+) -> Iterator[Panel]:
+    """One strip per pair, column by column; they share the axis of the lowest one, and the last places may be empty."""
+    rows, y = -(-len(pairs) // columns), Axis(low=0, high=1, hidden=True)
+    for row, column in product(range(rows), range(columns)):
+        own, pair = replace(x, hidden=row < rows - 1), column * rows + row
+        if pair < len(pairs):
+            marks = tuple(_strip(found, edges, names, pairs[pair]))
+            yield Panel(x=own, y=y, marks=marks, ground=_GROUND)
+        else:
+            yield Panel(x=own, y=y, marks=())
 
 
 def _strip(found: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str]) -> Iterator[Mark]:
