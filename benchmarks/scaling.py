@@ -8,16 +8,18 @@ from __future__ import annotations
 
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.ticker import NullFormatter, NullLocator
 
 from benchmarks.models import DRAWS, rankings, values
-from polarbear.figures.style import COUNTS, MUTED, WIDE, blank, end_labels, looks, styled, svg
+from polarbear.figures import Figure
+from polarbear.figures.marks import EndLabel, Line, Mark, Markers, PointLabel
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.style import MUTED, WIDE, looks
 from polarbear.inference import (
     BSpline,
     GaussianProcess,
@@ -60,36 +62,44 @@ def seconds(model: Model, size: tuple[int, int, int]) -> float:
     return best
 
 
-@styled
-def draw(measured: dict[str, dict[str, list[float]]]) -> str:
-    """The figure as SVG: one panel for each sweep."""
-    figure = blank(WIDE, 2.6)
-    panels = figure.subplots(1, len(SWEEPS), sharey=True)
-    look = looks(list(MODELS))
-    for panel, (title, sizes) in zip(panels, SWEEPS.items(), strict=True):
-        axis = next(k for k in range(3) if sizes[0][k] != sizes[1][k])
-        at = [size[axis] for size in sizes]
-        for name, times in measured[title].items():
-            panel.plot(at, times, color=look[name].color, marker=look[name].marker, markersize=3, linewidth=1.2)
-        scales(panel, at, title)
-    at, top = [size[0] for size in SWEEPS[next(iter(SWEEPS))]], 0.6
-    panels[0].plot(at, [top * t / at[-1] for t in at], color=MUTED, linewidth=0.8, linestyle=(0, (4, 3)))
-    panels[0].annotate("linear", (at[1], top * at[1] / at[-1]), xytext=(4, -8), textcoords="offset points", color=MUTED)
-    panels[0].set_ylabel("seconds per count and fit")
-    ends = [(measured[title][name][-1], name, look[name], False) for name in MODELS]
-    end_labels(panels[-1], ends)
-    return svg(figure)
+def draw(measured: dict[str, dict[str, list[float]]]) -> Figure:
+    """One panel for each sweep."""
+    every = np.array([times for sweep in measured.values() for each in sweep.values() for times in each])
+    y = Axis(scale="log", low=every.min() / 1.5, high=every.max() * 1.5, counts=True)
+    look, panels = looks(list(MODELS)), []
+    for place, (title, sizes) in enumerate(SWEEPS.items()):
+        varied = next(k for k in range(3) if sizes[0][k] != sizes[1][k])
+        at = np.array([size[varied] for size in sizes], dtype=float)
+        marks: list[Mark] = [
+            Line(x=at, y=np.array(times), algorithm=name, width=1.2, markers=_markers(look[name].marker))
+            for name, times in measured[title].items()
+        ]
+        if place == 0:
+            linear = 0.6 * at / at[-1]
+            marks.append(Line(x=at, y=linear, color=MUTED, width=0.8, dash=(4, 3)))
+            marks.append(PointLabel(x=at[1], y=linear[1], text="linear", color=MUTED))
+        if place == len(SWEEPS) - 1:
+            marks += [
+                EndLabel(x=at[-1] * 1.1, y=measured[title][name][-1], text=name, algorithm=name) for name in MODELS
+            ]
+        ticks = tuple(at if at[-1] <= 1000 else at[::2])
+        x = Axis(label=title, scale="log", low=at[0] / 1.1, high=at[-1] * 1.1, ticks=ticks, minor=(), counts=True)
+        own = replace(y, label="seconds per count and fit") if place == 0 else replace(y, hidden=True)
+        panels.append(Panel(x=x, y=own, marks=tuple(marks)))
+    return Figure(
+        title="How the time of a fit grows",
+        alt="Line charts of the seconds per count and fit of every model over timepoints, algorithms and instances.",
+        caption="Each line is a model; along the dashed line the time grows linearly.",
+        width=WIDE,
+        height=2.6,
+        panels=tuple(panels),
+        columns=len(panels),
+        looks=look,
+    )
 
 
-def scales(panel: Axes, at: list[int], title: str) -> None:
-    panel.set_xscale("log")
-    panel.set_yscale("log")
-    panel.set_xticks(at if at[-1] <= 1000 else at[::2])
-    panel.xaxis.set_major_formatter(COUNTS)
-    panel.yaxis.set_major_formatter(COUNTS)
-    panel.xaxis.set_minor_locator(NullLocator())
-    panel.yaxis.set_minor_formatter(NullFormatter())
-    panel.set_xlabel(title)
+def _markers(symbol: str) -> Markers | None:
+    return Markers(symbol, size=3, edge=1) if symbol else None
 
 
 def main() -> None:
@@ -105,7 +115,7 @@ def main() -> None:
         print("|---" * (len(sizes) + 1) + "|")
         for name, times in measured[title].items():
             print(f"| {name} | {' | '.join(f'{value:.2f}' for value in times)} |", flush=True)
-    FIGURE.write_text(draw(measured))
+    draw(measured).save(FIGURE)
 
 
 if __name__ == "__main__":

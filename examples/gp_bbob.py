@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from PIL import Image
 
 import polarbear as pb
 from polarbear import figures, inference
+from polarbear.figures import Figure
 
 MODELS = {
     "b-spline": inference.BSpline(),

@@ -11,13 +11,16 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from matplotlib.colors import BoundaryNorm, LogNorm, PowerNorm
+from matplotlib.colors import BoundaryNorm, LinearSegmentedColormap, LogNorm, PowerNorm
 from matplotlib.figure import Figure
 
-from polarbear.figures.style import SHADES, SMALL, blank, styled
+from polarbear.figures import style
+from polarbear.figures.render.matplotlib import blank, styled
+from polarbear.figures.style import SMALL
 from polarbear.problems import GPBBOB, GPBBOBProblem
 
 INDEX = 34
+SHADES = LinearSegmentedColormap.from_list("shades", list(style.SHADES))
 STREAM = GPBBOB(dimension=2, seed=13)
 NAMES = (
     "sphere", "ellipsoid", "Rastrigin", "Büche-Rastrigin", "linear slope", "attractive sector", "step ellipsoid",

@@ -13,11 +13,11 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
-from matplotlib.figure import Figure
 from PIL import Image
 
 import polarbear as pb
 from polarbear import assess, figures
+from polarbear.figures import Figure
 
 VALUES = assess.Bounds(1e-8, 1e2, log=True)
 """Of the value less the optimum, which is 0 on every instance (section 5.2)."""

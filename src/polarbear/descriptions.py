@@ -63,6 +63,12 @@ def printable(text: str) -> str:
     return _STEERING.sub(lambda sign: f"\\u{ord(sign[0]):04x}", text)
 
 
+def listed(words: Iterable[str]) -> str:
+    """``A``, ``A and B``, ``A, B and C``."""
+    *most, last = list(words) or ["none"]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def checked_name(name: Any, what: str = "name") -> str:
     """`name`, which must be text on one line, as it stands in tables and keys of studies.
 

@@ -9,7 +9,8 @@ import pytest
 
 from polarbear.analyzer import answer
 from polarbear.analyzer.answer import ON_REQUEST, SET_ASIDE, Answer
-from polarbear.analyzer.words import amount, at_least, duration, listed, plural, probability, spans
+from polarbear.analyzer.words import amount, at_least, duration, plural, probability, spans
+from polarbear.descriptions import listed
 from polarbear.inference import fit
 from polarbear.race.forecast import OpenPair
 from polarbear.rankings import choice_counts

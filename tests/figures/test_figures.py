@@ -9,7 +9,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from polarbear import figures
-from polarbear.figures.dominance import stretch, unstretch
+from polarbear.figures.scales import stretch, unstretch
 from polarbear.figures.style import looks
 from polarbear.race import Rival
 from polarbear.race.relations import relations
@@ -319,7 +319,7 @@ def test_names_are_shown_as_they_are_not_as_mathematics(three):
 def test_no_backend_is_chosen_and_no_setting_is_left_behind(three):
     before = dict(mpl.rcParams.items())
     with mpl.rc_context({"font.size": 30, "axes.facecolor": "black"}):
-        figure = figures.rating_over_time(three)
+        figure = figures.rating_over_time(three).matplotlib()
         assert mpl.rcParams["font.size"] == 30
     assert to_hex(figure.axes[0].get_facecolor()) == "#ffffff"
     assert dict(mpl.rcParams.items()) == before

@@ -5,7 +5,7 @@ import pytest
 from matplotlib.colors import to_rgb
 
 from polarbear import figures
-from polarbear.figures.heat_map import brief
+from polarbear.figures.style import brief
 from tests.figures.marks import assert_readable, crowd, drawn, one
 
 TABLE = np.array([[1.0, 20.0, np.nan], [3.0, np.inf, 500.0]])

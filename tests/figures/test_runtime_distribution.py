@@ -134,7 +134,7 @@ class TestRuntimeDistributions:
 
     def test_no_setting_is_left_behind(self):
         before = dict(mpl.rcParams.items())
-        figures.runtime_distributions({"A": STEPS})
+        figures.runtime_distributions({"A": STEPS}).matplotlib()
         assert dict(mpl.rcParams.items()) == before
 
 

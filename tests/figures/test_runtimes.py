@@ -106,7 +106,7 @@ class TestDimensions:
         figure = figures.ert_over_dimension(DIMENSIONS, SCALING, successes=counts, runs=15)
         np.testing.assert_array_equal(step_values(one(figure, "all-0"))[1], [10, 20, np.nan])
         np.testing.assert_array_equal(step_values(one(figure, "some-0"))[1], [np.nan, np.nan, 200])
-        assert one(figure, "some-0").get_markerfacecolor() == "white"
+        assert to_hex(one(figure, "some-0").get_markerfacecolor()) == "#ffffff"
         assert sorted(text.get_text() for text in drawn(figure, "successes")) == ["3", "7"]
 
     def test_more_than_eight_algorithms_have_no_numbers(self):

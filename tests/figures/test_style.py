@@ -10,7 +10,8 @@ from matplotlib.colors import to_rgb
 
 from polarbear.figures.allocation import stretches
 from polarbear.figures.pairs import cell_edges
-from polarbear.figures.style import MARKERS, PALETTE, compact, literal, looks, readable, spacing_of, spread
+from polarbear.figures.render.matplotlib_marks import spread
+from polarbear.figures.style import MARKERS, PALETTE, compact, literal, looks, readable, shown, spacing_of
 
 # What people with each kind of colour blindness see, on linear RGB (Machado, Oliveira and Fernandes 2009, severity 1).
 SIGHT = {
@@ -75,11 +76,11 @@ def test_compact_numbers(number, text):
 
 
 def test_long_names_lose_their_middle_and_dollars_their_meaning():
-    assert literal("short") == "short"
-    shown = literal("a-very-long-name-with-many-options=3", longest=20)
-    assert len(shown) == 20
-    assert shown.startswith("a-very-long")
-    assert shown.endswith("tions=3")
+    assert shown("short") == "short"
+    cut = shown("a-very-long-name-with-many-options=3", longest=20)
+    assert len(cut) == 20
+    assert cut.startswith("a-very-long")
+    assert cut.endswith("tions=3")
     assert literal("$x$") == r"\$x\$"
 
 

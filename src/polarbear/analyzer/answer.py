@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.analyzer.words import amount, at_least, budget, duration, instant, listed, plural, probability, spans
+from polarbear.analyzer.words import amount, at_least, budget, duration, instant, plural, probability, spans
+from polarbear.descriptions import listed
 from polarbear.inference import TOO_SURE, Posterior, events
 from polarbear.race import OpenPair, RaceResult, Relations, Round
 from polarbear.race.relations import in_circles, relations

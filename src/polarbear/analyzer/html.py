@@ -11,7 +11,7 @@ from polarbear.store.atomic import write_atomically
 from polarbear.store.paths import place
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    from polarbear.figures import Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +38,10 @@ class Picture:
         return data_uri("image/svg+xml", self.svg)
 
 
-def picture(figure: Figure, title: str, alternative: str, caption: str, data: tuple[Data, ...]) -> Picture:
-    """A figure as it stands on a page."""
-    from polarbear.figures import svg
-
-    return Picture(title, alternative, caption, svg(figure), data)
+def picture(figure: Figure, data: tuple[Data, ...], where: str = "") -> Picture:
+    """A figure as it stands on a page; its title says where it holds, such as ``"f1 in 5-D"``, if that is said."""
+    title = f"{figure.title}, {where}" if where else figure.title
+    return Picture(title, figure.alt, figure.caption, figure.svg(), data)
 
 
 def fill_in(template: str, **values: Any) -> str:

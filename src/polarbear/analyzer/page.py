@@ -13,7 +13,7 @@ from polarbear.analyzer.examination import REPLICATES, checks
 from polarbear.analyzer.html import Picture, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.tables import Table
-from polarbear.analyzer.words import amount, listed, plural
+from polarbear.analyzer.words import amount
 from polarbear.assess.report.data import Data
 from polarbear.race import RaceResult, Relations
 from polarbear.race.relations import relations
@@ -131,77 +131,66 @@ def _sections(
 def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    posterior = result.posterior
-    out = [name for name in posterior.names if name in result.eliminated or name in result.withdrawn]
-    return picture(
-        figures.rating_over_time(posterior, eliminated=out, order=order, axis=result.settings.axis),
-        "Ratings over the budget",
-        f"Line chart of the ratings of {listed(posterior.names)} over the budget, with credible bands.",
-        figures.captions.rating_over_time(len(posterior.names), eliminated=bool(out), withdrawn=bool(result.withdrawn)),
-        data,
+    rated = set(result.posterior.names)
+    figure = figures.rating_over_time(
+        result.posterior,
+        eliminated=[name for name in result.eliminated if name in rated],
+        withdrawn=[name for name in result.withdrawn if name in rated],
+        order=order,
+        axis=result.settings.axis,
     )
+    return picture(figure, data)
 
 
 def _values(result: RaceResult, found: Answer, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
-    members, sure = result.pareto_set, all(one.sure for one in found.recommendations)
-    return picture(
-        figures.preference_values(result.posterior, tuple(PREFERENCES), algorithms=members, order=order),
-        "Values under preferences over budgets",
-        f"Dots with intervals: the value of {listed(members)} under {len(PREFERENCES)} preferences over budgets.",
-        figures.captions.preference_values(sure=sure),
-        data,
+    figure = figures.preference_values(
+        result.posterior,
+        tuple(PREFERENCES),
+        algorithms=result.pareto_set,
+        order=order,
+        sure=all(one.sure for one in found.recommendations),
     )
+    return picture(figure, data)
 
 
 def _pairs(result: RaceResult, decided: Relations, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
     from polarbear import figures
 
     settings, posterior = result.settings, result.posterior
-    return picture(
-        figures.relations_over_time(
-            decided,
-            posterior.times,
-            posterior.names,
-            algorithms=result.pareto_set,
-            order=order,
-            axis=settings.axis,
-        ),
-        "Who is better than whom, when",
-        f"One strip over the budget for every pair of {listed(result.pareto_set)}, coloured by who is better.",
-        figures.captions.relations_over_time(
-            alpha=settings.alpha, epsilon=settings.epsilon, crossing=settings.resolution == "crossing"
-        ),
-        data,
+    figure = figures.relations_over_time(
+        decided,
+        posterior.times,
+        posterior.names,
+        algorithms=result.pareto_set,
+        order=order,
+        alpha=settings.alpha,
+        epsilon=settings.epsilon,
+        crossing=settings.resolution == "crossing",
+        axis=settings.axis,
     )
+    return picture(figure, data)
 
 
 def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
     from polarbear import figures
 
     settings = result.settings
-    return picture(
-        figures.dominance_over_rounds(result.rounds, alpha=settings.alpha, names=result.names, order=order),
-        "Elimination, round by round",
-        f"Line chart of each algorithm's probability of being dominated over {plural(len(result.rounds), 'round')}.",
-        figures.captions.dominance_over_rounds(
-            alpha=settings.alpha, joint=settings.elimination == "joint", withdrawn=bool(result.withdrawn)
-        ),
-        (datasets.dominance(result), datasets.rounds(result)),
+    figure = figures.dominance_over_rounds(
+        result.rounds,
+        alpha=settings.alpha,
+        joint=settings.elimination == "joint",
+        names=result.names,
+        order=order,
     )
+    return picture(figure, (datasets.dominance(result), datasets.rounds(result)))
 
 
 def _allocation(result: RaceResult, order: Sequence[str]) -> Picture:
     from polarbear import figures
 
-    return picture(
-        figures.allocation(result, order=order),
-        "Where the effort went",
-        "One bar per algorithm over the budget, shaded by the number of instances it was observed on.",
-        figures.captions.allocation(result.settings.axis),
-        (datasets.reach(result), datasets.spending(result)),
-    )
+    return picture(figures.allocation(result, order=order), (datasets.reach(result), datasets.spending(result)))
 
 
 def _trouble(study: StudyView | RaceResult) -> tuple[Sequence[Run], Sequence[Run], list[tuple[str, str]]]:

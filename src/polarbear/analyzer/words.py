@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.descriptions import listed
 from polarbear.records import Axis, FloatArray
 
 _MOST_SPANS = 3
@@ -46,12 +47,6 @@ def duration(seconds: float) -> str:
 def plural(number: int, noun: str) -> str:
     """``1 pair``, ``2,000 pairs``."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def listed(words: Iterable[str]) -> str:
-    """``A``, ``A and B``, ``A, B and C``."""
-    *most, last = list(words) or ["none"]
-    return f"{', '.join(most)} and {last}" if most else last
 
 
 def instant(time: float) -> str:

@@ -1,10 +1,11 @@
-"""Figures, one function each: values in, matplotlib figure out. No statistic is computed here."""
+"""Figures, one function each: values in, a `Figure` out. No statistic is computed here."""
 
 from polarbear.figures import captions
 from polarbear.figures.allocation import allocation
 from polarbear.figures.attainment import attainment, attainment_difference, attainment_ecdf
 from polarbear.figures.convergence import convergence, parameter_over_targets, parameter_over_time
 from polarbear.figures.dominance import dominance_over_rounds
+from polarbear.figures.figure import Figure, svg
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
@@ -17,12 +18,12 @@ from polarbear.figures.runtime_distribution import (
     runtime_distributions,
 )
 from polarbear.figures.runtimes import ert_over_dimension, ert_over_targets
-from polarbear.figures.style import svg
 from polarbear.figures.value_distributions import value_densities, value_distributions
 from polarbear.figures.values import preference_values
 
 __all__ = [
     "Distribution",
+    "Figure",
     "Snapshot",
     "allocation",
     "attainment",

@@ -1,45 +1,33 @@
 """Where a race spent its evaluations."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm, Normalize
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import MaxNLocator
 
-from polarbear.figures.style import (
-    COUNTS,
-    MICRO,
-    MUTED,
-    SHADES,
-    SMALL,
-    WIDE,
-    Look,
-    Spacing,
-    blank,
-    compact,
-    few_log_ticks,
-    figure_of,
-    literal,
-    looks,
-    name_row,
-    spacing_of,
-    styled,
-    time_axis,
-)
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Cells, Label, Shades, row_label
+from polarbear.figures.panels import Bar, Panel
+from polarbear.figures.scales import few_log_ticks, row_axis, time_axis
+from polarbear.figures.style import MICRO, MUTED, SHADES, WIDE, Spacing, compact, looks, shown, spacing_of
 from polarbear.race import RaceResult
 from polarbear.records import FloatArray, IntArray
 
 
-@styled
+def caption(axis: str) -> str:
+    """Caption of `allocation` on a budget in "evaluations" or "seconds"."""
+    return (
+        f"One bar per algorithm along the budget in {axis}. The shade, and the number where there is room for it, is "
+        "the number of problem instances on which the algorithm was observed at that budget. A bar gets paler to the "
+        "right where later runs were stopped earlier because late budgets were already decided. At the right stand the "
+        "evaluations that each algorithm spent in all, and its share. Members of the Pareto set come first, in bold; "
+        "those that are out (×) follow: the eliminated, the last one first, and the withdrawn."
+    )
+
+
 def allocation(
     result: RaceResult,
     *,
@@ -63,27 +51,23 @@ def allocation(
         width: Inches.
         height: Inches; default in proportion to the number of algorithms.
     """
-    posterior, names, reach = result.posterior, result.names, result.reach
-    rows = list(result.members_first)
-    figure = blank(width, height or 0.27 * len(rows) + 0.95)
-    ax = figure.add_subplot()
-    spacing = spacing or spacing_of(posterior.times)
-    edges = _edges(posterior.times, spacing)
-    norm = _norm(reach)
-    time_axis(ax, edges, result.settings.axis, spacing, narrow=width < 5)
-    ax.set_ylim(len(rows) - 0.4, -0.6)
-    if width > 5:
-        shades = ScalarMappable(norm, SHADES)
-        bar = figure.colorbar(shades, ax=ax, label="instances", pad=0.02, aspect=18, fraction=0.04)
-        bar.set_ticks(_shade_ticks(norm))
-        bar.ax.yaxis.set_major_formatter(COUNTS)
-        bar.ax.minorticks_off()
-        bar.outline.set_visible(False)  # pyright: ignore
-    figure.draw_without_rendering()
-    for row, name in enumerate(rows):
-        _bar(ax, row, reach[:, names.index(name)], edges, norm)
-    _row_labels(ax, result, rows, looks(order or names))
-    return figure
+    times, rows = result.posterior.times, list(result.members_first)
+    spacing = spacing or spacing_of(times)
+    edges, shades = _edges(times, spacing), _shades(result.reach)
+    ticks = tuple(_ticks(shades))
+    texts = tuple(compact(tick) for tick in ticks)
+    bar = Bar(label="instances", shades=shades, ticks=ticks, texts=texts, length=18, breadth=0.04)
+    x = time_axis(edges, result.settings.axis, spacing, narrow=width < 5)
+    marks = (_cells(result, rows, edges, shades), *_row_labels(result, rows))
+    return Figure(
+        title="Where the effort went",
+        alt="One bar per algorithm over the budget, shaded by the number of instances it was observed on.",
+        caption=caption(result.settings.axis),
+        width=width,
+        height=height or 0.27 * len(rows) + 0.95,
+        panels=(Panel(x=x, y=row_axis(len(rows), hills=False), marks=marks, bar=bar if width > 5 else None),),
+        looks=looks(order or result.names),
+    )
 
 
 def stretches(reach: IntArray) -> Iterator[tuple[int, int, int]]:
@@ -101,76 +85,45 @@ def _edges(times: FloatArray, spacing: Spacing) -> FloatArray:
     return np.insert(times, 0, times[0] ** 2 / times[1])
 
 
-def _norm(reach: IntArray) -> Normalize:
+def _shades(reach: IntArray) -> Shades:
     positive = reach[reach > 0]
     low, high = (int(positive.min()), int(positive.max())) if positive.size else (0, 1)
-    if low == high:
-        return Normalize(0, high)
-    return LogNorm(low, high) if high > 8 * low else Normalize(0, high)
+    log = high > 8 * low
+    return Shades(SHADES, low if log else 0, high, log)
 
 
-def _shade_ticks(norm: Normalize) -> list[float]:
-    low, high = norm.vmin or 0.0, norm.vmax or 1.0
-    if isinstance(norm, LogNorm):
+def _ticks(shades: Shades) -> list[float]:
+    low, high = shades.low, shades.high
+    if shades.log:
         return few_log_ticks(low, high)
-    return [tick for tick in MaxNLocator(4, integer=True).tick_values(low, high) if low <= tick <= high]
+    return [float(tick) for tick in MaxNLocator(4, integer=True).tick_values(low, high) if low <= tick <= high]
 
 
-def _bar(ax: Axes, row: int, reach: IntArray, edges: FloatArray, norm: Normalize) -> None:
-    for start, stop, count in stretches(reach):
-        shade = SHADES(norm(count))
-        left, right = edges[start], edges[stop]
-        ax.add_patch(
-            Rectangle((left, row - 0.4), right - left, 0.8, facecolor=shade, edgecolor="none", linewidth=0, gid="cell")
-        )
-        across = ax.transData.transform([(left, row), (right, row)])[:, 0]
-        room = (across[1] - across[0]) / figure_of(ax).dpi * 72
-        if room > 4.4 * len(str(count)) + 5:
-            middle = ax.transData.inverted().transform((across.mean(), 0))[0]
-            dark = float(np.dot(shade[:3], [0.299, 0.587, 0.114])) < 0.58
-            ax.text(
-                middle,
-                row,
-                f"{count}",
-                ha="center",
-                va="center_baseline",
-                fontsize=MICRO,
-                color="white" if dark else "#12304A",
-            )
+def _cells(result: RaceResult, rows: Sequence[str], edges: FloatArray, shades: Shades) -> Cells:
+    cells = [
+        (edges[start], edges[stop], float(row), float(count))
+        for row, name in enumerate(rows)
+        for start, stop, count in stretches(result.reach[:, result.names.index(name)])
+    ]
+    x, x_end, y, counts = np.array(cells).reshape(-1, 4).T
+    return Cells(
+        name="cell",
+        x=x,
+        x_end=x_end,
+        y=y,
+        height=0.8,
+        value=counts,
+        text=tuple(f"{count:.0f}" for count in counts),
+        shades=shades,
+        size=MICRO,
+    )
 
 
-def _row_labels(ax: Axes, result: RaceResult, rows: list[str], look_of: dict[str, Look]) -> None:
+def _row_labels(result: RaceResult, rows: Sequence[str]) -> Iterator[Label]:
     total = max(result.evaluations, 1)
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
     for row, name in enumerate(rows):
         out = name not in result.pareto_set
         spent = result.evaluations_by_algorithm.get(name, 0)
-        name_row(
-            ax,
-            row,
-            literal(name) + ("  ×" if out else ""),
-            look_of[name],
-            fontweight="normal" if out else "bold",
-            fontsize=SMALL,
-        )
-        ax.annotate(
-            f"{compact(spent)} ({spent / total:.0%})",
-            (1, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            color=MUTED,
-            fontsize=MICRO,
-            gid="spent",
-        )
-    ax.annotate(
-        "evaluations",
-        (1, 1),
-        xycoords="axes fraction",
-        xytext=(4, 2),
-        textcoords="offset points",
-        fontsize=MICRO,
-        color=MUTED,
-    )
+        yield row_label(row, shown(name) + ("  ×" if out else ""), name, bold=not out)
+        yield Label(name="spent", text=f"{compact(spent)} ({spent / total:.0%})", y=row, color=MUTED)
+    yield Label(text="evaluations", shift=(4, 2), color=MUTED)

@@ -1,60 +1,87 @@
 """Empirical attainment functions: of one algorithm, differences of two, and shares attained over the budget."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.cm import ScalarMappable
-from matplotlib.colorbar import Colorbar
-from matplotlib.colors import BoundaryNorm, ListedColormap
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Label, Line, Mark, Markers, Surface
+from polarbear.figures.panels import Bar, Entry, Key, Panel
 from polarbear.figures.scales import (
     Scale,
     arrays_of,
+    end_labels,
     increasing,
     last_known,
-    line_ends,
-    mark_every,
+    markers_of,
+    missing,
     named,
-    note_missing,
     share_axis,
     tall,
+    time_axis,
 )
 from polarbear.figures.style import (
+    CROWD,
     INK,
+    MARKED,
     SHADES,
     SMALL,
+    SURFACE,
     WIDE,
     Look,
     Spacing,
-    blank,
-    figure_of,
-    literal,
+    blend,
     looks,
     pale,
     shortened,
-    styled,
-    time_axis,
+    shown,
 )
 from polarbear.records import FloatArray
 
+QUARTILES = (0.25, 0.5, 0.75)
 _TINY = 1e-9
 """Borders lie just below round shares, so that a share of exactly 0.5 counts as at least 0.5."""
-_Corners = tuple[FloatArray, FloatArray, FloatArray]
 _SHARES = np.linspace(0.0, 1.0, 21)
 
 
-@styled
+def caption(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> str:
+    """Caption of `attainment` with borders of these shares, and with unknown parts or without."""
+    percents = listed(f"{line:.0%}" for line in lines)
+    return (
+        "The empirical attainment function: the shade at a point is the share of the runs that found a value as good "
+        "as that within that budget; white was reached by none."
+        + (f" Lines are the borders of what {percents} of the runs attained." if lines else "")
+        + (" Hatched: unknown, because runs were stopped before." if unknown else "")
+    )
+
+
+def difference_caption(first: str, second: str, *, unknown: bool = False) -> str:
+    """Caption of `attainment_difference` of two algorithms, and with unknown parts or without."""
+    return (
+        f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
+        "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
+        "the difference of the two shares of runs. White: no difference."
+        + (" Hatched: unknown, because runs were stopped before." if unknown else "")
+    )
+
+
+def ecdf_caption(algorithms: int, *, area: bool = True, level: float | None = None) -> str:
+    """Caption of `attainment_ecdf`: whether it shows areas, and of which level its bands are, if it has any."""
+    return (
+        "The share of the range of values that runs had attained within the budget, on average over the runs: what the "
+        "distribution of runtimes to targets becomes as their number grows."
+        + (f" Bands are {level:.0%} confidence intervals, at each budget by itself." if level else "")
+        + (" Beside the names stand the mean areas over the convergence curves (AOCC); larger is better, 1 is the "
+           "most." if area else "")
+        + (MARKED if algorithms > CROWD else "")
+    )  # fmt: skip
+
+
 def attainment(
     budgets: ArrayLike,
     values: ArrayLike,
@@ -92,18 +119,22 @@ def attainment(
         ValueError: If budgets or values do not increase, or shares have another shape or do not lie in 0 to 1.
     """
     grid = _Grid.of(budgets, values, share, lowest=0.0)
-    figure, ax, corners = _axes(grid, value, axis, spacing, value_spacing, width, height)
-    colors = SHADES(np.linspace(0, 1, _SHARES.size - 1))
-    _fill(ax, corners, np.concatenate([[_TINY], _SHARES[1:-1] - _TINY, [1.1]]), colors, "attainment")
-    _outline(ax, corners, sorted(set(lines)))
-    bar = _bar(ax, _SHARES, colors, "share of runs")
-    bar.set_ticks([0, 0.25, 0.5, 0.75, 1])
-    for line in lines:
-        bar.ax.axhline(line, color=_ink(line), linewidth=_weight(line))
-    return figure
+    x, scale = time_axis(grid.budgets, axis, spacing, narrow=width < 5), Scale.of([grid.values], value_spacing)
+    colors = tuple(blend(SHADES, float(place)) for place in np.linspace(0, 1, _SHARES.size - 1))
+    borders = tuple((line, INK if line <= 0.5 else SURFACE, 1.4 if line == 0.5 else 0.7) for line in lines)
+    edges = np.concatenate([[_TINY], _SHARES[1:-1] - _TINY, [1.1]])
+    surface = grid.surface("attainment", scale, edges, colors, borders)
+    bar = Bar(label="share of runs", edges=(*_SHARES.tolist(),), colors=colors, ticks=(0, *QUARTILES, 1), lines=borders)
+    return Figure(
+        title="Empirical attainment function",
+        alt="Share of the runs that attained each value within each budget.",
+        caption=caption(lines=lines, unknown=grid.unknown),
+        width=width,
+        height=height or _height(width),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface,), bar=bar),),
+    )
 
 
-@styled
 def attainment_difference(
     budgets: ArrayLike,
     values: ArrayLike,
@@ -143,34 +174,35 @@ def attainment_difference(
         ValueError: If budgets or values do not increase, or differences have another shape or do not lie in -1 to 1.
     """
     grid = _Grid.of(budgets, values, difference, lowest=-1.0)
-    first, second = (looks(named(names, order, "algorithm"))[name] for name in names)
-    figure, ax, corners = _axes(grid, value, axis, spacing, value_spacing, width, height)
+    look_of = looks(named(names, order, "algorithm"))
+    x, scale = time_axis(grid.budgets, axis, spacing, narrow=width < 5), Scale.of([grid.values], value_spacing)
     steps = np.concatenate([-_SHARES[:0:-2], [-_TINY, _TINY], _SHARES[2::2]])
-    ours, theirs = ([pale(look.ink, strength) for strength in np.linspace(0.2, 1.0, 10)] for look in (first, second))
-    colors = [*reversed(theirs), "#FFFFFF", *ours]
+    ours, theirs = ([pale(look_of[name].ink, strength) for strength in np.linspace(0.2, 1.0, 10)] for name in names)
+    colors = (*reversed(theirs), SURFACE, *ours)
     edges = steps + np.where(steps > 0, _TINY, -_TINY)
-    _fill(ax, corners, edges, colors, "difference")
-    bar = _bar(ax, steps, colors, "difference of shares")
-    bar.set_ticks([-1, -0.5, 0, 0.5, 1], labels=["1", "0.5", "0", "0.5", "1"])
-    figure.legend(
-        [Patch(color=look.ink) for look in (first, second)],
-        [f"{literal(name)} attains more" for name in names],
-        loc="outside upper left",
-        ncols=2 if width > 5 else 1,
-        handlelength=1.2,
-        columnspacing=1.4,
-        borderaxespad=0.2,
+    surface = grid.surface("difference", scale, edges, colors)
+    ticks, texts = (-1, -0.5, 0, 0.5, 1), ("1", "0.5", "0", "0.5", "1")
+    bar = Bar(label="difference of shares", edges=(*steps.tolist(),), colors=colors, ticks=ticks, texts=texts)
+    entries = tuple(Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names)
+    return Figure(
+        title=f"Difference of attainment, {names[0]} and {names[1]}",
+        alt=f"Where {names[0]} attains more than {names[1]}, and where less.",
+        caption=difference_caption(*names, unknown=grid.unknown),
+        width=width,
+        height=height or _height(width),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface,), bar=bar),),
+        looks=look_of,
+        key=Key(entries=entries, columns=2 if width > 5 else 1, size=SMALL),
     )
-    return figure
 
 
-@styled
 def attainment_ecdf(
     budgets: ArrayLike,
     share: Mapping[str, ArrayLike],
     *,
     area: Mapping[str, float] | None = None,
     bands: Mapping[str, ArrayLike] | None = None,
+    level: float = 0.95,
     order: Sequence[str] | None = None,
     axis: str = "evaluations",
     spacing: Spacing | None = None,
@@ -188,6 +220,7 @@ def attainment_ecdf(
         share: By algorithm, (T,) from 0 to 1; NaN where unknown.
         area: By algorithm, the area over the convergence curve (AOCC).
         bands: By algorithm, (2, T) lower and upper ends of a confidence band.
+        level: Of the confidence bands, for the caption.
         order: All names in the order in which colours are dealt; default that of `share`.
         axis: What budgets are counted in.
         spacing: "log" or "linear" budget axis; default as the budgets are spaced.
@@ -203,32 +236,44 @@ def attainment_ecdf(
         if ((curve < 0) | (curve > 1)).any():
             raise ValueError(f"shares of {name!r} have to lie in 0 to 1; got {np.nanmin(curve)} to {np.nanmax(curve)}")
     intervals = arrays_of(bands or {}, (2, at.size), "band")
-    figure = blank(width, height or tall(width, len(curves)))
-    ax = figure.add_subplot()
-    time_axis(ax, at, axis, spacing, narrow=width < 5)
-    share_axis(ax, "mean share attained")
-    ends: list[tuple[float, float, str, Look]] = []
+    x, y = time_axis(at, axis, spacing, narrow=width < 5), share_axis("mean share attained")
+    known = {name: end for name, curve in curves.items() if (end := last_known(at, curve)) is not None}
+    marks = (
+        *_step_lines(at, curves, intervals, look_of),
+        *missing([name for name in curves if name not in known]),
+        *end_labels((*end, _with_area(name, area), name) for name, end in known.items()),
+        *((Label(text="AOCC", shift=(16, 9), size=SMALL),) if area else ()),
+    )
+    return Figure(
+        title="Attainment ECDF",
+        alt=f"Mean share of the range of values that {listed(curves)} attained, over the budget.",
+        caption=ecdf_caption(len(curves), area=bool(area), level=level if intervals else None),
+        width=width,
+        height=height or tall(width, len(curves)),
+        panels=(Panel(x=x, y=y, marks=marks),),
+        looks=look_of,
+    )
+
+
+def _with_area(name: str, area: Mapping[str, float] | None) -> str:
+    return f"{shortened(name, 19)}  {area[name]:.2f}" if area and name in area else name
+
+
+def _step_lines(
+    at: FloatArray, curves: Mapping[str, FloatArray], bands: Mapping[str, FloatArray], look_of: Mapping[str, Look]
+) -> Iterator[Mark]:
+    """Step functions, with the confidence bands around them where there are any."""
     for index, (name, curve) in enumerate(curves.items()):
+        if name in bands:
+            low, high = bands[name]
+            yield Band(name=f"band-{index}", x=at, low=low, high=high, algorithm=name, steps=True, layer=1)
         look = look_of[name]
-        _step_line(ax, at, curve, intervals.get(name), look, index)
-        if (end := last_known(at, curve)) is not None:
-            label = f"{shortened(name, 19)}  {area[name]:.2f}" if area and name in area else name
-            ends.append((*end, label, look))
-    note_missing(ax, [name for name, curve in curves.items() if not np.isfinite(curve).any()])
-    line_ends(ax, ends)
-    if area:
-        ax.annotate(
-            "AOCC", (1, 1), xycoords="axes fraction", xytext=(16, 9), textcoords="offset points", fontsize=SMALL
-        )
-    return figure
+        markers = Markers(look.marker or "o", size=4, edge=1) if at.size == 1 else markers_of(look, index)
+        yield Line(name=f"share-{index}", x=at, y=curve, algorithm=name, steps=True, markers=markers)
 
 
-def _step_line(ax: Axes, at: FloatArray, curve: FloatArray, band: FloatArray | None, look: Look, index: int) -> None:
-    """A step function, with the confidence band around it if there is one."""
-    if band is not None:
-        ax.fill_between(at, *band, step="post", color=look.color, alpha=0.2, linewidth=0, gid=f"band-{index}")
-    marks: dict[str, Any] = {"marker": look.marker or "o", "markersize": 4} if at.size == 1 else mark_every(look, index)
-    ax.plot(at, curve, drawstyle="steps-post", color=look.color, linewidth=1.6, gid=f"share-{index}", **marks)
+def _height(width: float) -> float:
+    return max(0.5 * min(width, WIDE), 2.3)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -254,73 +299,27 @@ class _Grid:
             )
         return cls(at, heights, cells)
 
-    def corners(self, ax: Axes, scale: Scale) -> _Corners:
-        """Both ends of every cell along each axis, and the table there: its contours have right angles."""
-        right, top = ax.get_xlim()[1], ax.get_ylim()[1]
-        x = np.repeat(np.append(self.budgets, right), 2)[1:-1]
-        y = np.repeat(np.append(scale.place(self.values), top), 2)[1:-1]
-        return x, y, np.repeat(np.repeat(self.table, 2, axis=0), 2, axis=1).T
+    @property
+    def unknown(self) -> bool:
+        """Whether parts of it are."""
+        return bool(np.isnan(self.table).any())
 
-
-def _axes(
-    grid: _Grid,
-    value: str,
-    axis: str,
-    spacing: Spacing | None,
-    value_spacing: Spacing | None,
-    width: float,
-    height: float | None,
-) -> tuple[Figure, Axes, _Corners]:
-    figure = blank(width, height or max(0.5 * min(width, WIDE), 2.3))
-    ax = figure.add_subplot()
-    time_axis(ax, grid.budgets, axis, spacing, narrow=width < 5)
-    scale = Scale.of([grid.values], value_spacing)
-    scale.apply(ax, "y", value)
-    corners = grid.corners(ax, scale)
-    _hatch_unknown(ax, corners)
-    return figure, ax, corners
-
-
-def _fill(ax: Axes, corners: _Corners, edges: ArrayLike, colors: Sequence[Any] | NDArray[Any], gid: str) -> None:
-    x, y, table = corners
-    ax.contourf(x, y, np.ma.masked_invalid(table), levels=edges, colors=colors, zorder=1).set_gid(gid)
-
-
-def _hatch_unknown(ax: Axes, corners: _Corners) -> None:
-    x, y, table = corners
-    if np.isnan(table).any():
-        with mpl.rc_context({"hatch.color": "#B8BCC2"}):
-            unknown = np.isnan(table).astype(np.float64)
-            ax.contourf(x, y, unknown, levels=[0.5, 1.5], colors="none", hatches=["/////"], zorder=0.9).set_gid(
-                "unknown"
-            )
-
-
-def _outline(ax: Axes, corners: _Corners, lines: Sequence[float]) -> None:
-    x, y, table = corners
-    within = [line for line in lines if np.nanmin(table, initial=1) < line <= np.nanmax(table, initial=0)]
-    if within:
-        weights = [_weight(line) for line in within]
-        inks = [_ink(line) for line in within]
-        shares = [line - _TINY for line in within]
-        ax.contour(x, y, np.ma.masked_invalid(table), levels=shares, colors=inks, linewidths=weights, zorder=2).set_gid(
-            "borders"
+    def surface(
+        self,
+        name: str,
+        scale: Scale,
+        edges: FloatArray,
+        colors: tuple[str, ...],
+        borders: tuple[tuple[float, str, float], ...] = (),
+    ) -> Surface:
+        """The function as it is drawn on a scale of values."""
+        return Surface(
+            name=name,
+            x=self.budgets,
+            y=scale.place(self.values),
+            z=self.table,
+            edges=edges,
+            colors=colors,
+            borders=borders,
+            layer=1,
         )
-
-
-def _ink(line: float) -> str:
-    """White where the ground is dark."""
-    return INK if line <= 0.5 else "white"
-
-
-def _weight(line: float) -> float:
-    """The median is the boldest."""
-    return 1.4 if line == 0.5 else 0.7
-
-
-def _bar(ax: Axes, edges: FloatArray, colors: Sequence[Any] | NDArray[Any], label: str) -> Colorbar:
-    shades = ScalarMappable(BoundaryNorm(edges, len(colors)), ListedColormap(list(colors)))
-    bar = figure_of(ax).colorbar(shades, ax=ax, label=label, pad=0.02, aspect=22, fraction=0.05, spacing="proportional")
-    bar.outline.set_visible(False)  # pyright: ignore
-    bar.ax.minorticks_off()
-    return bar

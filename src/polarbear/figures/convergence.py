@@ -1,30 +1,30 @@
 """Quantiles over the budget: of the best value so far, and of logged parameters."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Bars, Line, Mark, Markers
+from polarbear.figures.panels import Axis, Panel
 from polarbear.figures.scales import (
-    CROWD,
     Scale,
     arrays_of,
+    end_labels,
     increasing,
     last_known,
-    line_ends,
-    mark_every,
+    markers_of,
+    missing,
     named,
-    note_missing,
     tall,
+    time_axis,
 )
-from polarbear.figures.style import RULE, WIDE, Look, Spacing, blank, literal, looks, styled, time_axis
+from polarbear.figures.style import CROWD, MARKED, WIDE, Look, Spacing, literal, looks, shown
 from polarbear.records import FloatArray
 
 QUARTILES = (0.25, 0.5, 0.75)
@@ -32,7 +32,41 @@ _LABEL = 34
 """Characters of a parameter's name that have room along the axis of the smallest figure."""
 
 
-@styled
+def caption(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `convergence` with quantiles of these levels."""
+    return (
+        f"The best value found so far over the budget. {_quantiles(algorithms, levels)} Lines end where runs were "
+        "stopped; a dotted line leads from there to the name." + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def time_caption(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `parameter_over_time` with quantiles of these levels."""
+    return (
+        f"The logged parameter “{parameter}” over the budget. {_quantiles(algorithms, levels)} Lines end where it is "
+        "not known; a dotted line leads from there to the name." + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def targets_caption(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `parameter_over_targets` with quantiles of these levels."""
+    return (
+        f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
+        f"{_quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
+        "to the name." + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def _quantiles(algorithms: int, levels: Sequence[float]) -> str:
+    """What lines and bands are."""
+    middle = len(levels) // 2
+    line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
+    bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]
+    if not bands or algorithms > CROWD:
+        return f"Lines are {line} over the runs."
+    return f"Lines are {line} over the runs, bands reach from the quantiles {' and from '.join(bands)}."
+
+
 def convergence(
     budgets: ArrayLike,
     quantiles: Mapping[str, ArrayLike],
@@ -71,13 +105,20 @@ def convergence(
         ValueError: If budgets or levels do not increase, the number of levels is even, or an array has another shape.
     """
     at = increasing(budgets, "budgets")
-    figure, ax, bands = _figure(at, quantiles, levels, value, value_spacing, width, height)
-    time_axis(ax, at, axis, spacing, narrow=width < 5)
-    _draw(ax, at, bands, looks(named(quantiles, order, "algorithm")))
-    return figure
+    x = time_axis(at, axis, spacing, narrow=width < 5)
+    y, bands = _values(at, quantiles, levels, value, value_spacing)
+    look_of = looks(named(quantiles, order, "algorithm"))
+    return Figure(
+        title="Convergence",
+        alt=f"{_spread(levels)} of the {value} of {listed(quantiles)} over the budget.",
+        caption=caption(len(bands), levels=levels),
+        width=width,
+        height=height or tall(width, len(bands)),
+        panels=(Panel(x=x, y=y, marks=tuple(_marks(at, bands, look_of))),),
+        looks=look_of,
+    )
 
 
-@styled
 def parameter_over_time(
     budgets: ArrayLike,
     quantiles: Mapping[str, ArrayLike],
@@ -111,21 +152,26 @@ def parameter_over_time(
     Raises:
         ValueError: As `convergence`.
     """
-    return convergence(
+    figure = convergence(
         budgets,
         quantiles,
         levels=levels,
         order=order,
-        value=literal(parameter, _LABEL),
+        value=literal(shown(parameter, _LABEL)),
         axis=axis,
         spacing=spacing,
         value_spacing=value_spacing,
         width=width,
         height=height,
     )
+    return replace(
+        figure,
+        title=f"{parameter} of {listed(quantiles)}",
+        alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} over the budget.",
+        caption=time_caption(parameter, len(quantiles), levels=levels),
+    )
 
 
-@styled
 def parameter_over_targets(
     targets: ArrayLike,
     quantiles: Mapping[str, ArrayLike],
@@ -160,57 +206,58 @@ def parameter_over_targets(
         ValueError: As `convergence`.
     """
     at = increasing(targets, "targets")
-    figure, ax, bands = _figure(at, quantiles, levels, literal(parameter, _LABEL), value_spacing, width, height)
+    y, bands = _values(at, quantiles, levels, literal(shown(parameter, _LABEL)), value_spacing)
     across = Scale.of([at], spacing)
-    across.apply(ax, "x", target, reverse=True)
     reversed_bands = {name: band[:, ::-1] for name, band in bands.items()}
-    _draw(ax, across.place(at)[::-1], reversed_bands, looks(named(quantiles, order, "algorithm")))
-    return figure
+    look_of = looks(named(quantiles, order, "algorithm"))
+    marks = tuple(_marks(across.place(at)[::-1], reversed_bands, look_of))
+    return Figure(
+        title=f"{parameter} of {listed(quantiles)} at targets",
+        alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} against the target.",
+        caption=targets_caption(parameter, len(quantiles), levels=levels),
+        width=width,
+        height=height or tall(width, len(bands)),
+        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
+        looks=look_of,
+    )
 
 
-def _figure(
-    at: FloatArray,
-    quantiles: Mapping[str, ArrayLike],
-    levels: Sequence[float],
-    value: str,
-    spacing: Spacing | None,
-    width: float,
-    height: float | None,
-) -> tuple[Figure, Axes, dict[str, FloatArray]]:
-    """A figure with an axis of values, and what to draw on it by name, (q, T)."""
+def _values(
+    at: FloatArray, quantiles: Mapping[str, ArrayLike], levels: Sequence[float], label: str, spacing: Spacing | None
+) -> tuple[Axis, dict[str, FloatArray]]:
+    """An axis of values, and what to draw on it by name, (q, T)."""
     if increasing(levels, "levels").size % 2 == 0:
         raise ValueError(f"levels {list(levels)} have no middle one for the line; give an odd number")
     bands = arrays_of(quantiles, (len(levels), at.size), "quantiles")
-    figure = blank(width, height or tall(width, len(bands)))
-    ax = figure.add_subplot()
     scale = Scale.of(bands.values(), spacing)
-    scale.apply(ax, "y", value)
-    ax.grid(axis="y", color=RULE, linewidth=0.5)
-    return figure, ax, {name: scale.place(band) for name, band in bands.items()}
+    return scale.axis(label, grid=True), {name: scale.place(band) for name, band in bands.items()}
 
 
-def _draw(ax: Axes, at: FloatArray, bands: dict[str, FloatArray], look_of: dict[str, Look]) -> None:
-    ends: list[tuple[float, float, str, Look]] = []
+def _marks(at: FloatArray, bands: Mapping[str, FloatArray], look_of: Mapping[str, Look]) -> Iterator[Mark]:
+    ends: list[tuple[float, float, str, str]] = []
     for index, (name, band) in enumerate(bands.items()):
-        look, known = look_of[name], np.where(np.isfinite(band), band, np.nan)
-        _band(ax, at, known if len(bands) <= CROWD else known[len(known) // 2 :][:1], look, index)
-        if (end := last_known(at, known[len(known) // 2])) is not None:
-            ends.append((*end, name, look))
-    note_missing(ax, [name for name in bands if name not in {name for *_, name, _ in ends}])
-    line_ends(ax, ends)
+        known = np.where(np.isfinite(band), band, np.nan)
+        middle = known[len(known) // 2]
+        yield from _band(at, known if len(bands) <= CROWD else middle[np.newaxis], name, look_of[name], index)
+        if (end := last_known(at, middle)) is not None:
+            ends.append((*end, name, name))
+    yield from missing([name for name in bands if name not in {name for *_, name in ends}])
+    yield from end_labels(ends)
 
 
-def _band(ax: Axes, at: FloatArray, band: FloatArray, look: Look, index: int) -> None:
+def _band(at: FloatArray, band: FloatArray, name: str, look: Look, index: int) -> Iterator[Mark]:
     """The middle line, and one band for every pair of quantiles around it; upright bars where there is one point."""
     middle = len(band) // 2
     single = np.count_nonzero(np.isfinite(band[middle])) == 1
     for depth in range(middle):
-        low, high = band[depth], band[-1 - depth]
+        own, low, high = f"band-{index}-{depth}", band[depth], band[-1 - depth]
         if single:
-            ax.vlines(at, low, high, color=look.color, linewidth=1.2 + depth, zorder=2, gid=f"band-{index}-{depth}")
+            yield Bars(name=own, x=at, low=low, high=high, algorithm=name, width=1.2 + depth)
         else:
-            ax.fill_between(
-                at, low, high, color=look.color, alpha=0.16, linewidth=0, zorder=2, gid=f"band-{index}-{depth}"
-            )
-    marks: dict[str, Any] = {"marker": look.marker or "o", "markersize": 4} if single else mark_every(look, index)
-    ax.plot(at, band[middle], color=look.color, linewidth=1.6, zorder=3, gid=f"middle-{index}", **marks)
+            yield Band(name=own, x=at, low=low, high=high, algorithm=name, opacity=0.16)
+    markers = Markers(look.marker or "o", size=4, edge=1) if single else markers_of(look, index)
+    yield Line(name=f"middle-{index}", x=at, y=band[middle], algorithm=name, markers=markers, layer=3)
+
+
+def _spread(levels: Sequence[float]) -> str:
+    return "Quartiles" if tuple(levels) == QUARTILES else f"Quantiles ({listed(f'{level:.0%}' for level in levels)})"

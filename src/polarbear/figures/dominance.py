@@ -1,48 +1,62 @@
 """How confidently algorithms are dominated, round by round."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
-from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter, PercentFormatter
-from matplotlib.transforms import ScaledTranslation
 
-from polarbear.figures.style import (
-    COUNTS,
-    INK,
-    MICRO,
-    MUTED,
-    RULE,
-    SMALL,
-    WIDE,
-    Look,
-    blank,
-    figure_of,
-    literal,
-    looks,
-    styled,
-)
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Line, Mark, Markers, Points
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.scales import stretch
+from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, SURFACE, WIDE, Look, looks, shown
 from polarbear.race import Round
 from polarbear.race.rounds import taking_part
-from polarbear.records import FloatArray
 
-DASHES = (0, (5, 3))
-BEND = 0.9
-"""Probability above which the axis is logarithmic in 1 - p; there both parts have the same slope."""
+DASHES = (5.0, 3.0)
+_BLACK = "#000000"
+_SHARES = Axis(
+    label="resolved pairs",
+    low=0,
+    high=1,
+    ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
+    texts=("0%", "20%", "40%", "60%", "80%", "100%"),
+)
 
 
-@styled
+def caption(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
+    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
+
+    `withdrawn`: whether algorithms were withdrawn.
+    """
+    dominated = (
+        "the probability that its strongest rival is better at all timepoints at once"
+        if joint
+        else "the probability that its strongest rival is better, at the timepoint where this is least sure"
+    )
+    return (
+        f"Each coloured line follows one algorithm from round to round (dots): {dominated}. Up to 0.9 the left axis is "
+        "linear; above, each further 9 takes the same room, so that near-certainty can be read. An algorithm that "
+        f"reaches the dashed line, the threshold α = {alpha:g}, is eliminated (cross). A diamond marks the round after "
+        "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
+        "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
+        "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
+        + (
+            " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
+            "the first run has no line."
+            if withdrawn
+            else ""
+        )
+    )
+
+
 def dominance_over_rounds(
     rounds: Sequence[Round],
     *,
     alpha: float,
+    joint: bool = False,
     names: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
     width: float = WIDE,
@@ -60,6 +74,7 @@ def dominance_over_rounds(
     Args:
         rounds: At least one with runs; what was withdrawn before the first run is not drawn.
         alpha: Decision threshold.
+        joint: Whether algorithms are eliminated by their dominance at all timepoints at once, for the caption.
         names: All algorithms; default those in the rounds, in order of appearance.
         order: All names in the order in which colours are dealt; default `names`.
         width: Inches.
@@ -72,37 +87,23 @@ def dominance_over_rounds(
     if not drawn:
         raise ValueError("there is no round to draw; the race has not completed one")
     names = tuple(names or dict.fromkeys(name for this in drawn for name in this.dominance))
-    figure = blank(width, height or max(0.5 * width, 2.7))
-    ax = figure.add_subplot()
-    shares = ax.twinx()
-    _resolved_steps(shares, rounds, _start(drawn))
-    ax.set_zorder(shares.get_zorder() + 1)
-    ax.patch.set_visible(False)
-    top, look_of = _top(alpha), looks(order or names)
-    for index, name in enumerate(names):
-        _trace(ax, drawn, name, look_of[name], index, top)
-    ax.axhline(min(alpha, top), color=INK, linewidth=0.8, linestyle=DASHES, zorder=1, gid="alpha")
-    _probability_axis(ax, top)
-    _round_axis(ax, drawn)
-    _marks(ax, drawn, names, look_of, top)
-    _name_key(figure, names, look_of, width)
-    _mark_key(ax, alpha, width, "out" if any(this.withdrawn for this in drawn) else "eliminated")
-    return figure
-
-
-def stretch(probability: FloatArray) -> FloatArray:
-    """The vertical axis: linear up to `BEND`, then logarithmic in 1 - p, joined without a kink."""
-    p = np.asarray(probability, dtype=np.float64)
-    scale = 1 - BEND
-    above = BEND + scale * np.log(scale / np.maximum(1 - p, 1e-15))
-    return np.where(p <= BEND, p, above)
-
-
-def unstretch(height: FloatArray) -> FloatArray:
-    """The inverse of `stretch`."""
-    y = np.asarray(height, dtype=np.float64)
-    scale = 1 - BEND
-    return np.where(y <= BEND, y, 1 - scale * np.exp(-(np.maximum(y, BEND) - BEND) / scale))
+    top, look_of, wide = _top(alpha), looks(order or names), width > 5
+    x, y = _round_axis(drawn, wide=wide), _probability_axis(top, wide=wide)
+    threshold = Line(name="alpha", x=np.array(x.ends), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1)
+    marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, top))
+    key = _mark_key(alpha, wide=wide, cross="out" if any(this.withdrawn for this in drawn) else "eliminated")
+    behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, _start(drawn))))
+    withdrawn, count = any(this.withdrawn for this in rounds), len(rounds)
+    return Figure(
+        title="Elimination, round by round",
+        alt=f"Line chart of each algorithm's probability of being dominated over {count:,} round{'s' * (count != 1)}.",
+        caption=caption(alpha=alpha, joint=joint, withdrawn=withdrawn),
+        width=width,
+        height=height or max(0.5 * width, 2.7),
+        panels=(Panel(x=x, y=y, marks=marks, key=key, behind=behind),),
+        looks=look_of,
+        key=_name_key(names, look_of, width),
+    )
 
 
 def _top(alpha: float) -> float:
@@ -111,28 +112,28 @@ def _top(alpha: float) -> float:
     return 1 - 10.0**-digits
 
 
-def _trace(ax: Axes, rounds: Sequence[Round], name: str, look: Look, index: int, top: float) -> None:
-    there = [place for place, this in enumerate(rounds) if name in this.dominance]
-    if not there:
-        return
-    rounds = rounds[there[0] : there[-1] + 1]
-    y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in rounds]
-    dots = [place for place, this in enumerate(rounds) if name in this.dominance and name not in _leaving(this)]
-    ax.plot(
-        [this.instances for this in rounds],
-        y,
-        color=look.color,
-        linewidth=1.5,
-        marker=look.marker or ".",
-        markersize=4,
-        markevery=dots,
-        clip_on=False,
-        zorder=3,
-        gid=f"dominated-{index}",
-    )
+def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Line]:
+    """From the first to the last round in which an algorithm took part, with a gap where it was out."""
+    for index, name in enumerate(names):
+        there = [place for place, this in enumerate(rounds) if name in this.dominance]
+        if not there:
+            continue
+        own = rounds[there[0] : there[-1] + 1]
+        y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in own]
+        dots = (place for place, this in enumerate(own) if name in this.dominance and name not in _leaving(this))
+        yield Line(
+            name=f"dominated-{index}",
+            x=np.array([this.instances for this in own], dtype=np.float64),
+            y=np.array(y),
+            algorithm=name,
+            width=1.5,
+            markers=Markers(look_of[name].marker or ".", size=4, at=tuple(dots), edge=1),
+            clip=False,
+            layer=3,
+        )
 
 
-def _marks(ax: Axes, rounds: Sequence[Round], names: Sequence[str], look_of: dict[str, Look], top: float) -> None:
+def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterator[Mark]:
     """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet.
 
     The last candidate has no rival in the round that withdraws it: its cross stands where its line ends.
@@ -140,7 +141,7 @@ def _marks(ax: Axes, rounds: Sequence[Round], names: Sequence[str], look_of: dic
     heights: dict[str, float] = {}  # of those that race
     out: Counter[str] = Counter()
     settled: set[str] = set()
-    marks: dict[int, dict[str, tuple[str, float]]] = {}  # by instances and gid
+    marks: dict[int, dict[str, tuple[str, float]]] = {}  # by instances and name of the mark
     for this in rounds:
         heights |= {name: min(rival.probability, top) for name, rival in this.dominance.items()}
         here = marks.setdefault(this.instances, {})
@@ -154,9 +155,22 @@ def _marks(ax: Axes, rounds: Sequence[Round], names: Sequence[str], look_of: dic
                 again = f"-{out[name]}" if out[name] > 1 else ""
                 here[f"out-{names.index(name)}{again}"] = name, heights.pop(name)
     for instances, here in marks.items():
-        for gid, shift in _dodge({gid: height for gid, (_, height) in here.items()}).items():
-            name, height = here[gid]
-            _mark(ax, (instances, height), "X" if gid.startswith("out") else "D", look_of[name].color, gid, shift)
+        for mark, shift in _dodge({mark: height for mark, (_, height) in here.items()}).items():
+            name, height = here[mark]
+            cross = mark.startswith("out")
+            yield Points(
+                name=mark,
+                x=np.array([float(instances)]),
+                y=np.array([height]),
+                algorithm=name,
+                symbol="X" if cross else "D",
+                size=9 if cross else 6.5,
+                edge=0.8,
+                rim=SURFACE,
+                shift=shift,
+                clip=False,
+                layer=6,
+            )
 
 
 def _leaving(this: Round) -> tuple[str, ...]:
@@ -176,48 +190,27 @@ def _dodge(heights: dict[str, float]) -> dict[str, float]:
     return {mark: 9.0 * (place - (len(group) - 1) / 2) for group in groups for place, mark in enumerate(group)}
 
 
-def _mark(ax: Axes, at: tuple[float, float], marker: str, color: str, gid: str, shift: float = 0.0) -> None:
-    """A mark at a point in data units, `shift` points to the right of it."""
-    beside = ScaledTranslation(shift / 72, 0, figure_of(ax).dpi_scale_trans)
-    ax.plot(
-        *at,
-        marker=marker,
-        markersize=9 if marker == "X" else 6.5,
-        color=color,
-        markeredgecolor="white",
-        markeredgewidth=0.8,
-        linestyle="",
-        transform=ax.transData + beside,
-        clip_on=False,
-        zorder=6,
-        gid=gid,
-    )
+def _resolved(rounds: Sequence[Round], start: float) -> Iterator[Mark]:
+    """The share of pairs that are resolved, from round to round."""
+    x = np.array([start, *(max(this.instances, start) for this in rounds)])
+    pairs = [n * (n - 1) / 2 for n in taking_part(rounds)]
+    y = np.array([0.0, *(this.resolved_pairs / all_of for this, all_of in zip(rounds, pairs, strict=True))])
+    yield Line(name="resolved", x=x, y=y, color=_BLACK, width=1.1, steps=True, clip=False, layer=1)
+    yield Band(x=x, low=0, high=y, color=RULE, opacity=0.4, steps=True, layer=0)
 
 
-def _resolved_steps(ax: Axes, rounds: Sequence[Round], start: float) -> None:
-    x, y = [start], [0.0]
-    for this, n in zip(rounds, taking_part(rounds), strict=True):
-        x.append(max(this.instances, start))
-        y.append(this.resolved_pairs / (n * (n - 1) / 2))
-    ax.step(x, y, where="post", color="black", linewidth=1.1, clip_on=False, zorder=1, gid="resolved")
-    ax.fill_between(x, y, step="post", color=RULE, alpha=0.4, linewidth=0, zorder=0)
-    ax.set_ylim(0, 1)
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    ax.set_ylabel("resolved pairs")
-    ax.spines["right"].set_visible(True)
-
-
-def _probability_axis(ax: Axes, top: float) -> None:
-    ax.set_yscale("function", functions=(stretch, unstretch))
-    ax.set_ylim(0, top)
+def _probability_axis(top: float, *, wide: bool) -> Axis:
     nines = [1 - 10.0**-k for k in range(1, 12) if 1 - 10.0**-k < top * (1 - 1e-12)]
-    ticks = [0, 0.2, 0.4, 0.6, 0.8, *nines, top]
-    labels = [f"{tick:.12g}" for tick in ticks[:-1]] + [f"≥ {top:.12g}"]
-    ax.yaxis.set_major_locator(FixedLocator(ticks))
-    ax.yaxis.set_major_formatter(FixedFormatter(labels))
-    ax.yaxis.set_minor_locator(FixedLocator([0.91 + 0.01 * k for k in range(8)] if top > 0.99 else []))
-    ax.yaxis.set_minor_formatter(NullFormatter())
-    ax.set_ylabel("P(dominated by strongest rival)" if figure_of(ax).get_figwidth() > 5 else "P(dominated)")
+    ticks = (0, 0.2, 0.4, 0.6, 0.8, *nines, top)
+    return Axis(
+        label="P(dominated by strongest rival)" if wide else "P(dominated)",
+        low=0,
+        high=top,
+        scale="nines",
+        ticks=ticks,
+        texts=(*(f"{tick:.12g}" for tick in ticks[:-1]), f"≥ {top:.12g}"),
+        minor=tuple(0.91 + 0.01 * k for k in range(8)) if top > 0.99 else (),
+    )
 
 
 def _start(rounds: Sequence[Round]) -> float:
@@ -226,71 +219,41 @@ def _start(rounds: Sequence[Round]) -> float:
     return first / 1.5 if rounds[-1].instances > 12 * first else 0.0
 
 
-def _round_axis(ax: Axes, rounds: Sequence[Round]) -> None:
+def _round_axis(rounds: Sequence[Round], *, wide: bool) -> Axis:
+    """Instances so far, with a longer tick for each round; on a log axis, labels of the last round and of others."""
     last, start = rounds[-1].instances, _start(rounds)
-    if start > 0:
-        ax.set_xscale("log")
-        ax.set_xlim(start, last * 1.06)
-        ticks = [last]
-        for this in reversed(rounds):
-            if ticks[-1] / this.instances >= (1.35 if figure_of(ax).get_figwidth() > 5 else 2):
-                ticks.append(this.instances)
-        ax.xaxis.set_major_locator(FixedLocator(ticks))
-    else:
-        ax.set_xlim(start, last * 1.03)
-        ax.xaxis.set_major_locator(MaxNLocator(6, integer=True))
-    ax.xaxis.set_minor_locator(FixedLocator([this.instances for this in rounds]))
-    ax.xaxis.set_major_formatter(COUNTS)
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    ax.tick_params(axis="x", which="minor", length=5, width=0.8)
-    ax.set_xlabel("problem instances so far")
+    ticks = [float(last)]
+    for this in reversed(rounds):
+        if ticks[-1] / this.instances >= (1.35 if wide else 2):
+            ticks.append(this.instances)
+    return Axis(
+        label="problem instances so far",
+        low=start,
+        high=last * (1.06 if start else 1.03),
+        scale="log" if start else "linear",
+        ticks=(*ticks,) if start else None,
+        rug=tuple(float(this.instances) for this in rounds),
+        counts=True,
+        whole=True,
+        most=6,
+    )
 
 
-def _name_key(figure: Figure, names: Sequence[str], look_of: dict[str, Look], width: float) -> None:
-    """Names above the plot, read row by row."""
+def _name_key(names: Sequence[str], look_of: Mapping[str, Look], width: float) -> Key:
     size = SMALL if width > 5 else MICRO
-    labels = [literal(name, 18) for name in names]
-    columns = min(len(names), max(2, int(width * 72 / (size * (0.6 * max(map(len, labels)) + 3.2)))))
-    by_column = [place for start in range(columns) for place in range(start, len(names), columns)]
-    handles = [
-        Line2D([], [], color=look_of[name].color, linewidth=2.2, marker=look_of[name].marker or None, markersize=5)
-        for name in names
-    ]
-    legend = figure.legend(
-        [handles[place] for place in by_column],
-        ["x"] * len(names),
-        loc="outside upper left",
-        ncols=columns,
-        handlelength=1.4,
-        columnspacing=1.2,
-        handletextpad=0.5,
-        labelspacing=0.3,
-        fontsize=size,
-        borderpad=0,
+    entries = tuple(
+        Entry(text=shown(name, 18), algorithm=name, width=2.2, symbol=look_of[name].marker) for name in names
     )
-    for text, place in zip(legend.get_texts(), by_column, strict=True):
-        text.set_text(labels[place])
+    longest = max(len(entry.text) for entry in entries)
+    columns = min(len(names), max(2, int(width * 72 / (size * (0.6 * longest + 3.2)))))
+    return Key(entries=entries, columns=columns, size=size)
 
 
-def _mark_key(ax: Axes, alpha: float, width: float, cross: str) -> None:
-    """What the marks mean, just above the axes."""
-    marks = [
-        Line2D([], [], color=MUTED, marker="X", linestyle="", markersize=8, mec="white", label=cross),
-        Line2D([], [], color=MUTED, marker="D", linestyle="", markersize=6, mec="white", label="settled"),
-        Line2D([], [], color=INK, linewidth=0.8, linestyle=DASHES, label=f"α = {alpha:g}"),
-        Line2D([], [], color="black", linewidth=1.1, label="resolved pairs (right)"),
-    ]
-    wide = width > 5
-    ax.legend(
-        handles=marks,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=4 if wide else 2,
-        handlelength=1.6,
-        columnspacing=1.2,
-        handletextpad=0.5,
-        labelspacing=0.3,
-        fontsize=SMALL if wide else MICRO,
-        borderaxespad=0.6,
-        borderpad=0,
+def _mark_key(alpha: float, *, wide: bool, cross: str) -> Key:
+    entries = (
+        Entry(text=cross, color=MUTED, symbol="X", size=8),
+        Entry(text="settled", color=MUTED, symbol="D", size=6),
+        Entry(text=f"α = {alpha:g}", color=INK, width=0.8, dash=DASHES),
+        Entry(text="resolved pairs (right)", color=_BLACK, width=1.1),
     )
+    return Key(entries=entries, columns=4 if wide else 2, size=SMALL if wide else MICRO)

@@ -1,42 +1,50 @@
 """Who is better than whom, when."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import combinations
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations, product
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patches import Patch
-from numpy.typing import NDArray
 
-from polarbear.figures.ratings import checked
-from polarbear.figures.style import (
-    MICRO,
-    MUTED,
-    SMALL,
-    WIDE,
-    Look,
-    Spacing,
-    blank,
-    literal,
-    looks,
-    pale,
-    spacing_of,
-    styled,
-    time_axis,
-)
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Line, Mark, Steps, row_label
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.scales import checked, time_axis
+from polarbear.figures.style import MICRO, MUTED, SMALL, WIDE, Spacing, looks, pale, shown, spacing_of
 from polarbear.race import Relations
-from polarbear.records import Axis, FloatArray
+from polarbear.records import Axis as Unit
+from polarbear.records import FloatArray
 
-_EQUAL = "#9AA0A6"
+_UNSURE = 0.38
+"""How much of a colour is left where nothing is decided."""
+_EQUAL, _GROUND = "#9AA0A6", "#F4F5F7"
 
 
-@styled
+def caption(*, alpha: float | None, epsilon: float | None, crossing: bool) -> str:
+    """Caption of `relations_over_time` under a threshold, a region of equivalence and a resolution rule."""
+    resolved = (
+        " A pair also counts as resolved once it is decided that the two cross, even if some budgets stay undecided."
+        if crossing
+        else ""
+    )
+    surely = "" if alpha is None else f", with probability {alpha:g} or more"
+    alike = ""
+    if alpha is not None and epsilon is not None:
+        alike = (
+            f", meaning that with at least that probability each beats the other in {0.5 - epsilon:.0%} to "
+            f"{0.5 + epsilon:.0%} of all cases"
+        )
+    return (
+        "One strip per pair along the budget; the first algorithm owns the upper half, the second the lower. The "
+        "coloured area reaches from the middle line (both equally likely to be better) towards the one that is more "
+        f"likely better, in its colour; a full half is certainty. Saturated colour: decided{surely}. Pale colour: "
+        f"undecided. A grey bar along the middle: equivalent{alike}." + resolved
+    )
+
+
 def relations_over_time(
     relations: Relations,
     times: FloatArray,
@@ -44,7 +52,10 @@ def relations_over_time(
     *,
     algorithms: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
-    axis: Axis = "evaluations",
+    alpha: float | None = None,
+    epsilon: float | None = None,
+    crossing: bool = False,
+    axis: Unit = "evaluations",
     spacing: Spacing | None = None,
     width: float = WIDE,
     height: float | None = None,
@@ -62,6 +73,9 @@ def relations_over_time(
         names: All n names, in the order of `relations`.
         algorithms: The names to compare pair by pair; default all.
         order: All names in the order in which colours are dealt; default `names`.
+        alpha: Decision threshold, for the caption.
+        epsilon: Half-width of the region of equivalence, for the caption.
+        crossing: Whether pairs are resolved as well once it is decided that they cross, for the caption.
         axis: What the timepoints are counted in.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         width: Inches.
@@ -70,44 +84,27 @@ def relations_over_time(
     Raises:
         ValueError: If a name is unknown, or there are fewer than two.
     """
-    shown = checked(algorithms, names)
-    if len(shown) < 2:
-        raise ValueError(f"relations are between two algorithms; only {', '.join(shown)} is shown")
-    pairs = list(combinations(shown, 2))
-    figure, grid = _grid(len(pairs), width, height)
-    look_of = looks(order or names)
-    spacing = spacing or spacing_of(times)
-    edges = cell_edges(times, spacing)
-    rows, columns = grid.shape
-    for (row, _), ax in np.ndenumerate(grid):
-        time_axis(ax, edges, axis, spacing, narrow=width / columns < 5)
-        _frame(ax, bottom=row == rows - 1)
-    for ax, (first, second) in zip(grid.T.ravel(), pairs, strict=False):
-        _strip(ax, relations, edges, (names.index(first), names.index(second)), (look_of[first], look_of[second]))
-        _label(ax, first, look_of[first], 0.73)
-        _label(ax, second, look_of[second], 0.27)
-    _key(figure, width)
-    return figure
-
-
-def _grid(strips: int, width: float, height: float | None) -> tuple[Figure, NDArray[Any]]:
-    """A figure with axes for the strips, in one column, or in two if there are many; to be filled column by column."""
-    columns = 1 if strips <= 10 or width < 5 else 2
-    rows = -(-strips // columns)
-    figure = blank(width, height or 0.37 * rows + 0.85)
-    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, gridspec_kw={"hspace": 0})
-    figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
-    return figure, grid
-
-
-def _frame(ax: Axes, *, bottom: bool) -> None:
-    """Strips share the budget axis of the lowest one, and have no other."""
-    ax.tick_params(axis="x", which="both", bottom=bottom, labelbottom=bottom)
-    ax.spines["bottom"].set_visible(bottom)
-    ax.spines["left"].set_visible(False)
-    ax.set_xlabel(ax.get_xlabel() if bottom else "")
-    ax.set_ylim(0, 1)
-    ax.set_yticks([])
+    chosen = checked(algorithms, names)
+    if len(chosen) < 2:
+        raise ValueError(f"relations are between two algorithms; only {', '.join(chosen)} is shown")
+    pairs = list(combinations(chosen, 2))
+    columns = 1 if len(pairs) <= 10 or width < 5 else 2
+    rows = -(-len(pairs) // columns)
+    edges = cell_edges(times, spacing := spacing or spacing_of(times))
+    x = time_axis(edges, axis, spacing, narrow=width / columns < 5)
+    return Figure(
+        title="Who is better than whom, when",
+        alt=f"One strip over the budget for every pair of {listed(chosen)}, coloured by who is better.",
+        caption=caption(alpha=alpha, epsilon=epsilon, crossing=crossing),
+        width=width,
+        height=height or 0.37 * rows + 0.85,
+        panels=tuple(_strips(relations, edges, names, pairs, x, columns)),
+        columns=columns,
+        looks=looks(order or names),
+        key=_key(width),
+        joined=True,
+        shared=True,
+    )
 
 
 def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:
@@ -120,57 +117,40 @@ def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:
     return np.exp(edges) if spacing == "log" else edges
 
 
-def _strip(ax: Axes, found: Relations, edges: FloatArray, pair: tuple[int, int], both: tuple[Look, Look]) -> None:
-    i, j = pair
+def _strips(
+    found: Relations, edges: FloatArray, names: Sequence[str], pairs: Sequence[tuple[str, str]], x: Axis, columns: int
+) -> Iterator[Panel]:
+    """One strip per pair, column by column; they share the axis of the lowest one, and the last places may be empty."""
+    rows, y = -(-len(pairs) // columns), Axis(low=0, high=1, hidden=True)
+    for row, column in product(range(rows), range(columns)):
+        own, pair = replace(x, hidden=row < rows - 1), column * rows + row
+        if pair < len(pairs):
+            marks = tuple(_strip(found, edges, names, pairs[pair]))
+            yield Panel(x=own, y=y, marks=marks, ground=_GROUND)
+        else:
+            yield Panel(x=own, y=y, marks=())
+
+
+def _strip(found: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str]) -> Iterator[Mark]:
+    i, j = (names.index(name) for name in pair)
     better = found.better[:, i, j]
     decided = (found.dominates[:, i, j], found.dominates[:, j, i])
-    equal = found.equivalent[:, i, j]
     above = np.maximum(better, 0.5), np.minimum(better, 0.5)
-    for side, (look, curve, sure) in enumerate(zip(both, above, decided, strict=True)):
-        for where, color in ((~sure, pale(look.color, 0.38)), (sure, look.color)):
-            height = np.where(where, curve, 0.5)
-            ax.stairs(height, edges, baseline=0.5, fill=True, color=color, linewidth=0, zorder=2, gid=f"better-{side}")
-    ax.stairs(
-        np.where(equal, 0.62, 0.38),
-        edges,
-        baseline=0.38,
-        fill=True,
-        color=_EQUAL,
-        linewidth=0,
-        zorder=4,
-        gid="equivalent",
+    for side, (name, curve, sure) in enumerate(zip(pair, above, decided, strict=True)):
+        for where, strength in ((~sure, _UNSURE), (sure, 1)):
+            heights = np.where(where, curve, 0.5)
+            yield Steps(name=f"better-{side}", edges=edges, y=heights, base=0.5, algorithm=name, strength=strength)
+    bar = np.where(found.equivalent[:, i, j], 0.62, 0.38)
+    yield Steps(name="equivalent", edges=edges, y=bar, base=0.38, color=_EQUAL, layer=4)
+    yield Line(x=edges[[0, -1]], y=np.full(2, 0.5), color=MUTED, width=0.5, layer=3)
+    for name, height in zip(pair, (0.73, 0.27), strict=True):
+        yield replace(row_label(height, shown(name, 20), name, size=MICRO), shift=(-4, 0))
+
+
+def _key(width: float) -> Key:
+    entries = (
+        Entry(text="better, decided", color=MUTED),
+        Entry(text="more likely better, undecided", color=pale(MUTED, _UNSURE)),
+        Entry(text="equivalent (middle bar)", color=_EQUAL),
     )
-    ax.axhline(0.5, color=MUTED, linewidth=0.5, zorder=3)
-    ax.set_facecolor("#F4F5F7")
-
-
-def _label(ax: Axes, name: str, look: Look, height: float) -> None:
-    ax.annotate(
-        literal(name, 20),
-        (0, height),
-        xycoords="axes fraction",
-        xytext=(-4, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center",
-        fontsize=MICRO,
-        color=look.ink,
-    )
-
-
-def _key(figure: Figure, width: float) -> None:
-    handles = [
-        Patch(color=MUTED),
-        Patch(color=pale(MUTED, 0.38)),
-        Patch(color=_EQUAL),
-    ]
-    figure.legend(
-        handles,
-        ["better, decided", "more likely better, undecided", "equivalent (middle bar)"],
-        loc="outside upper left",
-        ncols=3 if width > 5 else 1,
-        fontsize=MICRO if width < 5 else SMALL,
-        handlelength=1.2,
-        columnspacing=1.4,
-        borderaxespad=0.2,
-    )
+    return Key(entries=entries, columns=3 if width > 5 else 1, size=MICRO if width < 5 else SMALL)

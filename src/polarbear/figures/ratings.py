@@ -1,42 +1,56 @@
 """Ratings over time."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from polarbear.figures.style import (
-    MUTED,
-    SMALL,
-    WIDE,
-    Look,
-    Spacing,
-    blank,
-    end_labels,
-    figure_of,
-    looks,
-    pale,
-    styled,
-    time_axis,
-)
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Bars, EndLabel, Line, Mark, Markers
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.scales import checked, time_axis
+from polarbear.figures.style import CROWD, MARKED, MUTED, WIDE, Look, Spacing, looks, shown
 from polarbear.inference import Posterior
-from polarbear.records import Axis, FloatArray
+from polarbear.records import Axis as Unit
+from polarbear.records import FloatArray
 
 
-@styled
+def caption(
+    algorithms: int, *, level: float = 0.95, eliminated: bool = True, withdrawn: bool = False, truth: bool = False
+) -> str:
+    """Caption of `rating_over_time` with `algorithms` lines.
+
+    `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
+    """
+    out = "algorithms eliminated or withdrawn" if withdrawn else "eliminated algorithms"
+    everyone = "both" if algorithms == 2 else f"all {algorithms}"
+    return (
+        "Each solid line is the posterior mean of an algorithm's rating: the probability that, on a new problem "
+        f"instance, it has found the best result of {everyone} algorithms by that budget. The band around it is "
+        f"the {level:.0%} credible interval, at each timepoint by itself; bands widen where fewer runs went that far. "
+        + (f"Pale dashed lines without a band are {out}. " if eliminated else "")
+        + "The ratings at one budget sum to 1; "
+        + (
+            "dotted lines are the true ratings. "
+            if truth
+            else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
+        )
+        + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
+        + (MARKED if algorithms > CROWD else "")
+    )
+
+
 def rating_over_time(
     posterior: Posterior,
     *,
     eliminated: Collection[str] = (),
+    withdrawn: Collection[str] = (),
     truth: FloatArray | None = None,
     algorithms: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
-    axis: Axis = "evaluations",
+    axis: Unit = "evaluations",
     spacing: Spacing | None = None,
     level: float = 0.95,
     width: float = WIDE,
@@ -53,6 +67,7 @@ def rating_over_time(
     Args:
         posterior: (draws, T, n) ratings.
         eliminated: Names to draw muted.
+        withdrawn: Further names to draw muted.
         truth: (T, n) true ratings, of a synthetic race.
         algorithms: The names to show, of all in the posterior; default all.
         order: All names in the order in which colours are dealt, the same for all figures of a report; default that
@@ -66,31 +81,41 @@ def rating_over_time(
     Raises:
         ValueError: If a name is not in the posterior, or `truth` has another shape than its ratings.
     """
-    shown = checked(algorithms, posterior.names)
-    height = height or max(0.52 * min(width, WIDE), 2.2, 0.14 * len(shown) + 0.8)
-    figure = blank(width, height)
-    ax = figure.add_subplot()
-    top = draw_ratings(
-        ax, posterior, shown, looks(order or posterior.names), eliminated=eliminated, truth=truth, level=level
+    names = checked(algorithms, posterior.names)
+    out, look_of = {*eliminated, *withdrawn}, looks(order or posterior.names)
+    x = time_axis(posterior.times, axis, spacing, narrow=width < 5)
+    lines, top = rating_lines(posterior, names, look_of, x, out=out, truth=truth, level=level)
+    ends = end_names(x, posterior.mean()[-1], posterior.names, names, out)
+    y = rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating")
+    return Figure(
+        title="Ratings over the budget",
+        alt=f"Line chart of the ratings of {listed(names)} over the budget, with credible bands.",
+        caption=caption(
+            len(posterior.names), level=level, eliminated=bool(out), withdrawn=bool(withdrawn), truth=truth is not None
+        ),
+        width=width,
+        height=height or max(0.52 * min(width, WIDE), 2.2, 0.14 * len(names) + 0.8),
+        panels=(Panel(x=x, y=y, marks=(*lines, *ends)),),
+        looks=look_of,
     )
-    ax.set_ylim(0, min(1.0, top * 1.04))
-    time_axis(ax, posterior.times, axis, spacing, narrow=width < 5)
-    ax.set_ylabel("rating (probability of the best result)" if width > 5 else "rating")
-    label_ends(ax, posterior.mean()[-1], posterior.names, shown, looks(order or posterior.names), eliminated)
-    return figure
 
 
-def draw_ratings(
-    ax: Axes,
+def rating_axis(top: float, label: str = "rating") -> Axis:
+    """From 0 to a little above what the lines reach."""
+    return Axis(label=label, low=0, high=min(1.0, top * 1.04))
+
+
+def rating_lines(
     posterior: Posterior,
     shown: Sequence[str],
-    look_of: dict[str, Look],
+    look_of: Mapping[str, Look],
+    x: Axis,
     *,
-    eliminated: Collection[str],
+    out: Collection[str],
     truth: FloatArray | None,
     level: float,
-) -> float:
-    """Draw means and bands, and dotted lines for the truth or 1/n; returns how high they reach.
+) -> tuple[list[Mark], float]:
+    """Means and bands, and dotted lines for the truth or 1/n; and how high they reach.
 
     Raises:
         ValueError: If `truth` has another shape than the posterior's ratings.
@@ -98,83 +123,81 @@ def draw_ratings(
     mean, (low, high) = posterior.mean(), posterior.interval(level)
     if truth is not None and truth.shape != mean.shape:
         raise ValueError(f"truth has shape {truth.shape}; the posterior's ratings have {mean.shape}")
-    top = 0.0
-    for name in sorted(shown, key=lambda name: name not in eliminated):
+    marks: list[Mark] = []
+    heights = [0.0]
+    for name in sorted(shown, key=lambda name: name not in out):
         column = posterior.names.index(name)
-        out = name in eliminated
-        band = np.stack([low[:, column], high[:, column]])
-        _draw(ax, posterior.times, mean[:, column], band, look_of[name], column=column, out=out)
-        top = max(top, float(mean[:, column].max() if out else band[1].max()))
+        band = low[:, column], high[:, column]
+        marks += _lines(posterior.times, mean[:, column], band, name, look_of[name], column, out=name in out)
+        heights.append(float((mean[:, column] if name in out else band[1]).max()))
         if truth is not None:
-            _draw_truth(ax, posterior.times, truth[:, column], look_of[name], column=column, out=out)
-            top = max(top, float(truth[:, column].max()))
+            marks.append(_truth(posterior.times, truth[:, column], name, column, out=name in out))
+            heights.append(float(truth[:, column].max()))
     if truth is None:
-        ax.axhline(1 / len(posterior.names), color=MUTED, linewidth=0.7, linestyle=(0, (1, 2)), zorder=1, gid="even")
-    return top
+        even = np.full(2, 1 / len(posterior.names))
+        marks.append(Line(name="even", x=np.array(x.ends), y=even, color=MUTED, width=0.7, dash=(1, 2), layer=1))
+    return marks, max(heights)
 
 
-def _draw_truth(ax: Axes, times: FloatArray, ratings: FloatArray, look: Look, *, column: int, out: bool) -> None:
-    """A dotted line, or a cross if there is but one timepoint."""
-    ax.plot(
-        times,
-        ratings,
-        color=pale(look.ink, 0.7) if out else look.ink,
-        linewidth=1.1,
-        linestyle=(0, (1, 1.4)),
-        marker="x" if times.size == 1 else None,
-        markersize=5,
-        zorder=5,
-        gid=f"truth-{column}",
+def end_names(
+    x: Axis, ends: FloatArray, names: Sequence[str], chosen: Sequence[str], out: Collection[str]
+) -> Iterator[EndLabel]:
+    """Names at the right ends (n,) of the lines, in bold if not out."""
+    for name in chosen:
+        height = float(ends[names.index(name)])
+        yield EndLabel(x=x.ends[1], y=height, text=shown(name), algorithm=name, bold=name not in out)
+
+
+def rating_line(times: FloatArray, ratings: FloatArray, name: str, look: Look, column: int, *, out: bool) -> Line:
+    """The line of one algorithm; pale and dashed if it is out."""
+    every = range(times.size // 16, times.size, max(1, times.size // 8))
+    return Line(
+        name=f"mean-{column}",
+        x=times,
+        y=ratings,
+        algorithm=name,
+        strength=0.6 if out else 1,
+        width=1.0 if out else 1.8,
+        dash=(4, 2) if out else (),
+        markers=Markers(look.marker, at=tuple(every)) if look.marker else None,
+        layer=3 if out else 4,
     )
 
 
-def label_ends(
-    ax: Axes,
-    ends: FloatArray,
-    names: Sequence[str],
-    shown: Sequence[str],
-    look_of: dict[str, Look],
-    eliminated: Collection[str],
-) -> None:
-    """Names at the right ends (n,) of the lines, in bold if not eliminated."""
-    labels = [(float(ends[names.index(name)]), name, look_of[name], name not in eliminated) for name in shown]
-    end_labels(ax, labels, SMALL if figure_of(ax).get_figwidth() > 5 else SMALL - 0.5)
-
-
-def _draw(
-    ax: Axes, times: FloatArray, mean: FloatArray, band: FloatArray, look: Look, *, column: int, out: bool
-) -> None:
-    color = pale(look.color, 0.6) if out else look.color
+def _lines(
+    times: FloatArray,
+    mean: FloatArray,
+    band: tuple[FloatArray, FloatArray],
+    name: str,
+    look: Look,
+    column: int,
+    *,
+    out: bool,
+) -> Iterator[Mark]:
+    """The line with its band, or a point with a bar if there is but one timepoint."""
+    low, high = band
     if times.size == 1:
-        reach = np.abs(band - mean)
-        ax.errorbar(times, mean, yerr=reach, color=color, marker=look.marker or "o", capsize=2, gid=f"mean-{column}")
+        own, strength = f"mean-{column}", 0.6 if out else 1
+        dot = Markers(look.marker or "o", size=6, edge=1)
+        yield Line(name=own, x=times, y=mean, algorithm=name, strength=strength, width=1.5, markers=dot)
+        yield Bars(name=own, x=times, low=low, high=high, algorithm=name, strength=strength, cap=2)
         return
     if not out:
-        ax.fill_between(times, *band, color=look.color, alpha=0.2, linewidth=0, zorder=2, gid=f"band-{column}")
-    draw_line(ax, times, mean, look, column=column, out=out)
+        yield Band(name=f"band-{column}", x=times, low=low, high=high, algorithm=name)
+    yield rating_line(times, mean, name, look, column, out=out)
 
 
-def draw_line(ax: Axes, times: FloatArray, ratings: FloatArray, look: Look, *, column: int, out: bool = False) -> None:
-    """The line of one algorithm; pale and dashed if it is out."""
-    ax.plot(
-        times,
-        ratings,
-        color=pale(look.color, 0.6) if out else look.color,
-        linewidth=1.0 if out else 1.8,
-        linestyle=(0, (4, 2)) if out else "-",
-        marker=look.marker or None,
-        markersize=3.5,
-        markeredgewidth=0,
-        markevery=(times.size // 16, max(1, times.size // 8)),
-        zorder=3 if out else 4,
-        gid=f"mean-{column}",
+def _truth(times: FloatArray, ratings: FloatArray, name: str, column: int, *, out: bool) -> Line:
+    """A dotted line, or a cross if there is but one timepoint."""
+    return Line(
+        name=f"truth-{column}",
+        x=times,
+        y=ratings,
+        algorithm=name,
+        ink=True,
+        strength=0.7 if out else 1,
+        width=1.1,
+        dash=(1, 1.4),
+        markers=Markers("x", size=5, edge=1) if times.size == 1 else None,
+        layer=5,
     )
-
-
-def checked(algorithms: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
-    """The names to show; ValueError if one is not among `names`."""
-    shown = tuple(names if algorithms is None else algorithms)
-    unknown = [name for name in shown if name not in names]
-    if unknown or not shown:
-        raise ValueError(f"algorithms {unknown or '[]'} are not among the posterior's {', '.join(names)}")
-    return shown

@@ -1,24 +1,38 @@
 """How the posterior closes in on a known truth."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
-from polarbear.figures.ratings import draw_line, draw_ratings, label_ends
-from polarbear.figures.style import SMALL, WIDE, Look, Spacing, blank, looks, styled, time_axis
-from polarbear.figures.values import name_rows, value_rows
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Mark, Points
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.ratings import end_names, rating_axis, rating_line, rating_lines
+from polarbear.figures.scales import row_axis, time_axis
+from polarbear.figures.style import CROWD, MARKED, WIDE, Look, Spacing, looks
+from polarbear.figures.values import name_rows, value_axis, value_rows
 from polarbear.inference import Posterior
-from polarbear.records import Axis
+from polarbear.records import Axis as Unit
 from polarbear.select import Preference
 from polarbear.select.preferences import values_of
 from polarbear.simulate import Truth
+
+
+def caption(algorithms: int, *, level: float = 0.95) -> str:
+    """Caption of `recovery` with `algorithms` lines."""
+    return (
+        "First panel: the true ratings, the probability of each algorithm to have the best result on a new instance by "
+        "that budget; names of the true anytime Pareto set are bold. The panels that follow: what was believed after a "
+        f"round. Solid lines are posterior means, bands the {level:.0%} credible interval at each timepoint by itself, "
+        "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
+        "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
+        "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
+        "probability that no other algorithm has a higher value." + (MARKED if algorithms > CROWD else "")
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +50,12 @@ class Snapshot:
     eliminated: Collection[str] = ()
 
 
-@styled
 def recovery(
     truth: Truth,
     snapshots: Sequence[Snapshot],
     *,
     preference: Preference = "uniform",
-    axis: Axis = "evaluations",
+    axis: Unit = "evaluations",
     spacing: Spacing | None = None,
     level: float = 0.95,
     width: float = WIDE,
@@ -74,28 +87,29 @@ def recovery(
     names, look_of = truth.names, looks(truth.names)
     columns = 2 if width > 5 else 1
     rows = -(-(len(snapshots) + 2) // columns)
-    figure = blank(width, height or rows * max(1.9, 0.14 * len(names) + 0.75))
-    first, *middle, final = _panels(figure, rows, columns, len(snapshots) + 2)
-    for column, name in enumerate(names):
-        draw_line(first, truth.times, truth.ratings[:, column], look_of[name], column=column)
-    first.set_title("ground truth", fontsize=SMALL)
-    top = float(truth.ratings.max())
-    for ax, shot in zip(middle, snapshots, strict=True):
-        out, posterior = shot.eliminated, shot.posterior
-        reached = draw_ratings(ax, posterior, names, look_of, eliminated=out, truth=truth.ratings, level=level)
-        top = max(top, reached)
-        ax.set_title(shot.title, fontsize=SMALL)
-    for ax in (first, *middle):
-        ax.set_ylim(0, min(1.0, 1.04 * top))
-        time_axis(ax, truth.times, axis, spacing, narrow=True)
-        ax.set_ylabel("rating")
-    _values(final, snapshots[-1], truth, preference, look_of)
-    label_ends(
-        first, truth.ratings[-1], names, names, look_of, [name for name in names if name not in truth.pareto_set]
+    x = time_axis(truth.times, axis, spacing, narrow=True)
+    return Figure(
+        title="Recovery of a known truth",
+        alt=f"Line charts of the true ratings of {listed(names)} and of what was believed, and true values.",
+        caption=caption(len(names), level=level),
+        width=width,
+        height=height or rows * max(1.9, 0.14 * len(names) + 0.75),
+        panels=(
+            *_rating_panels(truth, snapshots, look_of, x, level),
+            Panel(
+                title=f"value under the {f'{preference} ' * isinstance(preference, str)}preference",
+                x=value_axis(),
+                y=row_axis(len(names)),
+                marks=(
+                    *value_rows(snapshots[-1].posterior, preference, names, look_of),
+                    *name_rows(names),
+                    *_true_values(truth, preference),
+                ),
+            ),
+        ),
+        columns=columns,
+        looks=look_of,
     )
-    for ax, shot in zip(middle, snapshots, strict=True):
-        label_ends(ax, shot.posterior.mean()[-1], names, names, look_of, shot.eliminated)
-    return figure
 
 
 def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
@@ -106,29 +120,37 @@ def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
             raise ValueError(f"snapshot {shot.title!r} is of other algorithms or timepoints than the truth")
 
 
-def _panels(figure: Figure, rows: int, columns: int, count: int) -> list[Axes]:
-    panels: list[Axes] = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-    for unused in panels[count:]:
-        unused.remove()
-    return panels[:count]
+def _rating_panels(
+    truth: Truth, snapshots: Sequence[Snapshot], look_of: Mapping[str, Look], x: Axis, level: float
+) -> Iterator[Panel]:
+    """The truth, and what was believed at each moment, all on one scale."""
+    names, heights = truth.names, [float(truth.ratings.max())]
+    true_lines: list[Mark] = [
+        rating_line(truth.times, truth.ratings[:, column], name, look_of[name], column, out=False)
+        for column, name in enumerate(names)
+    ]
+    drawn = [("ground truth", true_lines, truth.ratings[-1], [name for name in names if name not in truth.pareto_set])]
+    for shot in snapshots:
+        out = list(shot.eliminated)
+        lines, reached = rating_lines(shot.posterior, names, look_of, x, out=out, truth=truth.ratings, level=level)
+        drawn.append((shot.title, lines, shot.posterior.mean()[-1], out))
+        heights.append(reached)
+    for title, lines, ends, out in drawn:
+        marks = (*lines, *end_names(x, ends, names, names, out))
+        yield Panel(title=title, x=x, y=rating_axis(max(heights)), marks=marks)
 
 
-def _values(ax: Axes, shot: Snapshot, truth: Truth, preference: Preference, look_of: dict[str, Look]) -> None:
-    value_rows(ax, shot.posterior, preference, truth.names, look_of)
-    name_rows(ax, truth.names, look_of)
-    (true_values,) = values_of(truth.ratings[np.newaxis], truth.times, preference)
-    for row, name in enumerate(truth.names):
-        ax.plot(
-            true_values[row],
-            row,
-            "|",
-            color=look_of[name].ink,
-            markersize=9,
-            mew=1.3,
-            zorder=5,
-            gid=f"true-value-{row}",
+def _true_values(truth: Truth, preference: Preference) -> Iterator[Points]:
+    (values,) = values_of(truth.ratings[np.newaxis], truth.times, preference)
+    for row, (name, value) in enumerate(zip(truth.names, values, strict=True)):
+        yield Points(
+            name=f"true-value-{row}",
+            x=np.array([value]),
+            y=np.array([float(row)]),
+            algorithm=name,
+            ink=True,
+            symbol="|",
+            size=9,
+            edge=1.3,
+            layer=5,
         )
-    of = f"the {preference} preference" if isinstance(preference, str) else "the preference"
-    ax.set_title(f"value under {of}", fontsize=SMALL)
-    ax.set_xlabel("value")
-    ax.tick_params(labelleft=False, left=False)

@@ -1,21 +1,20 @@
 """Shares of problems solved over the budget: runtime distributions, data and performance profiles."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike
 
-from polarbear.figures.scales import budget_limits, line_ends, mark_every, named, share_axis, tall
-from polarbear.figures.style import MICRO, MUTED, SMALL, WIDE, Look, Spacing, blank, figure_of, looks, styled, time_axis
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import EndLabel, Line, Mark, Points
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.scales import budget_limits, end_labels, markers_of, named, share_axis, tall, time_axis
+from polarbear.figures.style import CROWD, MARKED, MICRO, MUTED, SMALL, SURFACE, WIDE, Look, Spacing, looks, shown
 from polarbear.records import FloatArray
 
 if TYPE_CHECKING:
@@ -74,7 +73,53 @@ class Distribution:
         return float(np.append(0.0, self.share)[np.searchsorted(self.at, budget, side="right")])
 
 
-@styled
+def caption(
+    algorithms: int,
+    *,
+    crosses: bool = True,
+    dots: bool = False,
+    restarts: bool = False,
+    reference: str | None = None,
+    background: int = 0,
+) -> str:
+    """Caption of `runtime_distributions`: which marks it has, and whether runtimes contain simulated restarts."""
+    beyond = (
+        "with simulated restarts: an unsuccessful run is followed by further ones, drawn from the same runs, until one "
+        "is successful"
+        if restarts
+        else "without simulated restarts"
+    )
+    return (
+        "Empirical runtime distributions: the share of all pairs of a function and a target that an algorithm solved "
+        f"within the budget, {beyond}. Read upwards, a line tells how much is solved within a budget; read sideways, "
+        "the horizontal distance of two lines tells how many times faster one is on its easiest pairs."
+        + (" A cross stands at the median budget of the unsuccessful runs" if crosses else "")
+        + ("; what the line gains further right comes from simulated restarts or longer runs." if crosses and restarts
+           else "; what the line gains further right comes from longer runs." if crosses else "")
+        + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
+        + (f" The broad pale line is {reference}." if reference else "")
+        + (f" Thin grey lines are {background} further algorithms." if background else "")
+        + (MARKED if algorithms > CROWD else "")
+    )  # fmt: skip
+
+
+def performance_caption(algorithms: int) -> str:
+    """Caption of `performance_profiles`."""
+    return (
+        "Performance profiles: the share of problems on which an algorithm needed at most so many times the runtime of "
+        "the algorithm that was the fastest there. At the left end, 1, stands the share on which it was the fastest "
+        "itself; at the right end the share that it solved at all." + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def data_caption(algorithms: int) -> str:
+    """Caption of `data_profiles`."""
+    return (
+        "Data profiles: the share of problems that an algorithm solved within so many simplex gradients, each as many "
+        "evaluations as the problem has dimensions, plus one." + (MARKED if algorithms > CROWD else "")
+    )
+
+
 def runtime_distributions(
     distributions: Mapping[str, Distribution],
     *,
@@ -84,6 +129,7 @@ def runtime_distributions(
     order: Sequence[str] | None = None,
     cost: str = "evaluations / dimension",
     share: str = "share of function-target pairs",
+    restarts: bool = False,
     spacing: Spacing = "log",
     width: float = WIDE,
     height: float | None = None,
@@ -104,6 +150,7 @@ def runtime_distributions(
         order: All names in the order in which colours are dealt; default that of `distributions`.
         cost: What budgets are counted in, such as ``"evaluations"`` or ``"seconds"``.
         share: Label of the vertical axis.
+        restarts: Whether the runtimes contain simulated restarts, for the caption.
         spacing: "log" or "linear" budget axis.
         width: Inches.
         height: Inches; default in proportion to the number of algorithms.
@@ -111,18 +158,31 @@ def runtime_distributions(
     Raises:
         ValueError: If there is no distribution, a name is not in `order`, or a budget does not fit a log axis.
     """
-    figure, ax = _axes(distributions, reference, background, limits, spacing, width, height)
-    time_axis(ax, np.array(ax.get_xlim()), cost, spacing, narrow=width < 5)
-    share_axis(ax, share)
     look_of = looks(named(distributions, order, "distribution"))
-    _draw_all(ax, distributions, reference, background, look_of)
-    if any(curve.spent is not None for curve in distributions.values()):
-        _mark_key(ax, distributions)
-    _label(ax, distributions, reference, look_of)
-    return figure
+    every = [*distributions.values(), *background, *([reference[1]] if reference else [])]
+    x = time_axis(_limits(every, limits, spacing), cost, spacing, narrow=width < 5)
+    crosses = any(curve.spent is not None for curve in distributions.values())
+    dots = any(curve.solved is not None for curve in distributions.values())
+    lines, names = _lines(distributions, reference, background, look_of, x), _names(distributions, reference, x)
+    key = _mark_key(width, dots=dots) if crosses else None
+    return Figure(
+        title="Runtime distributions",
+        alt=f"Line chart of the {share} that {listed(distributions)} solved, over the budget.",
+        caption=caption(
+            len(distributions),
+            crosses=crosses,
+            dots=dots,
+            restarts=restarts,
+            reference=reference[0] if reference else None,
+            background=len(background),
+        ),
+        width=width,
+        height=height or tall(width, len(distributions) + bool(reference)),
+        panels=(Panel(x=x, y=share_axis(share), marks=(*lines, *names), key=key),),
+        looks=look_of,
+    )
 
 
-@styled
 def performance_profiles(
     distributions: Mapping[str, Distribution],
     *,
@@ -158,11 +218,15 @@ def performance_profiles(
         width=width,
         height=height,
     )
-    figure.axes[0].set_xlabel("runtime / runtime of the best algorithm")
-    return figure
+    (panel,) = figure.panels
+    return replace(
+        figure,
+        title="Performance profiles",
+        caption=performance_caption(len(distributions)),
+        panels=(replace(panel, x=replace(panel.x, label="runtime / runtime of the best algorithm")),),
+    )
 
 
-@styled
 def data_profiles(
     distributions: Mapping[str, Distribution],
     *,
@@ -190,7 +254,7 @@ def data_profiles(
     Raises:
         ValueError: As `runtime_distributions`.
     """
-    return runtime_distributions(
+    figure = runtime_distributions(
         distributions,
         limits=limits,
         order=order,
@@ -200,6 +264,7 @@ def data_profiles(
         width=width,
         height=height,
     )
+    return replace(figure, title="Data profiles", caption=data_caption(len(distributions)))
 
 
 def slowest_first(distributions: Mapping[str, Distribution]) -> list[str]:
@@ -207,102 +272,68 @@ def slowest_first(distributions: Mapping[str, Distribution]) -> list[str]:
     return sorted(distributions, key=lambda name: distributions[name].middle, reverse=True)
 
 
-def _axes(
-    distributions: Mapping[str, Distribution],
-    reference: tuple[str, Distribution] | None,
-    background: Sequence[Distribution],
-    limits: tuple[float, float] | None,
-    spacing: Spacing,
-    width: float,
-    height: float | None,
-) -> tuple[Figure, Axes]:
-    """A figure whose horizontal axis has its limits."""
-    every = [*distributions.values(), *background, *([reference[1]] if reference else [])]
+def _limits(every: Sequence[Distribution], limits: tuple[float, float] | None, spacing: Spacing) -> FloatArray:
+    """(2,) where the horizontal axis begins and ends."""
     shown: list[ArrayLike] = [limits] if limits else [curve.at for curve in every]
     if not limits:
         spent = [curve.spent for curve in every if curve.spent is not None]
-        shown.append([each for each in spent if each > 0] if spacing == "log" else spent)
-        if spacing == "linear":
-            shown.append([0.0])
-    figure = blank(width, height or tall(width, len(distributions) + bool(reference)))
-    ax = figure.add_subplot()
+        shown.append([each for each in spent if each > 0] if spacing == "log" else [0.0, *spent])
     first, last = budget_limits(shown, spacing)
     if first == last:
         first, last = (first / 2, last * 2) if spacing == "log" else (first - 0.5, last + 0.5)
-    ax.set_xlim(first, last)
-    return figure, ax
+    return np.array([first, last])
 
 
-def _draw_all(
-    ax: Axes,
+def _lines(
     distributions: Mapping[str, Distribution],
     reference: tuple[str, Distribution] | None,
     background: Sequence[Distribution],
-    look_of: dict[str, Look],
-) -> None:
+    look_of: Mapping[str, Look],
+    x: Axis,
+) -> Iterator[Mark]:
     for index, curve in enumerate(background):
-        _steps(ax, curve, color=GREY, linewidth=0.6, zorder=1.2, gid=f"background-{index}")
+        yield replace(_steps(curve, x), name=f"background-{index}", color=GREY, width=0.6, layer=1.2)
     if reference:
-        _steps(ax, reference[1], color=SAND, linewidth=4.5, zorder=1.4, gid="reference")
+        yield replace(_steps(reference[1], x), name="reference", color=SAND, width=4.5, layer=1.4)
     for index, (name, curve) in enumerate(distributions.items()):
-        look = look_of[name]
-        _steps(ax, curve, color=look.color, linewidth=1.6, zorder=3, gid=f"share-{index}", **mark_every(look, index))
-        _cross_and_dot(ax, curve, look, index)
+        markers = markers_of(look_of[name], index)
+        yield replace(_steps(curve, x), name=f"share-{index}", algorithm=name, markers=markers, layer=3)
+        yield from _cross_and_dot(curve, x, name, index)
 
 
-def _steps(ax: Axes, curve: Distribution, **line: Any) -> None:
+def _steps(curve: Distribution, x: Axis) -> Line:
+    """From edge to edge."""
+    left, right = x.ends
     at, share = curve.at, curve.share
-    left, right = ax.get_xlim()
     if not at.size or at[0] > left:
         at, share = np.insert(at, 0, left), np.insert(share, 0, 0.0)
-    x, y = np.append(at, max(right, at[-1])), np.append(share, share[-1])
-    ax.plot(x, y, drawstyle="steps-post", **line)
+    return Line(x=np.append(at, max(right, at[-1])), y=np.append(share, share[-1]), steps=True)
 
 
-def _cross_and_dot(ax: Axes, curve: Distribution, look: Look, index: int) -> None:
-    mark: dict[str, Any] = {
-        "color": look.color,
-        "linestyle": "",
-        "clip_on": False,
-        "markeredgecolor": "white",
-        "markeredgewidth": 0.7,
-    }
-    left, right = ax.get_xlim()
+def _cross_and_dot(curve: Distribution, x: Axis, name: str, index: int) -> Iterator[Points]:
+    left, right = x.ends
+    mark = Points(x=np.array([right]), y=np.empty(0), algorithm=name, edge=0.7, rim=SURFACE, clip=False)
     if curve.spent is not None and left <= curve.spent <= right:
-        ax.plot(curve.spent, curve.height(curve.spent), "X", markersize=7.5, zorder=6, gid=f"cross-{index}", **mark)
+        at, height = np.array([curve.spent]), np.array([curve.height(curve.spent)])
+        yield replace(mark, name=f"cross-{index}", x=at, y=height, symbol="X", size=7.5, layer=6)
     if curve.solved is not None:
-        ax.plot(right, curve.solved, "o", markersize=5, zorder=5, gid=f"dot-{index}", **mark)
+        yield replace(mark, name=f"dot-{index}", y=np.array([curve.solved]), layer=5)
 
 
-def _mark_key(ax: Axes, distributions: Mapping[str, Distribution]) -> None:
-    """What crosses and dots are, above the axes."""
-    mark: dict[str, Any] = {"color": MUTED, "linestyle": "", "markeredgecolor": "white"}
-    handles = [Line2D([], [], marker="X", markersize=7.5, label="median budget of unsuccessful runs", **mark)]
-    if any(curve.solved is not None for curve in distributions.values()):
-        handles.append(Line2D([], [], marker="o", markersize=5, label="solved at least once", **mark))
-    wide = figure_of(ax).get_figwidth() > 5
-    ax.legend(
-        handles=handles,
-        loc="lower left",
-        bbox_to_anchor=(0, 1),
-        ncols=2 if wide else 1,
-        handlelength=1,
-        columnspacing=1.4,
-        handletextpad=0.4,
-        fontsize=SMALL if wide else MICRO,
-        borderaxespad=0.4,
-        borderpad=0,
+def _mark_key(width: float, *, dots: bool) -> Key:
+    """What crosses and dots are."""
+    cross = Entry(text="median budget of unsuccessful runs", color=MUTED, symbol="X", size=7.5)
+    dot = Entry(text="solved at least once", color=MUTED, symbol="o")
+    wide = width > 5
+    return Key(entries=(cross, dot) if dots else (cross,), columns=2 if wide else 1, size=SMALL if wide else MICRO)
+
+
+def _names(
+    distributions: Mapping[str, Distribution], reference: tuple[str, Distribution] | None, x: Axis
+) -> Iterator[EndLabel]:
+    _, right = x.ends
+    yield from end_labels(
+        (right, distributions[name].height(right), name, name) for name in slowest_first(distributions)
     )
-
-
-def _label(
-    ax: Axes,
-    distributions: Mapping[str, Distribution],
-    reference: tuple[str, Distribution] | None,
-    look_of: dict[str, Look],
-) -> None:
-    right = ax.get_xlim()[1]
-    ends = [(right, distributions[name].height(right), name, look_of[name]) for name in slowest_first(distributions)]
     if reference:
-        ends.append((right, reference[1].height(right), reference[0], Look(SAND, "")))
-    line_ends(ax, ends)
+        yield EndLabel(x=right, y=reference[1].height(right), text=shown(reference[0]), color=SAND)

@@ -1,47 +1,52 @@
 """Expected runtimes against the target and against the dimension."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from polarbear.figures.scales import (
-    CROWD,
-    Scale,
-    arrays_of,
-    increasing,
-    last_known,
-    line_ends,
-    named,
-    note_missing,
-    tall,
-)
-from polarbear.figures.style import (
-    MICRO,
-    RULE,
-    WIDE,
-    Look,
-    Spacing,
-    blank,
-    figure_of,
-    looks,
-    pale,
-    shortened,
-    spread,
-    styled,
-)
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Line, Mark, PointLabel, Points
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.scales import Scale, arrays_of, end_labels, increasing, last_known, missing, named, tall
+from polarbear.figures.style import CROWD, MARKED, RULE, SURFACE, WIDE, Look, Spacing, looks, shortened
 from polarbear.records import FloatArray
 
+Mask = NDArray[np.bool_]
 
-@styled
+
+def targets_caption(algorithms: int, *, runs: int | None = None) -> str:
+    """Caption of `ert_over_targets`; `runs` if successes are given out of so many."""
+    return (
+        "The expected runtime (ERT), all evaluations spent by all runs up to the target divided by the number of "
+        "successful runs, against the target, from easy to hard. "
+        + (
+            f"Lines are solid where all {runs} runs reached the target and broken where only some did. Beside each "
+            "name stands how many reached the last target of the line. "
+            if runs
+            else ""
+        )
+        + "A line ends at the hardest target that any run reached; a dotted line leads from there to the name."
+        + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def dimension_caption(algorithms: int, *, successes: bool = False, spent: bool = False) -> str:
+    """Caption of `ert_over_dimension`: whether it shows numbers of successes, and budgets where there were none."""
+    numbers = " with the number of successful runs beside them" if algorithms <= CROWD else ""
+    return (
+        "The expected runtime (ERT) divided by the dimension, against the dimension. Both axes are logarithmic: along "
+        "the horizontal rules the runtime grows linearly with the dimension, along the slanted rules quadratically."
+        + (f" Dots are hollow{numbers} where not all runs reached the target." if successes else "")
+        + (" A pale cross is the largest budget spent where no run did." if spent else "")
+        + (MARKED if algorithms > CROWD else "")
+    )
+
+
 def ert_over_targets(
     targets: ArrayLike,
     ert: Mapping[str, ArrayLike],
@@ -81,27 +86,33 @@ def ert_over_targets(
     at = increasing(np.asarray(targets, dtype=np.float64)[sorting], "targets")[::-1]
     times = {name: array[sorting][::-1] for name, array in arrays_of(ert, at.shape, "ERT").items()}
     counts = {name: array[sorting][::-1] for name, array in _counts(successes, ert, runs, at.shape).items()}
-    figure = blank(width, height or tall(width, len(times)))
-    ax = figure.add_subplot()
     across = Scale.of([at], spacing)
-    across.apply(ax, "x", target, reverse=True)
-    Scale.of(times.values(), "log").apply(ax, "y", f"ERT ({cost})")
-    ax.grid(axis="y", color=RULE, linewidth=0.5)
-    ends: list[tuple[float, float, str, Look]] = []
-    for index, (name, time) in enumerate(times.items()):
-        sure = counts[name] == runs if name in counts else np.ones(at.shape, dtype=np.bool_)
-        _broken_line(ax, across.place(at), time, sure, look_of[name], index)
-        if (end := last_known(across.place(at), time)) is not None:
-            label = shortened(name, 19)
-            if name in counts:
-                label += f"  {counts[name][np.isfinite(time)][-1]:.0f}/{runs}"
-            ends.append((*end, label, look_of[name]))
-    note_missing(ax, [name for name, time in times.items() if not np.isfinite(time).any()])
-    line_ends(ax, ends)
-    return figure
+    place, known = across.place(at), {name: np.where(np.isfinite(time), time, np.nan) for name, time in times.items()}
+    sure = {name: counts[name] == runs if name in counts else np.isfinite(time) for name, time in times.items()}
+    last = {name: end for name, time in known.items() if (end := last_known(place, time)) is not None}
+    marks = (
+        *_broken_lines(place, known, sure, look_of),
+        *missing([name for name in times if name not in last]),
+        *end_labels((*end, _with_successes(name, times[name], counts, runs), name) for name, end in last.items()),
+    )
+    y = Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True)
+    return Figure(
+        title="Expected runtime over targets",
+        alt=f"Expected runtimes of {listed(times)} against the {target}.",
+        caption=targets_caption(len(times), runs=runs if counts else None),
+        width=width,
+        height=height or tall(width, len(times)),
+        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
+        looks=look_of,
+    )
 
 
-@styled
+def _with_successes(name: str, time: FloatArray, counts: Mapping[str, FloatArray], runs: int | None) -> str:
+    """A name with how many runs reached the last target that was reached."""
+    label = shortened(name, 19)
+    return f"{label}  {counts[name][np.isfinite(time)][-1]:.0f}/{runs}" if name in counts else label
+
+
 def ert_over_dimension(
     dimensions: ArrayLike,
     ert: Mapping[str, ArrayLike],
@@ -141,27 +152,27 @@ def ert_over_dimension(
     times = {name: array / at for name, array in arrays_of(ert, at.shape, "ERT").items()}
     counts = _counts(successes, ert, runs, at.shape)
     budgets = _unsolved(spent or {}, times, at)
-    figure = blank(width, height or tall(width, len(times)))
-    ax = figure.add_subplot()
-    Scale.of([*times.values(), *budgets.values()], "log").apply(ax, "y", f"ERT / dimension ({cost})")
-    _dimension_axis(ax, at)
-    ends: list[tuple[float, float, str, Look]] = []
-    notes: list[tuple[int, float, str, Look]] = []
-    for index, (name, time) in enumerate(times.items()):
-        look, some = look_of[name], counts.get(name, np.full(at.shape, np.inf)) < (runs or 0)
-        _dots(ax, at, time, some, look, index)
-        _crosses(ax, at, budgets[name], look, index)
-        if (end := last_known(at, np.where(np.isfinite(time), time, budgets[name]))) is not None:
-            ends.append((*end, name, look))
-        if name in counts:
-            here = np.flatnonzero(some & np.isfinite(time))
-            notes += [(int(d), float(time[d]), f"{counts[name][d]:.0f}", look) for d in here]
-    if len(times) <= CROWD:
-        _beside(ax, at, notes)
-    note_missing(ax, [name for name in times if name not in {name for *_, name, _ in ends}])
-    line_ends(ax, ends)
-    _part_labels(ax)
-    return figure
+    y = Scale.of([*times.values(), *budgets.values()], "log").axis(f"ERT / dimension ({cost})", grid=True)
+    x = _dimension_axis(at)
+    some = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
+    heights = {name: np.where(np.isfinite(time), time, budgets[name]) for name, time in times.items()}
+    last = {name: end for name, height in heights.items() if (end := last_known(at, height)) is not None}
+    marks = (
+        *_slanted_rules(x, y),
+        *_dots(at, times, some, budgets, look_of),
+        *(_successes(at, times, counts, some) if len(times) <= CROWD else ()),
+        *missing([name for name in times if name not in last]),
+        *end_labels((*end, name, name) for name, end in last.items()),
+    )
+    return Figure(
+        title="Scaling of the expected runtime",
+        alt=f"Expected runtime divided by the dimension of {listed(times)}, over the dimension.",
+        caption=dimension_caption(len(times), successes=bool(counts), spent=bool(spent)),
+        width=width,
+        height=height or tall(width, len(times)),
+        panels=(Panel(x=x, y=y, marks=marks),),
+        looks=look_of,
+    )
 
 
 def _with_markers(look_of: Mapping[str, Look], names: Collection[str]) -> dict[str, Look]:
@@ -194,84 +205,61 @@ def _counts(
     return counts
 
 
-def _broken_line(ax: Axes, at: FloatArray, time: FloatArray, sure: ArrayLike, look: Look, index: int) -> None:
-    """The whole line thin and broken, and what is sure solid on top of it."""
-    known = np.where(np.isfinite(time), time, np.nan)
-    ax.plot(at, known, color=look.color, linewidth=1.1, linestyle=(0, (3, 1.6)), zorder=3, gid=f"ert-{index}")
-    ax.plot(at, np.where(sure, known, np.nan), color=look.color, linewidth=1.8, zorder=3.1, gid=f"sure-{index}")
-    marker = look.marker or ("o" if np.count_nonzero(np.isfinite(known)) == 1 else "")
-    if marker:
-        ax.plot(at, known, marker, color=look.color, markersize=3.5, mew=0, markevery=max(1, at.size // 10), zorder=3.2)
+def _broken_lines(
+    at: FloatArray, times: Mapping[str, FloatArray], sure: Mapping[str, Mask], look_of: Mapping[str, Look]
+) -> Iterator[Mark]:
+    """Whole lines thin and broken, and what is sure solid on top of them."""
+    every = slice(None, None, max(1, at.size // 10))
+    for index, (name, time) in enumerate(times.items()):
+        yield Line(name=f"ert-{index}", x=at, y=time, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
+        certain = np.where(sure[name], time, np.nan)
+        yield Line(name=f"sure-{index}", x=at, y=certain, algorithm=name, width=1.8, layer=3.1)
+        symbol = look_of[name].marker or ("o" if np.count_nonzero(np.isfinite(time)) == 1 else "")
+        if symbol:
+            yield Points(x=at[every], y=time[every], algorithm=name, symbol=symbol, size=3.5, edge=0, layer=3.2)
 
 
-def _dimension_axis(ax: Axes, at: FloatArray) -> None:
-    """A log axis with a tick at every dimension, horizontal rules, and slanted ones of slope one."""
-    ax.set_xscale("log")
-    ax.set_xlim(at[0] / 1.25, at[-1] * 1.35)
-    ax.xaxis.set_major_locator(FixedLocator(at.tolist()))
-    ax.xaxis.set_major_formatter(FixedFormatter([f"{d:g}" for d in at]))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.set_xlabel("dimension")
-    ax.grid(axis="y", color=RULE, linewidth=0.5)
-    (left, right), (low, high) = ax.get_xlim(), ax.get_ylim()
+def _dimension_axis(at: FloatArray) -> Axis:
+    """A log axis with a tick at every dimension."""
+    texts = tuple(f"{d:g}" for d in at)
+    low, high = float(at[0] / 1.25), float(at[-1] * 1.35)
+    ticks = tuple(at.tolist())
+    return Axis(label="dimension", low=low, high=high, scale="log", ticks=ticks, texts=texts, minor=(), sparse=True)
+
+
+def _slanted_rules(x: Axis, y: Axis) -> Iterator[Line]:
+    """Rules of slope one: along them, the runtime divided by the dimension grows linearly with the dimension."""
+    (left, right), (low, high) = x.ends, y.ends
     for power in range(int(np.floor(np.log10(low / right))), int(np.ceil(np.log10(high / left))) + 1):
-        slope = 10.0**power
-        ends = np.array([left, right])
+        slope, ends = 10.0**power, np.array([left, right])
         if slope * right > low and slope * left < high:
-            ax.plot(ends, slope * ends, color=RULE, linewidth=0.5, zorder=0.9, gid="quadratic")
+            yield Line(name="quadratic", x=ends, y=slope * ends, color=RULE, width=0.5, layer=0.9)
 
 
-def _dots(ax: Axes, at: FloatArray, time: FloatArray, some: ArrayLike, look: Look, index: int) -> None:
-    known = np.where(np.isfinite(time), time, np.nan)
-    size = 3.8 if look.marker == "D" else 4.5
-    ax.plot(at, known, color=look.color, linewidth=1.5, zorder=3, gid=f"ert-{index}")
-    for height, fill, zorder, gid in (
-        (np.where(some, np.nan, known), look.color, 3.1, f"all-{index}"),
-        (np.where(some, known, np.nan), "white", 3.2, f"some-{index}"),
-    ):
-        ax.plot(at, height, look.marker, color=look.color, markersize=size, mfc=fill, zorder=zorder, gid=gid)
+def _dots(
+    at: FloatArray,
+    times: Mapping[str, FloatArray],
+    some: Mapping[str, Mask],
+    budgets: Mapping[str, FloatArray],
+    look_of: Mapping[str, Look],
+) -> Iterator[Mark]:
+    """Lines with dots, hollow where only some runs were successful, and pale crosses where none was."""
+    for index, (name, time) in enumerate(times.items()):
+        known, symbol = np.where(np.isfinite(time), time, np.nan), look_of[name].marker
+        yield Line(name=f"ert-{index}", x=at, y=known, algorithm=name, width=1.5, layer=3)
+        whole, part = np.where(some[name], np.nan, known), np.where(some[name], known, np.nan)
+        dots = Points(x=at, y=whole, algorithm=name, symbol=symbol, size=3.8 if symbol == "D" else 4.5, layer=3.1)
+        yield replace(dots, name=f"all-{index}")
+        yield replace(dots, name=f"some-{index}", y=part, fill=SURFACE, layer=3.2)
+        cross = Points(x=at, y=budgets[name], algorithm=name, strength=0.55, symbol="x", edge=1.2, layer=2.5)
+        yield replace(cross, name=f"spent-{index}")
 
 
-def _crosses(ax: Axes, at: FloatArray, budgets: FloatArray, look: Look, index: int) -> None:
-    ax.plot(at, budgets, "x", color=pale(look.color, 0.55), markersize=5, mew=1.2, zorder=2.5, gid=f"spent-{index}")
-
-
-def _beside(ax: Axes, at: FloatArray, notes: Sequence[tuple[int, float, str, Look]]) -> None:
-    """Small numbers at the lower right of points, off the rising line, moved apart where they would overlap."""
-    figure = figure_of(ax)
-    figure.draw_without_rendering()
-    to_fraction = ax.transData + ax.transAxes.inverted()
-    gap = 1.15 * MICRO / 72 / (ax.bbox.height / figure.dpi)
-    for column in {column for column, *_ in notes}:
-        here = [note for note in notes if note[0] == column]
-        points = to_fraction.transform([(at[column], height) for _, height, *_ in here])
-        for (x, _), y, (_, _, text, look) in zip(points, spread(points[:, 1], gap, gap, 1.0), here, strict=True):
-            ax.annotate(
-                text,
-                (x, y),
-                xycoords="axes fraction",
-                xytext=(3.5, -5),
-                textcoords="offset points",
-                va="center_baseline",
-                fontsize=MICRO,
-                color=look.ink,
-                path_effects=[withStroke(linewidth=2, foreground="white")],
-                zorder=4,
-                gid="successes",
-            )
-
-
-def _part_labels(ax: Axes) -> None:
-    """Leave out labels of dimensions that would touch others; that of the last dimension stays."""
-    figure_of(ax).draw_without_rendering()
-    labels = ax.get_xticklabels()
-    boxes = [label.get_window_extent() for label in labels]
-    space = boxes[0].height / 3
-    kept, free = {len(boxes) - 1}, -np.inf
-    for index, box in enumerate(boxes[:-1]):
-        if free < box.x0 and box.x1 + space < boxes[-1].x0:
-            kept.add(index)
-            free = box.x1 + space
-    ax.xaxis.set_major_formatter(
-        FixedFormatter([label.get_text() if index in kept else "" for index, label in enumerate(labels)])
-    )
+def _successes(
+    at: FloatArray, times: Mapping[str, FloatArray], counts: Mapping[str, FloatArray], some: Mapping[str, Mask]
+) -> Iterator[PointLabel]:
+    """How many runs were successful, beside hollow dots."""
+    for name, count in counts.items():
+        for d in np.flatnonzero(some[name] & np.isfinite(times[name])):
+            x, y = float(at[d]), float(times[name][d])
+            yield PointLabel(name="successes", x=x, y=y, text=f"{count[d]:.0f}", algorithm=name, ink=True)

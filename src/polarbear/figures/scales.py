@@ -1,37 +1,21 @@
-"""Axes of values and of shares, lines that end before the axis does, and names of what has no data."""
+"""Axes, numbers checked before they are drawn, and names at the ends of lines."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.axis import XAxis
-from matplotlib.ticker import FixedFormatter, FixedLocator, MaxNLocator, NullFormatter
+from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike
 
-from polarbear.figures.style import (
-    MICRO,
-    MUTED,
-    RULE,
-    SMALL,
-    WIDE,
-    Look,
-    Spacing,
-    compact,
-    end_labels,
-    few_log_ticks,
-    figure_of,
-    literal,
-)
+from polarbear.figures.marks import EndLabel, Label, Markers
+from polarbear.figures.panels import Axis
+from polarbear.figures.style import MUTED, WIDE, Look, Spacing, compact, shown, spacing_of
 from polarbear.records import FloatArray
 
-CROWD = 8
-"""With more algorithms than this, figures leave out what would only cover the lines."""
+BEND = 0.9
+"""Probability above which an axis of probabilities is logarithmic in 1 - p; there both parts have the same slope."""
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _LARGEST = 1e300
 
@@ -94,26 +78,15 @@ class Scale:
         at = np.asarray(values, dtype=np.float64)
         return np.where(at == 0, self.low, at) if self.zero else at
 
-    def apply(self, ax: Axes, which: str, label: str, *, reverse: bool = False) -> None:
-        """Set scale, limits, ticks and label of the "x" or the "y" axis; `reverse` has large numbers first."""
-        axis = ax.xaxis if which == "x" else ax.yaxis
-        limits = (self.high, self.low) if reverse else (self.low, self.high)
-        if isinstance(axis, XAxis):
-            ax.set_xscale("log" if self.log else "linear")
-            ax.set_xlim(*limits)
-            ax.set_xlabel(label)
-        else:
-            ax.set_yscale("log" if self.log else "linear")
-            ax.set_ylim(*limits)
-            ax.set_ylabel(label)
+    def axis(self, label: str, *, reverse: bool = False, grid: bool = False) -> Axis:
+        """An axis with this scale; `reverse` has large numbers first."""
+        low, high = (self.high, self.low) if reverse else (self.low, self.high)
         if not self.log:
-            axis.set_major_locator(MaxNLocator(5))
-            return
-        major, minor, labels = self.ticks()
-        axis.set_major_locator(FixedLocator(major))
-        axis.set_major_formatter(FixedFormatter(labels))
-        axis.set_minor_locator(FixedLocator(minor))
-        axis.set_minor_formatter(NullFormatter())
+            return Axis(label=label, low=low, high=high, most=5, grid=grid)
+        major, minor, texts = self.ticks()
+        return Axis(
+            label=label, low=low, high=high, scale="log", ticks=(*major,), minor=(*minor,), texts=(*texts,), grid=grid
+        )
 
     def ticks(self, most: int = 8) -> tuple[list[float], list[float], list[str]]:
         """Of a logarithmic axis: about `most` ticks with a label, ticks without one, the labels."""
@@ -150,12 +123,52 @@ def power_of_ten(exponent: int) -> str:
     return f"10{str(exponent).translate(_SUPERSCRIPTS)}"
 
 
-def share_axis(ax: Axes, label: str) -> None:
+def few_log_ticks(low: float, high: float) -> list[float]:
+    """1, 2 and 5 times powers of ten between two positive numbers."""
+    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
+    ticks = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
+    return [tick for tick in ticks if low <= tick <= high]
+
+
+def stretch(probability: FloatArray) -> FloatArray:
+    """An axis of probabilities: linear up to `BEND`, then logarithmic in 1 - p, joined without a kink."""
+    p = np.asarray(probability, dtype=np.float64)
+    scale = 1 - BEND
+    above = BEND + scale * np.log(scale / np.maximum(1 - p, 1e-15))
+    return np.where(p <= BEND, p, above)
+
+
+def unstretch(height: FloatArray) -> FloatArray:
+    """The inverse of `stretch`."""
+    y = np.asarray(height, dtype=np.float64)
+    scale = 1 - BEND
+    return np.where(y <= BEND, y, 1 - scale * np.exp(-(np.maximum(y, BEND) - BEND) / scale))
+
+
+def time_axis(times: FloatArray, unit: str, spacing: Spacing | None, *, narrow: bool = False) -> Axis:
+    """A horizontal axis of budgets; few ticks if it is narrow.
+
+    Raises:
+        ValueError: If a log axis should begin at a budget that is not positive.
+    """
+    first, last, label = float(times[0]), float(times[-1]), f"budget ({unit})"
+    if spacing == "log" and first <= 0:
+        raise ValueError(f"budget {first:g} has no place on a log axis; draw it with linear spacing")
+    if first == last:
+        around = 0.5 * max(first, 1e-9)
+        return Axis(label=label, low=first - around, high=last + around, ticks=(first,), counts=True)
+    scale = spacing or spacing_of(times)
+    return Axis(label=label, low=first, high=last, scale=scale, counts=True, most=4 if narrow else 6)
+
+
+def share_axis(label: str) -> Axis:
     """A vertical axis from 0 to 1 with pale rules."""
-    ax.set_ylim(0, 1)
-    ax.set_yticks([0, 0.2, 0.4, 0.6, 0.8, 1])
-    ax.grid(axis="y", color=RULE, linewidth=0.5)
-    ax.set_ylabel(label)
+    return Axis(label=label, low=0, high=1, ticks=(0, 0.2, 0.4, 0.6, 0.8, 1), grid=True)
+
+
+def row_axis(rows: int, *, hills: bool = True) -> Axis:
+    """A vertical axis, not to be seen, of rows from top to bottom; hills need more room above than below."""
+    return Axis(low=rows - (0.6 if hills else 0.4), high=-0.95 if hills else -0.6, hidden=True)
 
 
 def budget_limits(arrays: Iterable[ArrayLike], spacing: Spacing) -> FloatArray:
@@ -218,24 +231,9 @@ def tall(width: float, names: int) -> float:
     return max(0.52 * min(width, WIDE), 2.2, 0.14 * names + 0.8)
 
 
-def line_ends(
-    ax: Axes,
-    ends: Sequence[tuple[float, float, str, Look]],
-) -> None:
-    """Names at the right of lines that end at (x, y); a dotted line leads there from one that ends early.
-
-    Args:
-        ax: Axes whose limits are final.
-        ends: Last x and y of each line in data units, what to write, look.
-    """
-    right = ax.get_xlim()[1]
-    inside = ax.transData + ax.transAxes.inverted()
-    for x, y, _, look in ends:
-        if inside.transform((x, y))[0] < 0.995:
-            ax.plot([x, right], [y, y], color=look.color, linewidth=0.6, linestyle=(0, (1, 2)), zorder=1.5, gid="lead")
-    narrow = figure_of(ax).get_figwidth() < 5
-    labels = [(y, text, look, False) for _, y, text, look in ends]
-    end_labels(ax, labels, SMALL - 0.5 if narrow else SMALL)
+def end_labels(ends: Iterable[tuple[float, float, str, str]]) -> Iterator[EndLabel]:
+    """Names of lines that end at (x, y): x, y, text, algorithm."""
+    return (EndLabel(x=x, y=y, text=shown(text), algorithm=name) for x, y, text, name in ends)
 
 
 def last_known(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
@@ -244,32 +242,25 @@ def last_known(x: FloatArray, y: FloatArray) -> tuple[float, float] | None:
     return (float(x[known[-1]]), float(y[known[-1]])) if known.size else None
 
 
-def note_missing(ax: Axes, names: Sequence[str]) -> None:
-    """Say above the axes, at the right, which names have nothing to draw."""
+def missing(names: Sequence[str]) -> tuple[Label, ...]:
+    """A note above the panel on which names have nothing to draw."""
     if not names:
-        return
-    shown = ", ".join(literal(name, 18) for name in names[:3])
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    ax.annotate(
-        f"no data: {shown}{more}",
-        (1, 1),
-        xycoords="axes fraction",
-        xytext=(0, 3),
-        textcoords="offset points",
-        ha="right",
-        fontsize=MICRO,
-        color=MUTED,
-        gid="no-data",
-    )
+        return ()
+    said = ", ".join(shown(name, 18) for name in names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
+    return (Label(name="no-data", text=f"no data: {said}", shift=(0, 3), ends=True, color=MUTED),)
 
 
-def mark_every(look: Look, index: int) -> dict[str, Any]:
-    """Properties of the markers along a line, at equal distances on paper, where its look has one."""
+def markers_of(look: Look, index: int) -> Markers | None:
+    """Markers along a line, at equal distances on paper, where its look has one."""
     if not look.marker:
-        return {}
-    return {
-        "marker": look.marker,
-        "markersize": 3.5,
-        "markeredgewidth": 0,
-        "markevery": (0.03 + 0.015 * (index % 5), 0.12),
-    }
+        return None
+    return Markers(look.marker, apart=(0.03 + 0.015 * (index % 5), 0.12))
+
+
+def checked(algorithms: Sequence[str] | None, names: Sequence[str]) -> tuple[str, ...]:
+    """The names to show; ValueError if one is not among `names`."""
+    chosen = tuple(names if algorithms is None else algorithms)
+    unknown = [name for name in chosen if name not in names]
+    if unknown or not chosen:
+        raise ValueError(f"algorithms {unknown or '[]'} are not among the posterior's {', '.join(names)}")
+    return chosen

@@ -1,29 +1,18 @@
-"""One look for all figures: colours, type, axes, labels, export."""
+"""One look for all figures: colours, sizes, names and numbers as text. Knows no plotting library."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-import functools
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, ParamSpec, TypeVar
+from typing import Literal
 
-import matplotlib as mpl
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.colors import LinearSegmentedColormap, to_hex, to_rgb
-from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter, NullLocator
 from numpy.typing import ArrayLike
 
 from polarbear.descriptions import printable
 from polarbear.records import FloatArray
 
 Spacing = Literal["log", "linear"]
-P = ParamSpec("P")
-R = TypeVar("R")
 
 PALETTE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#882255", "#332288")
 """Six colours of Okabe and Ito (2008) and two of Tol (2021) in place of their yellow and black, which are lost on
@@ -31,47 +20,16 @@ white paper and needed for other marks. Any two differ by ΔE ≥ 16 (CIE 1976) 
 MARKERS = ("", "o", "^", "s", "v")
 """From the ninth algorithm on colours repeat, told apart by markers along the line."""
 INK, MUTED, RULE, SURFACE = "#222222", "#5F6368", "#D9DCE0", "#FFFFFF"
-SHADES = LinearSegmentedColormap.from_list("shades", ["#DCE9F2", "#8FBBD9", "#3C82B5", "#124A7D", "#08264A"])
+SHADES = ("#DCE9F2", "#8FBBD9", "#3C82B5", "#124A7D", "#08264A")
 """From little to much."""
+DIVERGING = ("#004C8C", "#7FB2DA", "#F7F7F7", "#F0A97F", "#9C3D00")
+"""Blue below the centre, orange above."""
 WIDE = 7.2
 """Figure width in inches: two columns of a paper."""
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
-
-_STYLE: dict[str, Any] = {
-    "font.family": "DejaVu Sans",
-    "font.size": SMALL,
-    "text.color": INK,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "axes.labelsize": SMALL,
-    "axes.linewidth": 0.6,
-    "axes.titlesize": BODY,
-    "axes.titleweight": "bold",
-    "axes.titlelocation": "left",
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.facecolor": SURFACE,
-    "figure.facecolor": SURFACE,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "xtick.labelsize": SMALL,
-    "ytick.labelsize": SMALL,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.minor.width": 0.4,
-    "ytick.minor.width": 0.4,
-    "lines.solid_capstyle": "round",
-    "lines.dash_capstyle": "butt",
-    "hatch.linewidth": 0.5,
-    "path.simplify_threshold": 0.3,
-    "legend.frameon": False,
-    "legend.fontsize": SMALL,
-    "figure.constrained_layout.h_pad": 0.04,
-    "figure.constrained_layout.w_pad": 0.04,
-}
+CROWD = 8
+"""With more algorithms than this, figures leave out what would only cover the lines."""
+MARKED = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,38 +53,33 @@ def looks(names: Sequence[str]) -> dict[str, Look]:
     }
 
 
+def rgb_of(color: str) -> FloatArray:
+    """(3,) red, green and blue of a colour such as ``"#0072B2"``, from 0 to 1."""
+    return np.array([int(color[at : at + 2], 16) for at in (1, 3, 5)], dtype=np.float64) / 255
+
+
+def hex_of(rgb: FloatArray) -> str:
+    """The colour of red, green and blue from 0 to 1."""
+    return "#" + "".join(f"{round(float(part) * 255):02x}" for part in rgb)
+
+
 def readable(color: str) -> str:
     """`color`, darkened until its contrast to white reaches 4.5."""
-    rgb = np.array(to_rgb(color))
+    rgb = rgb_of(color)
     while _contrast_to_white(rgb) < 4.5:
         rgb = rgb * 0.96
-    return to_hex(tuple(rgb))
+    return hex_of(rgb)
 
 
 def pale(color: str, strength: float) -> str:
     """`color` mixed with white; strength 1 is the colour itself, 0 white."""
-    return to_hex(tuple(1 - strength * (1 - np.array(to_rgb(color)))))
+    return hex_of(1 - strength * (1 - rgb_of(color)))
 
 
-def styled(draw: Callable[P, R]) -> Callable[P, R]:
-    """Draw in the house style, whatever the user's own matplotlib settings are."""
-
-    @functools.wraps(draw)
-    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
-        with mpl.rc_context(_defaults() | _STYLE):
-            return draw(*args, **kwargs)
-
-    return wrapped
-
-
-def _defaults() -> Any:
-    """Settings without those of a file ``matplotlibrc``, which may lie in the current folder."""
-    return {name: value for name, value in mpl.rcParamsDefault.items() if "backend" not in name}
-
-
-def blank(width: float, height: float) -> Figure:
-    """An empty figure, bound to no window and known to no global list."""
-    return Figure(figsize=(width, height), layout="constrained")
+def blend(stops: Sequence[str], place: float) -> str:
+    """The colour at a place from 0 to 1 between colours at equal distances."""
+    at, rgb = np.linspace(0, 1, len(stops)), np.stack([rgb_of(stop) for stop in stops])
+    return hex_of(np.array([np.interp(place, at, rgb[:, part]) for part in range(3)], dtype=np.float64))
 
 
 def shortened(name: str, longest: int = 26) -> str:
@@ -137,24 +90,14 @@ def shortened(name: str, longest: int = 26) -> str:
     return f"{name[:head]}…{name[head + 1 - longest :]}"
 
 
-def literal(name: str, longest: int = 26) -> str:
-    """A name as matplotlib shall show it: no mathematics or control characters, the middle left out if it is long."""
-    return shortened(printable(name), longest).replace("$", r"\$")
+def shown(name: str, longest: int = 26) -> str:
+    """A name as figures show it: no control characters, the middle left out if it is long."""
+    return shortened(printable(name), longest)
 
 
-def name_row(ax: Axes, row: float, label: str, look: Look, **text: Any) -> None:
-    """Write a label left of a row, in the ink of its algorithm; `text` are properties of matplotlib's text."""
-    ax.annotate(
-        label,
-        (0, row),
-        xycoords=("axes fraction", "data"),
-        xytext=(-5, 0),
-        textcoords="offset points",
-        ha="right",
-        va="center_baseline",
-        color=look.ink,
-        **text,
-    )
+def literal(text: str) -> str:
+    """The text where dollar signs would enclose mathematics: titles, labels of axes, and all text of Matplotlib."""
+    return text.replace("$", r"\$")
 
 
 def spacing_of(times: ArrayLike) -> Spacing:
@@ -166,36 +109,6 @@ def spacing_of(times: ArrayLike) -> Spacing:
     return "log" if log.std() / log.mean() < linear.std() / linear.mean() else "linear"
 
 
-def time_axis(ax: Axes, times: FloatArray, axis: str, spacing: Spacing | None, *, narrow: bool = False) -> None:
-    """Scale, limits, ticks and label of a horizontal axis of budgets; few ticks if it is narrow.
-
-    Raises:
-        ValueError: If a log axis should begin at a budget that is not positive.
-    """
-    first, last = float(times[0]), float(times[-1])
-    if spacing == "log" and first <= 0:
-        raise ValueError(f"budget {first:g} has no place on a log axis; draw it with linear spacing")
-    if first == last:
-        ax.set_xlim(first - 0.5 * max(first, 1e-9), last + 0.5 * max(last, 1e-9))
-        ax.set_xticks([first])
-    elif (spacing or spacing_of(times)) == "log":
-        ax.set_xscale("log")
-        ax.set_xlim(first, last)
-        _log_ticks(ax, first, last, narrow=narrow)
-    else:
-        ax.set_xlim(first, last)
-        ax.xaxis.set_major_locator(MaxNLocator(4 if narrow else 6))
-    ax.xaxis.set_major_formatter(COUNTS)
-    ax.set_xlabel(f"budget ({axis})")
-
-
-def few_log_ticks(low: float, high: float) -> list[float]:
-    """1, 2 and 5 times powers of ten between two positive numbers."""
-    decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
-    ticks = [digit * 10.0**power for power in decades for digit in (1, 2, 5)]
-    return [tick for tick in ticks if low <= tick <= high]
-
-
 def compact(value: float) -> str:
     """A number in few characters, such as 4,500, 250k, 1.25M."""
     for size, unit, suffix in ((1e12, 1e12, "T"), (1e9, 1e9, "G"), (1e6, 1e6, "M"), (1e5, 1e3, "k")):
@@ -204,105 +117,21 @@ def compact(value: float) -> str:
     return f"{value:,.0f}" if float(value).is_integer() else f"{value:.3g}"
 
 
-def _counts(value: float, _position: int | None = None) -> str:
-    return compact(value)
-
-
-COUNTS = FuncFormatter(_counts)
-"""Tick labels in few characters."""
-
-
-def figure_of(ax: Axes) -> Figure:
-    """The figure that the axes stand in."""
-    figure = ax.get_figure(root=True)
-    if figure is None:
-        raise ValueError("the axes stand in no figure")
-    return figure
-
-
-def spread(wanted: ArrayLike, gap: float, low: float, high: float) -> FloatArray:
-    """Places for labels near the wanted ones, at least `gap` apart where the room allows it, in the same order.
-
-    Neighbours that are too close become one block around their mean; blocks that touch merge (the pool-adjacent-
-    violators algorithm of isotonic regression), so that the sum of squared shifts is least.
-    """
-    at = np.asarray(wanted, dtype=np.float64)
-    if at.size == 0:
-        return at
-    gap = min(gap, (high - low) / max(at.size - 1, 1))
-    order = np.argsort(at, kind="stable")
-    shifts = gap * np.arange(at.size)
-    blocks: list[list[float]] = []  # [sum, count]
-    for value in at[order] - shifts:
-        blocks.append([value, 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    level = np.concatenate([np.full(int(count), total / count) for total, count in blocks])
-    placed = np.empty_like(at)
-    placed[order] = np.clip(level, low, high - shifts[-1]) + shifts
-    return placed
-
-
-def end_labels(ax: Axes, labels: Sequence[tuple[float, str, Look, bool]], size: float = SMALL) -> None:
-    """Names beside the right end of their lines, moved apart where they would overlap and tied to their lines.
-
-    Args:
-        ax: Axes whose y-limits are final.
-        labels: Height of the line's end in data units, name, look, whether to stress it.
-        size: Type size in points.
-    """
-    figure = figure_of(ax)
-    figure.draw_without_rendering()
-    to_fraction = ax.transData + ax.transAxes.inverted()
-    right = ax.get_xlim()[1]
-    ends = [float(to_fraction.transform((right, height))[1]) for height, *_ in labels]
-    gap = 1.3 * size / 72 / (ax.bbox.height / figure.dpi)
-    places = spread(ends, gap, min(0.0, 1 - gap * len(ends)), 1.0)
-    farthest = float(np.abs(places - ends).max(initial=0.0))
-    lead = (14 + 30 * farthest) / 72 / (ax.bbox.width / figure.dpi)
-    for (_, name, look, stressed), end, place in zip(labels, ends, places, strict=True):
-        ax.plot(
-            [1, 1 + lead * 0.25, 1 + lead * 0.75, 1 + lead * 0.9],
-            [end, end, place, place],
-            transform=ax.transAxes,
-            color=look.color,
-            linewidth=0.8,
-            clip_on=False,
-            gid="leader",
-        )
-        ax.text(
-            1 + lead,
-            place,
-            literal(name),
-            transform=ax.transAxes,
-            color=look.ink,
-            fontsize=size,
-            fontweight="bold" if stressed else "normal",
-            va="center_baseline",
-            gid="end-label",
-        )
-
-
-def svg(figure: Figure) -> str:
-    """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike wherever it is shown."""
-    text = io.StringIO()
-    with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
-        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()
-
-
-def _log_ticks(ax: Axes, first: float, last: float, *, narrow: bool) -> None:
-    decades = float(np.log10(last / first)) * (2 if narrow else 1)
-    subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
-    if decades < 0.7:
-        ax.xaxis.set_major_locator(MaxNLocator(5))
+def brief(value: float) -> str:
+    """A number with one to three significant digits in about four characters, such as 0.83, 1.2, 120, 3e4, ∞."""
+    size = abs(value)
+    if np.isinf(value):
+        text = "∞"
+    elif value == 0:
+        text = "0"
+    elif size < 0.00995 or size >= 999.5:
+        mantissa, exponent = f"{size:.0e}".split("e")
+        text = f"{mantissa}e{int(exponent)}".replace("-", "−")
+    elif size < 0.995:
+        text = f"{size:.2f}"
     else:
-        ax.xaxis.set_major_locator(LogLocator(subs=subs, numticks=5 if narrow else 15))
-    ax.xaxis.set_minor_formatter(NullFormatter())
-    if decades < 0.7:
-        ax.xaxis.set_minor_locator(NullLocator())
+        text = f"{size:.1f}" if size < 9.95 else f"{size:.0f}"
+    return f"−{text}" if value < 0 else text
 
 
 def _contrast_to_white(rgb: FloatArray) -> float:

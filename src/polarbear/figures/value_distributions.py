@@ -1,26 +1,45 @@
 """How the values at one budget are distributed over the runs."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Line, Mark, Points, Steps, row_label
+from polarbear.figures.panels import Panel
 from polarbear.figures.runtime_distribution import Distribution, slowest_first
-from polarbear.figures.scales import Scale, line_ends, mark_every, named, note_missing, share_axis, tall
-from polarbear.figures.style import RULE, WIDE, Look, Spacing, blank, literal, looks, name_row, pale, styled
+from polarbear.figures.scales import Scale, end_labels, markers_of, missing, named, row_axis, share_axis, tall
+from polarbear.figures.style import CROWD, MARKED, RULE, WIDE, Spacing, looks, shown
 from polarbear.records import FloatArray
 
 
-@styled
+def distribution_caption(algorithms: int, budget: str) -> str:
+    """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
+    return (
+        f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
+        "better; names that end at one height stand in the order of the lines, the best on top."
+        + (MARKED if algorithms > CROWD else "")
+    )
+
+
+def density_caption(budget: str, *, histogram: bool = False, runs: bool = False) -> str:
+    """Caption of `value_densities` at a budget such as ``"10,000 evaluations"``."""
+    return (
+        f"How the best values after {budget} are distributed over the runs: "
+        + ("bars of their number" if histogram else "their density")
+        + ", on the same scale in every row."
+        + (" Upright strokes are the values of the single runs." if runs else "")
+    )
+
+
 def value_distributions(
     distributions: Mapping[str, Distribution],
     *,
+    budget: str = "the budget",
     order: Sequence[str] | None = None,
     value: str = "best value so far",
     spacing: Spacing | None = None,
@@ -34,6 +53,7 @@ def value_distributions(
 
     Args:
         distributions: By algorithm, of values; without any, an algorithm is named as one that has no data.
+        budget: At which these are the values, such as ``"10,000 evaluations"``, for the caption.
         order: All names in the order in which colours are dealt; default that of `distributions`.
         value: Label of the axis of values.
         spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of ten.
@@ -45,37 +65,41 @@ def value_distributions(
     """
     look_of = looks(named(distributions, order, "distribution"))
     scale = Scale.of([curve.at for curve in distributions.values()], spacing)
-    figure = blank(width, height or tall(width, len(distributions)))
-    ax = figure.add_subplot()
-    scale.apply(ax, "x", value)
-    share_axis(ax, "share of runs")
-    for index, (name, curve) in enumerate(distributions.items()):
-        if not curve.at.size:
-            continue
-        look = look_of[name]
-        x = np.concatenate([[scale.low], scale.place(curve.at), [scale.high]])
-        y = np.concatenate([[0.0], curve.share, curve.share[-1:]])
-        ax.plot(
-            x,
-            y,
-            drawstyle="steps-post",
-            color=look.color,
-            linewidth=1.6,
-            gid=f"share-{index}",
-            **mark_every(look, index),
+    drawn = [name for name in distributions if distributions[name].at.size]
+    lines = (
+        Line(
+            name=f"share-{index}",
+            x=np.concatenate([[scale.low], scale.place(curve.at), [scale.high]]),
+            y=np.concatenate([[0.0], curve.share, curve.share[-1:]]),
+            algorithm=name,
+            steps=True,
+            markers=markers_of(look_of[name], index),
         )
-    shown = [name for name in slowest_first(distributions) if distributions[name].at.size]
-    ends = [(scale.high, float(distributions[name].share[-1]), name, look_of[name]) for name in shown]
-    note_missing(ax, [name for name, curve in distributions.items() if not curve.at.size])
-    line_ends(ax, ends)
-    return figure
+        for index, (name, curve) in enumerate(distributions.items())
+        if curve.at.size
+    )
+    slowest = [name for name in slowest_first(distributions) if name in drawn]
+    marks = (
+        *lines,
+        *missing([name for name in distributions if name not in drawn]),
+        *end_labels((scale.high, float(distributions[name].share[-1]), name, name) for name in slowest),
+    )
+    return Figure(
+        title="Distributions of values",
+        alt=f"Line chart of the share of runs of {listed(distributions)} with a value as good or better.",
+        caption=distribution_caption(len(distributions), budget),
+        width=width,
+        height=height or tall(width, len(distributions)),
+        panels=(Panel(x=scale.axis(value), y=share_axis("share of runs"), marks=marks),),
+        looks=look_of,
+    )
 
 
-@styled
 def value_densities(
     curves: Mapping[str, tuple[ArrayLike, ArrayLike]],
     *,
     runs: Mapping[str, ArrayLike] | None = None,
+    budget: str = "the budget",
     order: Sequence[str] | None = None,
     value: str = "best value so far",
     spacing: Spacing | None = None,
@@ -92,6 +116,7 @@ def value_densities(
         curves: By algorithm, where and how high: (k,) increasing values and (k,) densities, or (b + 1,) increasing
             edges and (b,) counts of a histogram. Empty arrays say that there is no data.
         runs: By algorithm, the values of the runs; NaN where unknown.
+        budget: At which these are the values, such as ``"10,000 evaluations"``, for the caption.
         order: All names in the order in which colours are dealt; default that of `curves`.
         value: Label of the axis of values.
         spacing: "log" or "linear" axis of values; default "log" if none is negative and they span a factor of ten.
@@ -106,23 +131,21 @@ def value_densities(
     strokes = {name: np.asarray(values, dtype=np.float64) for name, values in (runs or {}).items() if name in hills}
     scale = Scale.of([*(at for at, _ in hills.values()), *strokes.values()], spacing)
     top = max((float(high.max(initial=0)) for _, high in hills.values()), default=0.0) or 1.0
-    figure = blank(width, height or 0.36 * len(hills) + 0.75)
-    ax = figure.add_subplot()
-    scale.apply(ax, "x", value)
-    ax.set_ylim(len(hills) - 0.6, -0.95)
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.grid(axis="x", color=RULE, linewidth=0.5)
-    for row, (name, (at, high)) in enumerate(hills.items()):
-        look = look_of[name]
-        _draw_hill(ax, row, scale.place(at), 0.82 * high / top, look)
-        if name in strokes:
-            place = scale.place(strokes[name])
-            ax.plot(
-                place, np.full(place.shape, row + 0.12), "|", color=look.ink, markersize=5, mew=0.8, gid=f"runs-{row}"
-            )
-        name_row(ax, row, literal(name) + ("" if at.size else "  (no data)"), look)
-    return figure
+    marks = (
+        mark
+        for row, (name, (at, high)) in enumerate(hills.items())
+        for mark in _row(row, name, scale.place(at), 0.82 * high / top, scale, strokes.get(name))
+    )
+    histogram = any(at.size > high.size for at, high in hills.values())
+    return Figure(
+        title="Densities of values",
+        alt=f"One hill per algorithm over the values: {listed(hills)}.",
+        caption=density_caption(budget, histogram=histogram, runs=bool(strokes)),
+        width=width,
+        height=height or 0.36 * len(hills) + 0.75,
+        panels=(Panel(x=scale.axis(value, grid=True), y=row_axis(len(hills)), marks=(*marks,)),),
+        looks=look_of,
+    )
 
 
 def _hill(name: str, at: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -136,12 +159,21 @@ def _hill(name: str, at: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatA
     return x, y
 
 
-def _draw_hill(ax: Axes, row: int, at: FloatArray, high: FloatArray, look: Look) -> None:
-    """Upwards from the row's base, which is thin where there is no height."""
-    ax.axhline(row, color=RULE, linewidth=0.5, zorder=1)
+def _row(
+    row: int, name: str, at: FloatArray, high: FloatArray, scale: Scale, runs: FloatArray | None
+) -> Iterator[Mark]:
+    """A hill upwards from the row's base, which is thin where there is no height, with strokes for the runs."""
+    base = np.array([scale.low, scale.high]), np.full(2, float(row))
+    yield Line(x=base[0], y=base[1], color=RULE, width=0.5, layer=1)
+    hill, crest = f"hill-{row}", f"crest-{row}"
     if at.size > high.size:
-        ax.stairs(row - high, at, baseline=row, fill=True, color=pale(look.color, 0.45), zorder=2, gid=f"hill-{row}")
-        ax.stairs(row - high, at, baseline=row, color=look.color, linewidth=1, zorder=2.1)
+        yield Steps(name=hill, edges=at, y=row - high, base=row, algorithm=name, strength=0.45)
+        yield Steps(edges=at, y=row - high, base=row, algorithm=name, fill=False, width=1, layer=2.1)
     elif at.size:
-        ax.fill_between(at, row, row - high, color=look.color, alpha=0.3, linewidth=0, zorder=2, gid=f"hill-{row}")
-        ax.plot(at, row - high, color=look.color, linewidth=1, zorder=2.1, gid=f"crest-{row}")
+        yield Band(name=hill, x=at, low=row, high=row - high, algorithm=name, opacity=0.3)
+        yield Line(name=crest, x=at, y=row - high, algorithm=name, width=1, layer=2.1)
+    if runs is not None:
+        place = scale.place(runs)
+        level = np.full(place.shape, row + 0.12)
+        yield Points(name=f"runs-{row}", x=place, y=level, algorithm=name, ink=True, symbol="|", edge=0.8)
+    yield row_label(row, shown(name) + ("" if at.size else "  (no data)"), name)

@@ -1,25 +1,41 @@
 """What algorithms are worth under preferences over budgets."""
 
-# pyright: reportUnknownMemberType=false
-# (matplotlib's own types leave keyword arguments untyped)
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
-from polarbear.figures.ratings import checked
-from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, WIDE, Look, blank, literal, looks, name_row, styled
+from polarbear.descriptions import listed
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Band, Label, Line, Mark, Points, row_label
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.scales import checked, row_axis
+from polarbear.figures.style import INK, MUTED, SURFACE, WIDE, Look, looks, shown
 from polarbear.inference import Posterior
 from polarbear.records import FloatArray
 from polarbear.select import Preference, best
 from polarbear.select import preference_values as values_under
 
 
-@styled
+def caption(*, sure: bool) -> str:
+    """Caption of `preference_values`, whose uncertainty can be taken at face value or not."""
+    caution = (
+        ""
+        if sure
+        else " The model takes what the same runs repeat from budget to budget for new evidence: for preferences "
+        "over more than one budget, hills and intervals are too narrow and P2BB is too sure. Read the order, not the "
+        "certainty, or race with the model instance-bootstrap."
+    )
+    return (
+        "One panel per preference over budgets, one row per member of the Pareto set. The value is the mean rating "
+        "over the budgets, weighted by the preference: uniform weighs every evaluation (or second) alike, "
+        "log-uniform every order of magnitude, final looks at the last budget alone. The dot is the posterior mean of "
+        "the value, the line its 95% credible interval, the hill its posterior density (all scaled to one height). "
+        "P2BB is the probability that no other member has a higher value; the highest is bold." + caution
+    )
+
+
 def preference_values(
     posterior: Posterior,
     preferences: Sequence[Preference] = ("uniform", "log-uniform", "final"),
@@ -27,6 +43,7 @@ def preference_values(
     algorithms: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
     titles: Sequence[str] | None = None,
+    sure: bool = True,
     width: float = WIDE,
     height: float | None = None,
 ) -> Figure:
@@ -42,27 +59,39 @@ def preference_values(
         algorithms: The names to compare, such as a Pareto set; default all.
         order: All names in the order in which colours are dealt; default that of the posterior.
         titles: One per panel; default the preferences' names.
+        sure: Whether the uncertainty can be taken at face value (`polarbear.select.Selection`), for the caption.
         width: Inches; narrow figures stack their panels.
         height: Inches; default in proportion.
 
     Raises:
         ValueError: If a name is not in the posterior, or a preference does not fit.
     """
-    shown, look_of = checked(algorithms, posterior.names), looks(order or posterior.names)
+    names, look_of = checked(algorithms, posterior.names), looks(order or posterior.names)
     titles = titles or [p if isinstance(p, str) else type(p).__name__ for p in preferences]
     columns = len(preferences) if width > 5 else 1
     rows = -(-len(preferences) // columns)
-    figure = blank(width, height or rows * (0.26 * len(shown) + 0.75))
-    axes = figure.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for panel, (ax, preference, title) in enumerate(zip(axes, preferences, titles, strict=False)):
-        value_rows(ax, posterior, preference, shown, look_of)
-        ax.set_title(title, fontsize=SMALL, pad=8)
-        if panel >= len(preferences) - columns:
-            ax.set_xlabel("value")
-        ax.tick_params(labelleft=False, left=False)
-        if panel % columns == 0:
-            name_rows(ax, shown, look_of)
-    return figure
+    return Figure(
+        title="Values under preferences over budgets",
+        alt=f"Dots with intervals: the value of {listed(names)} under {len(preferences)} preferences over budgets.",
+        caption=caption(sure=sure),
+        width=width,
+        height=height or rows * (0.26 * len(names) + 0.75),
+        panels=tuple(
+            Panel(
+                title=title,
+                x=value_axis("value" if panel >= len(preferences) - columns else ""),
+                y=row_axis(len(names)),
+                marks=(
+                    *value_rows(posterior, preference, names, look_of),
+                    *(name_rows(names) if panel % columns == 0 else ()),
+                ),
+            )
+            for panel, (preference, title) in enumerate(zip(preferences, titles, strict=False))
+        ),
+        columns=columns,
+        looks=look_of,
+        shared=True,
+    )
 
 
 def density(values: FloatArray, points: int = 120) -> tuple[FloatArray, FloatArray]:
@@ -79,58 +108,43 @@ def density(values: FloatArray, points: int = 120) -> tuple[FloatArray, FloatArr
     return at, height / height.max()
 
 
+def value_axis(label: str = "value") -> Axis:
+    """A horizontal axis of values as far as the data reach."""
+    return Axis(label=label, most=4, grid=True)
+
+
 def value_rows(
-    ax: Axes, posterior: Posterior, preference: Preference, shown: Sequence[str], look_of: dict[str, Look]
-) -> None:
+    posterior: Posterior, preference: Preference, names: Sequence[str], look_of: Mapping[str, Look]
+) -> Iterator[Mark]:
     """One row per algorithm: hill, interval, mean and P2BB of its value."""
     draws = values_under(posterior, preference)
-    choices = {choice.members[0]: choice for choice in best(posterior, preference, candidates=shown).choices}
+    choices = {choice.members[0]: choice for choice in best(posterior, preference, candidates=names).choices}
     winner = max(choices.values(), key=lambda choice: choice.probability_best)
-    for row, name in enumerate(shown):
-        column, look, choice = posterior.names.index(name), look_of[name], choices[name]
+    for row, name in enumerate(names):
+        column, choice = posterior.names.index(name), choices[name]
         at, height = density(draws[:, column])
-        ax.fill_between(
-            at, row, row - 0.72 * height, color=look.color, alpha=0.3, linewidth=0, zorder=2, gid=f"hill-{column}"
+        ends, level = np.array([choice.low, choice.high]), np.full(2, float(row))
+        mean, first = np.array([choice.expected]), choice is winner
+        symbol = look_of[name].marker or "o"
+        yield Band(name=f"hill-{column}", x=at, low=row, high=row - 0.72 * height, algorithm=name, opacity=0.3)
+        yield Line(name=f"interval-{column}", x=ends, y=level, algorithm=name, width=2, layer=3)
+        yield Points(
+            name=f"mean-{column}", x=mean, y=level[:1], algorithm=name, symbol=symbol, edge=0.7, rim=SURFACE, layer=4
         )
-        ax.plot(
-            [choice.low, choice.high], [row, row], color=look.color, linewidth=2, zorder=3, gid=f"interval-{column}"
+        yield Label(
+            name=f"p2bb-{column}",
+            text=_percent(choice.probability_best),
+            y=row,
+            shift=(3, 0),
+            bold=first,
+            color=INK if first else MUTED,
         )
-        ax.plot(
-            choice.expected,
-            row,
-            look.marker or "o",
-            color=look.color,
-            markersize=5,
-            mec="white",
-            mew=0.7,
-            zorder=4,
-            gid=f"mean-{column}",
-        )
-        ax.annotate(
-            _percent(choice.probability_best),
-            (1, row),
-            xycoords=("axes fraction", "data"),
-            xytext=(3, 0),
-            textcoords="offset points",
-            va="center_baseline",
-            fontsize=MICRO,
-            fontweight="bold" if choice is winner else "normal",
-            color=INK if choice is winner else MUTED,
-            gid=f"p2bb-{column}",
-        )
-    ax.annotate(
-        "P2BB", (1, 1), xycoords="axes fraction", xytext=(3, 2), textcoords="offset points", fontsize=MICRO, color=MUTED
-    )
-    ax.set_ylim(len(shown) - 0.6, -0.95)
-    ax.grid(axis="x", color=RULE, linewidth=0.5)
-    ax.xaxis.set_major_locator(MaxNLocator(4))
-    ax.spines["left"].set_visible(False)
+    yield Label(text="P2BB", shift=(3, 2), color=MUTED)
 
 
-def name_rows(ax: Axes, shown: Sequence[str], look_of: dict[str, Look]) -> None:
+def name_rows(names: Sequence[str]) -> Iterator[Label]:
     """Names at the left of their rows."""
-    for row, name in enumerate(shown):
-        name_row(ax, row, literal(name), look_of[name])
+    return (row_label(row, shown(name), name) for row, name in enumerate(names))
 
 
 def _percent(probability: float) -> str:

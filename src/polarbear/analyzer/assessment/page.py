@@ -9,10 +9,11 @@ from pathlib import Path
 from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
 from polarbear.analyzer.html import Picture, fill_in, write_text
 from polarbear.analyzer.tables import Table
-from polarbear.analyzer.words import amount, listed, plural
+from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.failures import FailedRuns
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
+from polarbear.descriptions import listed
 from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"

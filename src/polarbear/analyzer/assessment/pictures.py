@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer.html import Picture, picture
-from polarbear.analyzer.words import listed
 from polarbear.assess import (
     Bounds,
     RuntimeDistribution,
@@ -25,7 +25,8 @@ from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
-from polarbear.figures import Distribution, captions
+from polarbear.descriptions import listed
+from polarbear.figures import Distribution
 from polarbear.records import FloatArray
 
 _GRID = 60
@@ -73,24 +74,17 @@ def comparison_pictures(found: Comparison, order: tuple[str, ...]) -> list[Pictu
         "wins", ("algorithm", *found.algorithms), ([n, *r] for n, r in zip(found.algorithms, found.wins, strict=True))
     )
     wins = np.where(np.eye(len(found.algorithms), dtype=bool), np.nan, found.wins)
-    pictures = [
-        picture(
-            figures.heat_map(
-                wins,
-                found.algorithms,
-                found.algorithms,
-                label="problems on which the row is better",
-                limits=(0, len(found.cells)),
-                form=lambda number: f"{number:.0f}",
-            ),
-            "Significant wins",
-            f"Matrix of {listed(found.algorithms)}: on how many problems the row is significantly better.",
-            captions.heat_map(
-                "Problems on which the algorithm of the row is significantly better than that of the column"
-            ),
-            (data,),
-        )
-    ]
+    matrix = figures.heat_map(
+        wins,
+        found.algorithms,
+        found.algorithms,
+        label="problems on which the row is better",
+        numbers="Problems on which the algorithm of the row is significantly better than that of the column",
+        limits=(0, len(found.cells)),
+        form=lambda number: f"{number:.0f}",
+    )
+    alt = f"Matrix of {listed(found.algorithms)}: on how many problems the row is significantly better."
+    pictures = [picture(replace(matrix, title="Significant wins", alt=alt), (data,))]
     if len(found.cells) == 1:
         (name,) = found.orders
         ranks = found.orders[name]
@@ -99,15 +93,9 @@ def comparison_pictures(found: Comparison, order: tuple[str, ...]) -> list[Pictu
             for at in range(int(ranks.levels.max()) + 1)
         ]
         pairs = [(row["better"], row["worse"]) for row in ranks.rows()]
-        pictures.append(
-            picture(
-                figures.partial_order(layers, pairs, order=order),
-                f"Who beats whom on {name}",
-                f"Graph of {listed(found.algorithms)}: lines lead from the better to the worse.",
-                captions.partial_order(alpha=found.tests[name].alpha),
-                (Data.of("order", ("better", "worse"), pairs),),
-            )
-        )
+        figure = figures.partial_order(layers, pairs, order=order, alpha=found.tests[name].alpha)
+        figure = replace(figure, title=f"Who beats whom on {name}")
+        pictures.append(picture(figure, (Data.of("order", ("better", "worse"), pairs),)))
     return pictures
 
 
@@ -129,19 +117,16 @@ def _runtimes_of(found: dict[str, RuntimeDistribution], place: str, dimension: i
         for name, one in found.items()
         for runtime, share in zip(steps[name] / unit, one.at(steps[name]), strict=True)
     )
-    targets = next(iter(found.values())).problems
-    return picture(
-        figures.runtime_distributions(curves, order=assessment.subject.algorithms, cost=cost),
-        f"Runtime distributions, {place}",
-        f"Share of {targets} function-target pairs that {listed(found)} solved, over the budget.",
-        captions.runtime_distributions(
-            len(found),
-            crosses=any(one.cross for one in found.values()),
-            dots=True,
-            restarts=any(one.simulated.any() for one in found.values()),
-        ),
-        (Data.of(f"runtime-distributions-{_slug(place)}", ("algorithm", cost, "share"), rows),),
+    figure = figures.runtime_distributions(
+        curves,
+        order=assessment.subject.algorithms,
+        cost=cost,
+        restarts=any(one.simulated.any() for one in found.values()),
     )
+    targets = next(iter(found.values())).problems
+    alt = f"Share of {targets} function-target pairs that {listed(found)} solved, over the budget."
+    data = Data.of(f"runtime-distributions-{_slug(place)}", ("algorithm", cost, "share"), rows)
+    return picture(replace(figure, alt=alt), (data,), place)
 
 
 def _erts(assessment: Assessment, cells: tuple[Cell, ...], dimension: int) -> Picture:
@@ -158,33 +143,20 @@ def _erts(assessment: Assessment, cells: tuple[Cell, ...], dimension: int) -> Pi
     target = _target_name(cells[0], index)
     label = "ERT / dimension" if dimension else "ERT"
     place = _place(cells, dimension)
-    return picture(
-        figures.heat_map(
-            table,
-            names,
-            functions,
-            label=label,
-            best="lowest",
-            spacing="log",
-            row_label="",
-            column_label="function",
-        ),
-        f"Expected runtimes to {target}, {place}",
-        f"Matrix of {listed(names)} and functions: {label} to {target}.",
-        captions.heat_map(
-            f"The expected runtime to {target}, in {label.replace('ERT', 'evaluations')}",
-            best="lowest",
-            missing=bool(np.isnan(table).any()),
-            infinite=bool(np.isinf(table).any()),
-        ),
-        (
-            Data.of(
-                f"ert-{_slug(place)}",
-                ("algorithm", *functions),
-                ([n, *row] for n, row in zip(names, table, strict=True)),
-            ),
-        ),
+    figure = figures.heat_map(
+        table,
+        names,
+        functions,
+        label=label,
+        numbers=f"The expected runtime to {target}, in {label.replace('ERT', 'evaluations')}",
+        best="lowest",
+        spacing="log",
+        column_label="function",
     )
+    alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
+    rows = ([name, *row] for name, row in zip(names, table, strict=True))
+    data = Data.of(f"ert-{_slug(place)}", ("algorithm", *functions), rows)
+    return picture(replace(figure, title=f"Expected runtimes to {target}", alt=alt), (data,), place)
 
 
 def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Picture:
@@ -192,19 +164,16 @@ def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Pi
     sizes = {one.runs for one in found.values()}
     runs = sizes.pop() if len(sizes) == 1 else None
     rows = ((name, *row) for name, one in found.items() for row in zip(targets, one.ert, one.successes, strict=True))
-    return picture(
-        figures.ert_over_targets(
-            targets,
-            {name: one.ert for name, one in found.items()},
-            successes={name: one.successes for name, one in found.items()} if runs else None,
-            runs=runs,
-            order=assessment.subject.algorithms,
-        ),
-        f"Expected runtime over targets, {cell.name}",
-        f"Expected runtimes of {listed(found)} against the target {'value' if cell.absolute else 'precision'}.",
-        captions.ert_over_targets(len(found), runs=runs),
-        (Data.of(f"ert-{_slug(cell.name)}", ("algorithm", "target", "ert", "successes"), rows),),
+    figure = figures.ert_over_targets(
+        targets,
+        {name: one.ert for name, one in found.items()},
+        successes={name: one.successes for name, one in found.items()} if runs else None,
+        runs=runs,
+        order=assessment.subject.algorithms,
+        target=f"target {'value' if cell.absolute else 'precision'}",
     )
+    data = Data.of(f"ert-{_slug(cell.name)}", ("algorithm", "target", "ert", "successes"), rows)
+    return picture(figure, (data,), cell.name)
 
 
 def _scaling(assessment: Assessment, suite: str, label: str) -> Picture | None:
@@ -227,13 +196,10 @@ def _scaling(assessment: Assessment, suite: str, label: str) -> Picture | None:
         for name in names
     }
     target, name = _target_name(cells[0], index), _slug(f"scaling-{suite}-{label}")
-    return picture(
-        figures.ert_over_dimension(dimensions, ert, spent=spent, order=assessment.subject.algorithms),
-        f"Scaling of the expected runtime to {target}, {f'{suite} {label}'.strip()}",
-        f"Expected runtime divided by the dimension of {listed(names)}, over the dimension.",
-        captions.ert_over_dimension(len(names), spent=True),
-        (Data.of(name, ("dimension", *names), zip(dimensions, *ert.values(), strict=True)),),
-    )
+    figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=assessment.subject.algorithms)
+    figure = replace(figure, title=f"Scaling of the expected runtime to {target}")
+    data = Data.of(name, ("dimension", *names), zip(dimensions, *ert.values(), strict=True))
+    return picture(figure, (data,), f"{suite} {label}".strip())
 
 
 def _convergence(assessment: Assessment, cell: Cell) -> Picture:
@@ -245,15 +211,9 @@ def _convergence(assessment: Assessment, cell: Cell) -> Picture:
     rows = (
         (name, budget, *at) for name, found in quantiles.items() for budget, *at in zip(budgets, *found, strict=True)
     )
-    return picture(
-        figures.convergence(
-            budgets, quantiles, levels=_QUARTILES, order=assessment.subject.algorithms, value=_value_label(cell)
-        ),
-        f"Convergence, {cell.name}",
-        f"Quartiles of the best value so far of {listed(quantiles)} over the budget.",
-        captions.convergence(len(quantiles), levels=_QUARTILES),
-        (Data.of(f"convergence-{_slug(cell.name)}", ("algorithm", "evaluations", "q25", "median", "q75"), rows),),
-    )
+    figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=_value_label(cell))
+    data = Data.of(f"convergence-{_slug(cell.name)}", ("algorithm", "evaluations", "q25", "median", "q75"), rows)
+    return picture(figure, (data,), cell.name)
 
 
 def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
@@ -262,24 +222,22 @@ def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
     shares = {name: curve(budgets) for name, curve in curves.items()}
     area = {name: assessment.area(cell, name) for name in cell.trials}
     rows = ((name, *row) for name, share in shares.items() for row in zip(budgets, share, strict=True))
-    return picture(
-        figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms),
-        f"Attainment ECDF, {cell.name}",
-        f"Mean share of the range of values that {listed(shares)} attained, over the budget.",
-        captions.attainment_ecdf(len(shares)),
-        (Data.of(f"attainment-ecdf-{_slug(cell.name)}", ("algorithm", "evaluations", "share"), rows),),
-    )
+    figure = figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms)
+    data = Data.of(f"attainment-ecdf-{_slug(cell.name)}", ("algorithm", "evaluations", "share"), rows)
+    return picture(figure, (data,), cell.name)
 
 
 def _attainment(cell: Cell, name: str) -> Picture:
     budgets, values = _grid(cell)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
+    figure = figures.attainment(budgets, values, share, value=_value_label(cell))
+    figure = replace(
+        figure,
+        title=f"Empirical attainment function of {name}",
+        alt=f"Share of the runs of {name} that attained each value within each budget.",
+    )
     return picture(
-        figures.attainment(budgets, values, share, value=_value_label(cell)),
-        f"Empirical attainment function of {name}, {cell.name}",
-        f"Share of the runs of {name} that attained each value within each budget.",
-        captions.attainment(),
-        (_surface(f"attainment-{_slug(cell.name)}-{_slug(name)}", budgets, values, share),),
+        figure, (_surface(f"attainment-{_slug(cell.name)}-{_slug(name)}", budgets, values, share),), cell.name
     )
 
 
@@ -287,36 +245,24 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
     budgets, values = _grid(cell)
     first, second = (values_at(cell.curves(name), budgets) for name in pair)
     difference = eaf_difference_grid(first, [second], values)
-    return picture(
-        figures.attainment_difference(
-            budgets, values, difference, pair, order=assessment.subject.algorithms, value=_value_label(cell)
-        ),
-        f"Difference of attainment, {pair[0]} and {pair[1]}, {cell.name}",
-        f"Where {pair[0]} attains more than {pair[1]}, and where less.",
-        captions.attainment_difference(*pair),
-        (_surface(f"difference-{_slug(cell.name)}-{_slug('-'.join(pair))}", budgets, values, difference),),
+    figure = figures.attainment_difference(
+        budgets, values, difference, pair, order=assessment.subject.algorithms, value=_value_label(cell)
     )
+    name = f"difference-{_slug(cell.name)}-{_slug('-'.join(pair))}"
+    return picture(figure, (_surface(name, budgets, values, difference),), cell.name)
 
 
 def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Picture:
     budgets = cell.budgets(_GRID)
     found = parameter_at_times(cell.trials[name].runs, parameter, budgets)
     quantiles = summarize_values(found, levels=_QUARTILES, omit_unknown=True).quantiles
-    return picture(
-        figures.parameter_over_time(
-            budgets, {name: quantiles}, parameter, levels=_QUARTILES, order=assessment.subject.algorithms
-        ),
-        f"{parameter} of {name}, {cell.name}",
-        f"Quartiles of {parameter} of {name} over the budget.",
-        captions.parameter_over_time(parameter, 1, levels=_QUARTILES),
-        (
-            Data.of(
-                f"{_slug(parameter)}-{_slug(cell.name)}-{_slug(name)}",
-                ("evaluations", "q25", "median", "q75"),
-                zip(budgets, *quantiles, strict=True),
-            ),
-        ),
+    figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
+    data = Data.of(
+        f"{_slug(parameter)}-{_slug(cell.name)}-{_slug(name)}",
+        ("evaluations", "q25", "median", "q75"),
+        zip(budgets, *quantiles, strict=True),
     )
+    return picture(figure, (data,), cell.name)
 
 
 def _thinned(found: RuntimeDistribution) -> FloatArray:

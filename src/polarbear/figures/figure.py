@@ -1,0 +1,96 @@
+"""A figure as a value: what it shows, in words and in numbers, and ways to draw it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.assess.report.data import Data
+from polarbear.figures.panels import Drawing
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Figure(Drawing):
+    """What a figure shows, and ways to draw it.
+
+    Where Matplotlib's figures have attributes and methods that this class has not, such as ``axes`` and ``savefig``,
+    they are those of `matplotlib()`.
+
+    Attributes:
+        title: What it shows.
+        alt: What it is, for those who cannot see it.
+        caption: What every mark means.
+    """
+
+    title: str
+    alt: str
+    caption: str
+
+    @property
+    def data(self) -> Data:
+        """What is drawn, as a table: a row for each point of each mark; infinite and missing numbers as in `Data`."""
+        rows = list(self._rows())
+        columns = tuple(dict.fromkeys(name for row in rows for name in row))
+        return Data.of("figure", columns, ([row.get(name) for name in columns] for row in rows))
+
+    def _rows(self) -> Iterator[dict[str, Any]]:
+        for number, panel in enumerate(self.panels, 1):
+            for mark in (*panel.marks, *(panel.behind.marks if panel.behind else ())):
+                cells = mark.data()
+                if mark.name and cells:
+                    each = np.broadcast_arrays(*(np.asarray(cell, dtype=object) for cell in cells.values()))
+                    for row in zip(*(np.ravel(cell) for cell in each), strict=True):
+                        place = {"panel": number, "mark": mark.name, "algorithm": mark.algorithm or None}
+                        yield place | dict(zip(cells, row, strict=True))
+
+    def matplotlib(self) -> MatplotlibFigure:
+        """The figure drawn by Matplotlib: one object, drawn when it is first asked for, yours to change."""
+        if "_drawn" not in self.__dict__:
+            self.__dict__["_drawn"] = self._drawing()
+        return self.__dict__["_drawn"]
+
+    def _drawing(self) -> MatplotlibFigure:
+        """What was asked for before, which may have been changed, or else a drawing that nobody keeps."""
+        from polarbear.figures.render.matplotlib import draw
+
+        return self.__dict__.get("_drawn") or draw(self)
+
+    def svg(self) -> str:
+        """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike everywhere."""
+        return svg(self._drawing())
+
+    def save(self, path: str | Path, *, dpi: float = 150) -> None:
+        """Write the figure to a file, in the format that its ending says: ``.svg``, ``.png``, ``.pdf`` and so on.
+
+        Raises:
+            ValueError: If Matplotlib does not know the format.
+            OSError: If the file cannot be written.
+        """
+        if Path(path).suffix == ".svg":
+            Path(path).write_text(self.svg(), encoding="utf-8")
+        else:
+            self._drawing().savefig(path, dpi=dpi)  # pyright: ignore[reportUnknownMemberType]
+
+    def _repr_svg_(self) -> str:
+        """The figure in a notebook."""
+        return self.svg()
+
+    def __getattr__(self, name: str) -> Any:
+        """What figures of Matplotlib have."""
+        if name.startswith("_"):
+            raise AttributeError(name)
+        return getattr(self.matplotlib(), name)
+
+
+def svg(figure: Figure | MatplotlibFigure) -> str:
+    """A figure, or one of Matplotlib's, as SVG: see `Figure.svg`."""
+    from polarbear.figures.render.matplotlib import svg
+
+    return figure.svg() if isinstance(figure, Figure) else svg(figure)

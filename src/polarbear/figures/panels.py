@@ -1,0 +1,188 @@
+"""What a renderer needs to know to draw a figure: panels with their axes, keys and bars of shades."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from polarbear.figures.marks import Mark, Shades
+from polarbear.figures.style import INK, Look
+
+Scaling = Literal["linear", "log", "nines"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Axis:
+    r"""One axis of a panel.
+
+    Attributes:
+        label: What its numbers are. It may hold mathematics between dollar signs; ``\$`` is a dollar.
+        low: The number at its begin; larger than `high` if the axis is reversed. None: as the data have it.
+        high: The number at its end.
+        scale: "linear", "log", or "nines": linear up to 0.9 and logarithmic in 1 - p above (`scales.stretch`).
+        ticks: Numbers with a tick and a label; None where they say nothing but how the axis runs, to be chosen by the
+            renderer.
+        texts: The labels of the ticks; default the numbers.
+        minor: Numbers with a tick but no label; None as the renderer chooses.
+        rug: Data with a longer tick of their own, but no label.
+        most: About how many ticks there is room for; None for as many as are readable.
+        counts: Whether numbers are counts, to be written compactly (`style.compact`).
+        whole: Whether ticks are whole numbers.
+        grid: Whether pale rules stand at the ticks.
+        line: Whether the axis is drawn, rather than its labels alone.
+        hidden: Whether nothing of it is shown.
+        begins: Whether the label stands at its begin, rather than at its middle.
+        sparse: Whether labels of ticks that would touch are left out; that of the last tick stays.
+        upright: Size in points of labels of ticks that run upwards; None if they are level.
+    """
+
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+    scale: Scaling = "linear"
+    ticks: tuple[float, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    minor: tuple[float, ...] | None = None
+    rug: tuple[float, ...] | None = None
+    most: int | None = None
+    counts: bool = False
+    whole: bool = False
+    grid: bool = False
+    line: bool = True
+    hidden: bool = False
+    begins: bool = False
+    sparse: bool = False
+    upright: float | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Where it begins and ends.
+
+        Raises:
+            ValueError: If only the data decide that.
+        """
+        if self.low is None or self.high is None:
+            raise ValueError(f"axis {self.label!r} has no limits of its own; give it low and high")
+        return self.low, self.high
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One entry of a key.
+
+    Attributes:
+        text: What the sample stands for.
+        algorithm: Whose colour the sample has.
+        color: Its colour, if it is no algorithm's.
+        ink: Whether the algorithm's colour is darkened as for text.
+        symbol: Of a point, or on a line; empty for none.
+        size: Of the symbol, in points.
+        width: Of the line, in points; 0 for none.
+        dash: Of the line.
+    """
+
+    text: str
+    algorithm: str = ""
+    color: str = INK
+    ink: bool = False
+    symbol: str = ""
+    size: float = 5.0
+    width: float = 0.0
+    dash: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Key:
+    """What marks stand for, above a panel or a figure.
+
+    Attributes:
+        entries: Read row by row; those without line and symbol are areas.
+        columns: How many stand side by side.
+        size: Of the text, in points.
+    """
+
+    entries: tuple[Entry, ...]
+    columns: int
+    size: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bar:
+    """The numbers that shades stand for.
+
+    Attributes:
+        label: What the numbers are.
+        shades: From `Cells`; None if colours have edges.
+        edges: (c + 1,) numbers between which a colour lies.
+        colors: (c,) colours.
+        ticks: Numbers with a label; None as the renderer chooses.
+        texts: The labels; default the numbers.
+        lines: Numbers with a line across: number, colour, width in points.
+        above: Whether it lies above the panel, with its label at the left, rather than to the right.
+        most: About how many ticks there is room for.
+        length: In multiples of its breadth.
+        breadth: As a share of the panel's width.
+    """
+
+    label: str
+    shades: Shades | None = None
+    edges: tuple[float, ...] = ()
+    colors: tuple[str, ...] = ()
+    ticks: tuple[float, ...] | None = None
+    texts: tuple[str, ...] | None = None
+    lines: tuple[tuple[float, str, float], ...] = ()
+    above: bool = False
+    most: int = 5
+    length: float = 22.0
+    breadth: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Panel:
+    """Marks on two axes.
+
+    Attributes:
+        x: Horizontal axis.
+        y: Vertical axis.
+        marks: Later ones cover earlier ones of the same layer.
+        title: Above the panel, at its left; written as labels of axes are.
+        key: Above the panel.
+        bar: Beside or above it.
+        ground: Colour behind the marks; empty for white.
+        behind: A panel with the same horizontal axis, whose vertical axis stands at the right.
+    """
+
+    x: Axis
+    y: Axis
+    marks: tuple[Mark, ...]
+    title: str = ""
+    key: Key | None = None
+    bar: Bar | None = None
+    ground: str = ""
+    behind: Panel | None = None
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Drawing:
+    """What is drawn.
+
+    Attributes:
+        width: Inches.
+        height: Inches.
+        panels: Row by row.
+        columns: How many panels stand side by side.
+        looks: Of the algorithms.
+        key: Above all panels.
+        joined: Whether panels one above the other touch.
+        shared: Whether all panels have one horizontal axis.
+    """
+
+    width: float
+    height: float
+    panels: tuple[Panel, ...]
+    columns: int = 1
+    looks: Mapping[str, Look] = field(default_factory=dict[str, Look])
+    key: Key | None = None
+    joined: bool = False
+    shared: bool = False

@@ -1,0 +1,1 @@
+"""Figures drawn by plotting libraries, one module each."""

@@ -1,0 +1,230 @@
+"""Figures drawn by Matplotlib: panels, keys and bars of shades."""
+
+# pyright: reportUnknownMemberType=false
+# (matplotlib's own types leave keyword arguments untyped)
+from __future__ import annotations
+
+import functools
+import io
+from collections.abc import Callable
+from itertools import dropwhile, takewhile
+from typing import Any, ParamSpec, TypeVar
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import BoundaryNorm, ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from polarbear.figures.marks import Cells, EndLabel, Mark, PointLabel
+from polarbear.figures.panels import Bar, Drawing, Entry, Key, Panel
+from polarbear.figures.render.matplotlib_axes import BRIEF, COUNTS, apply, thin_out
+from polarbear.figures.render.matplotlib_marks import draw_end_labels, draw_mark, draw_point_labels, norm_of
+from polarbear.figures.style import BODY, INK, MUTED, SMALL, SURFACE, literal
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_STYLE: dict[str, Any] = {
+    "font.family": "DejaVu Sans",
+    "font.size": SMALL,
+    "text.color": INK,
+    "axes.edgecolor": MUTED,
+    "axes.labelcolor": INK,
+    "axes.labelsize": SMALL,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": BODY,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.facecolor": SURFACE,
+    "figure.facecolor": SURFACE,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.labelsize": SMALL,
+    "ytick.labelsize": SMALL,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "xtick.minor.width": 0.4,
+    "ytick.minor.width": 0.4,
+    "lines.solid_capstyle": "round",
+    "lines.dash_capstyle": "butt",
+    "hatch.linewidth": 0.5,
+    "hatch.color": "#B8BCC2",
+    "path.simplify_threshold": 0.3,
+    "legend.frameon": False,
+    "legend.fontsize": SMALL,
+    "figure.constrained_layout.h_pad": 0.04,
+    "figure.constrained_layout.w_pad": 0.04,
+}
+
+
+def styled(draw: Callable[P, R]) -> Callable[P, R]:
+    """Draw in the house style, whatever the user's own matplotlib settings are."""
+
+    @functools.wraps(draw)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        with mpl.rc_context(_defaults() | _STYLE):
+            return draw(*args, **kwargs)
+
+    return wrapped
+
+
+def _defaults() -> Any:
+    """Settings without those of a file ``matplotlibrc``, which may lie in the current folder."""
+    return {name: value for name, value in mpl.rcParamsDefault.items() if "backend" not in name}
+
+
+def blank(width: float, height: float) -> Figure:
+    """An empty figure, bound to no window and known to no global list."""
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def svg(figure: Figure) -> str:
+    """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike wherever it is shown."""
+    text = io.StringIO()
+    with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
+        figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    return text.getvalue()
+
+
+@styled
+def draw(drawing: Drawing) -> Figure:
+    """Draw a figure: first all that has its place, then text whose place depends on the room there is."""
+    figure = blank(drawing.width, drawing.height)
+    axes = _axes(figure, drawing)
+    for ax, panel in zip(axes, drawing.panels, strict=True):
+        _panel(ax, panel, drawing)
+    if drawing.key:
+        _figure_key(figure, drawing.key, drawing)
+    for ax, panel in zip(axes, drawing.panels, strict=True):
+        _fit(ax, list(dropwhile(_has_its_place, panel.marks)), drawing)
+        if panel.x.sparse:
+            thin_out(ax)
+    return figure
+
+
+def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:
+    count, columns = len(drawing.panels), drawing.columns
+    options: dict[str, Any] = {"gridspec_kw": {"hspace": 0}} if drawing.joined else {}
+    found = figure.subplots(-(-count // columns), columns, squeeze=False, sharex=drawing.shared, **options)
+    if drawing.joined:
+        figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
+    axes: list[Axes] = found.ravel().tolist()
+    for unused in axes[count:]:
+        unused.remove()
+    return axes[:count]
+
+
+def _panel(ax: Axes, panel: Panel, drawing: Drawing) -> None:
+    if panel.behind:
+        behind = ax.twinx()
+        for mark in panel.behind.marks:
+            draw_mark(mark, behind, drawing)
+        apply(behind, "y", panel.behind.y, side="right")
+        ax.set_zorder(behind.get_zorder() + 1)
+        ax.patch.set_visible(False)
+    apply(ax, "x", panel.x)
+    apply(ax, "y", panel.y)
+    if panel.ground:
+        ax.set_facecolor(panel.ground)
+    if panel.title:
+        ax.set_title(panel.title, fontsize=SMALL, pad=8)
+    if panel.bar:
+        _bar(ax, panel.bar, wide=drawing.width > 5)
+    for mark in takewhile(_has_its_place, panel.marks):
+        draw_mark(mark, ax, drawing)
+    if panel.key:
+        _panel_key(ax, panel.key, drawing)
+
+
+def _has_its_place(mark: Mark) -> bool:
+    return not isinstance(mark, Cells | PointLabel | EndLabel)
+
+
+def _fit(ax: Axes, marks: list[Mark], drawing: Drawing) -> None:
+    """Draw text that is moved or left out for want of room, and what lies on top of it."""
+    points = [mark for mark in marks if isinstance(mark, PointLabel)]
+    ends = [mark for mark in marks if isinstance(mark, EndLabel)]
+    for mark in marks:
+        if not isinstance(mark, PointLabel | EndLabel):
+            draw_mark(mark, ax, drawing)
+        elif points and mark is points[0]:
+            draw_point_labels(ax, points, drawing)
+        elif ends and mark is ends[0]:
+            draw_end_labels(ax, ends, drawing)
+
+
+def _figure_key(figure: Figure, key: Key, drawing: Drawing) -> None:
+    areas = all(not entry.width and not entry.symbol for entry in key.entries)
+    spacing: dict[str, float] = (
+        {"handlelength": 1.2, "columnspacing": 1.4, "borderaxespad": 0.2}
+        if areas
+        else {"handlelength": 1.4, "columnspacing": 1.2, "handletextpad": 0.5, "labelspacing": 0.3, "borderpad": 0}
+    )
+    _key(figure, key, drawing, loc="outside upper left", **spacing)
+
+
+def _panel_key(ax: Axes, key: Key, drawing: Drawing) -> None:
+    lines = any(entry.width for entry in key.entries)
+    spacing: dict[str, float] = (
+        {"handlelength": 1.6, "columnspacing": 1.2, "handletextpad": 0.5, "labelspacing": 0.3, "borderaxespad": 0.6}
+        if lines
+        else {"handlelength": 1, "columnspacing": 1.4, "handletextpad": 0.4, "borderaxespad": 0.4}
+    )
+    _key(ax, key, drawing, loc="lower left", bbox_to_anchor=(0, 1), borderpad=0, **spacing)
+
+
+def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> None:
+    """A legend, read row by row; Matplotlib fills it column by column, and hides texts that begin with "_"."""
+    count = len(key.entries)
+    by_column = [key.entries[at] for start in range(key.columns) for at in range(start, count, key.columns)]
+    legend = where.legend(
+        [_sample(entry, drawing) for entry in by_column], ["x"] * count, ncols=key.columns, fontsize=key.size, **options
+    )
+    for text, entry in zip(legend.get_texts(), by_column, strict=True):
+        text.set_text(literal(entry.text))
+
+
+def _sample(entry: Entry, drawing: Drawing) -> Line2D | Patch:
+    """What stands beside the text."""
+    color = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink).color_in(drawing.looks)
+    if not entry.width and not entry.symbol:
+        return Patch(color=color)
+    options: dict[str, Any] = {"linewidth": entry.width} if entry.width else {"linestyle": "", "mec": "white"}
+    if entry.dash:
+        options["linestyle"] = (0, entry.dash)
+    return Line2D([], [], color=color, marker=entry.symbol or None, markersize=entry.size, **options)
+
+
+def _bar(ax: Axes, bar: Bar, *, wide: bool) -> None:
+    figure = ax.figure
+    if bar.shades:
+        shades = ScalarMappable(*norm_of(bar.shades))
+    else:
+        shades = ScalarMappable(BoundaryNorm(bar.edges, len(bar.colors)), ListedColormap(list(bar.colors)))
+    if bar.above:
+        shrink = 0.4 if wide else 0.6
+        drawn = figure.colorbar(shades, ax=ax, location="top", shrink=shrink, anchor=(1.0, 0.0), aspect=30, pad=0.03)
+        drawn.ax.set_ylabel(bar.label, rotation=0, ha="right", va="center")
+    else:
+        options: dict[str, Any] = {"spacing": "proportional"} if bar.edges else {}
+        options |= {"aspect": bar.length, "fraction": bar.breadth}
+        drawn = figure.colorbar(shades, ax=ax, label=bar.label, pad=0.02, **options)
+    drawn.outline.set_visible(False)  # pyright: ignore
+    if bar.ticks is not None:
+        drawn.set_ticks(bar.ticks, labels=bar.texts)
+    else:
+        drawn.locator = MaxNLocator(bar.most)
+        drawn.formatter = COUNTS if wide else BRIEF
+        drawn.update_ticks()
+    drawn.ax.minorticks_off()
+    for at, color, line_width in bar.lines:
+        drawn.ax.axhline(at, color=color, linewidth=line_width)
