@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, Instance
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +102,10 @@ class Problem(Box, Protocol):
 
 @runtime_checkable
 class ProblemSpec(Protocol):
-    """Says which problem to build: a frozen, hashable, picklable value that loads no library until `build`."""
+    """Says which problem to build: a frozen, hashable, picklable value that loads no library until `build`.
+
+    One of a suite says which by an attribute `identity`, an `Instance`, which its name may abbreviate.
+    """
 
     @property
     def name(self) -> str:
@@ -112,6 +115,12 @@ class ProblemSpec(Protocol):
     def build(self) -> Problem:
         """Construct the problem; done in the process that evaluates it."""
         ...
+
+
+def identity_of(problem: ProblemSpec) -> Instance:
+    """The suite, function, dimension and instance of a problem: its `identity`, else what its name tells."""
+    found = getattr(problem, "identity", None)
+    return found if isinstance(found, Instance) else Instance.parse(problem.name)
 
 
 @runtime_checkable

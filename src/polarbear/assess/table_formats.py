@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polarbear.assess.table import RuntimeTable, TableBlock, TableRow
+from polarbear.assess.trials import function_label
 
 _LATEX = str.maketrans(
     {sign: rf"\{sign}" for sign in "&%$#_{}"}
@@ -108,7 +109,7 @@ def _short_exponent(printed: str) -> str:
 
 
 def _heading(block: TableBlock, table: RuntimeTable) -> list[str]:
-    name = f"f{block.function}" if block.function.isdecimal() else block.function
+    name = function_label(block.function)
     if block.reference is None:
         return [name, *[""] * len(table.targets), ""]
     successes = "" if block.reference_successes is None else "{}/{}".format(*block.reference_successes)

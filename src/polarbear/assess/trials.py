@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.assess.runtimes import instance_weights, optimum_of, runtimes
-from polarbear.records import Axis, FloatArray, Instance, Reason, Run, check_axis
+from polarbear.records import Axis, FloatArray, Reason, Run, check_axis
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class Trials:
     @property
     def instances(self) -> tuple[str, ...]:
         """The instance each run solved, (runs,)."""
-        return tuple(Instance.parse(run.key.instance).instance for run in self.runs)
+        return tuple(run.problem.instance for run in self.runs)
 
     @property
     def weights(self) -> FloatArray:
@@ -94,13 +94,20 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     for run in runs:
         if is_lost(run):
             continue
-        instance = Instance.parse(run.key.instance)
-        key = (instance.suite, instance.function, instance.dimension, run.key.algorithm)
+        problem = run.problem
+        key = (problem.suite, problem.function, problem.dimension, run.key.algorithm)
         groups.setdefault(key, []).append(run)
     return tuple(
         Trials(algorithm, suite, function, dimension, tuple(groups[suite, function, dimension, algorithm]))
         for suite, function, dimension, algorithm in sorted(groups, key=_in_order)
     )
+
+
+def function_label(function: str) -> str:
+    """A function as it is shown: ``"f3"`` for number 3, ``"function 'f3'"`` for one of that name, else the name."""
+    if function.isdecimal():
+        return f"f{function}"
+    return f"function '{function}'" if function.startswith("f") and function[1:].isdecimal() else function
 
 
 def is_lost(run: Run) -> bool:

@@ -24,6 +24,7 @@ from polarbear.experiment.stop import Stop
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem
 from polarbear.extras import ExtraMissing
 from polarbear.optimizers.driver import drive
+from polarbear.protocols import identity_of
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 
 if TYPE_CHECKING:
@@ -182,10 +183,18 @@ class _Attempt:
         recorder = self._recorder
         if recorder is None:
             reason, message, trace = self._ended
-            return Run(self._task.key, Trajectory.empty(Outcome(reason, 0, 0.0, message, trace)))
-        trajectory = recorder.trajectory(*self._ended)
-        kept = recorder.parameters, recorder.solution, recorder.samples
-        return Run(self._task.key, trajectory, recorder.target, recorder.optimum, *kept)
+            trajectory = Trajectory.empty(Outcome(reason, 0, 0.0, message, trace))
+            return Run(self._task.key, trajectory, identity=identity_of(self._task.problem))
+        return Run(
+            self._task.key,
+            recorder.trajectory(*self._ended),
+            recorder.target,
+            recorder.optimum,
+            recorder.parameters,
+            recorder.solution,
+            recorder.samples,
+            identity_of(self._task.problem),
+        )
 
     def _require_no_ctrl_c(self, error: BaseException) -> None:
         """Raise the user's Ctrl-C again; where that is ignored, as in our workers, a user's code raised it."""

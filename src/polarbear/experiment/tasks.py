@@ -21,6 +21,7 @@ from polarbear.experiment.process import MOMENT, WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.worker import last_answer
 from polarbear.extras import ExtraMissing
+from polarbear.protocols import identity_of
 from polarbear.records import Reason, Run, RunKey, lost, tried_again
 
 IN_FLIGHT = 256
@@ -167,11 +168,11 @@ def _run(task: Task, future: Future[Run]) -> Run:
     try:
         return future.result()
     except WorkerTimedOut as error:
-        return lost(task.key, Reason.TIMED_OUT, str(error), error.seconds)
+        return lost(task.key, Reason.TIMED_OUT, str(error), error.seconds, identity_of(task.problem))
     except WorkerError as error:
         if error.terminated:
             time.sleep(MOMENT)  # a SIGTERM that is meant for all processes ends this one now
-        return lost(task.key, Reason.KILLED, str(error), error.seconds)
+        return lost(task.key, Reason.KILLED, str(error), error.seconds, identity_of(task.problem))
     except WorkerUnprepared:
         raise
     except ExtraMissing as error:

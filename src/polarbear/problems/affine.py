@@ -116,11 +116,16 @@ class AffineBBOBProblem:
         )
 
     @property
-    def name(self) -> str:
-        """Such as ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` behind α if F₂'s instance is 2."""
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
         other = f"_j{self.second_instance}" if self.second_instance != 1 else ""
         function = f"{self.first}_{self.second}_a{self.alpha!r}{other}"
-        return Instance("affine-bbob", function, self.dimension, str(self.instance)).name
+        return Instance("affine-bbob", function, self.dimension, str(self.instance))
+
+    @property
+    def name(self) -> str:
+        """Such as ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` behind α if F₂'s instance is 2."""
+        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the two functions."""

@@ -64,9 +64,14 @@ class CEC2013Problem:
         return DIMENSIONS_2013[self.function - 1]
 
     @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        return Instance(self.suite, str(self.function), self.dimension, "1")
+
+    @property
     def name(self) -> str:
         """Such as ``"cec2013-f6-i1-d2"``."""
-        return Instance(self.suite, str(self.function), self.dimension, "1").name
+        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""

@@ -123,9 +123,14 @@ class COCOProblem:
             set_fields(self, **{field: number})
 
     @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        return Instance(self.suite, str(self.function), self.dimension, str(self.instance))
+
+    @property
     def name(self) -> str:
         """Such as ``"bbob-biobj-f3-i1-d5"``."""
-        return Instance(self.suite, str(self.function), self.dimension, str(self.instance)).name
+        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the problem.

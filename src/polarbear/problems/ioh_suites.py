@@ -93,9 +93,14 @@ class IohProblem:
         """Raise a ValueError if there is no such function in this dimension."""
 
     @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance))
+
+    @property
     def name(self) -> str:
         """Such as ``"bbob-f3-i7-d5"``."""
-        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance)).name
+        return self.identity.name
 
     def _made(self, ioh: Any) -> tuple[Any, Box]:
         """The `ioh` problem and its box."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from polarbear.problems.arguments import NumbersLike, flag, set_fields
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import Box, IohProblem, IohStream, constructed, created, defined, integer_problem
+from polarbear.records import Instance
 
 FIRST, LAST = 30, 59
 SOBOL = range(40, 50)
@@ -59,9 +60,10 @@ class StarDiscrepancyProblem(IohProblem):
             )
 
     @property
-    def name(self) -> str:
-        """Such as ``"star-discrepancy-f30-i1-d3"``, or ``"star-discrepancy-integer-f30-i1-d3"``."""
-        return super().name.replace(self.suite, f"{self.suite}-integer") if self.integer else super().name
+    def identity(self) -> Instance:
+        """Its suite, ``"star-discrepancy"`` or ``"star-discrepancy-integer"``, function, dimension and instance."""
+        own = super().identity
+        return replace(own, suite=f"{self.suite}-integer") if self.integer else own
 
     def _made(self, ioh: Any) -> tuple[Any, Box]:
         family = "STAR_INTEGER" if self.integer else "STAR_REAL"

@@ -68,9 +68,14 @@ class SubmodularProblem:
         return DIMENSIONS[self.function]
 
     @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        return Instance(self.suite, str(self.function), self.dimension, "1")
+
+    @property
     def name(self) -> str:
         """Such as ``"submodular-f2000-i1-d800"``."""
-        return Instance(self.suite, str(self.function), self.dimension, "1").name
+        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; MaxInfluence takes its graph and weights alone from `ioh`."""

@@ -78,8 +78,8 @@ class WModelProblem:
         return selected // max(self.neutrality_mu, 1)
 
     @property
-    def name(self) -> str:
-        """Such as ``"w-model-fOneMax-i1-d16"``, or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
+    def identity(self) -> Instance:
+        """Its suite, function with its layers, dimension and instance."""
         layers = {
             "s": self.dummy_select_rate,
             "e": self.epistasis_block_size,
@@ -87,7 +87,12 @@ class WModelProblem:
             "r": self.ruggedness_gamma,
         }
         function = self.function + "".join(f"_{letter}{value!r}" for letter, value in layers.items() if value)
-        return Instance("w-model", function, int(self.dimension), str(self.instance)).name
+        return Instance("w-model", function, int(self.dimension), str(self.instance))
+
+    @property
+    def name(self) -> str:
+        """Such as ``"w-model-fOneMax-i1-d16"``, or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
+        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 in all."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,13 +15,15 @@ _DIMENSION = re.compile(r"(?P<function>.+?)-d(?P<dimension>\d+)(?:-(?P<instance>
 
 @dataclass(frozen=True, slots=True, order=True)
 class Instance:
-    """What an instance's name tells, so that runs can be grouped by function and dimension.
+    """Which problem instance: its suite, function, dimension and number, by which runs are grouped.
+
+    Problems of suites and formats of other tools tell it; of what tells it not, the name is taken apart.
 
     Attributes:
-        suite: The suite, such as ``"bbob"``; empty if the name tells none.
+        suite: The suite, such as ``"bbob"``; empty if it is not known.
         function: The function's number or name within the suite, such as ``"3"``.
-        dimension: Number of variables; 0 if the name does not tell it.
-        instance: Which instance of the function, such as ``"1"``; empty if the name tells none.
+        dimension: Number of variables; 0 if it is not known.
+        instance: Which instance of the function, such as ``"1"``; empty if it is not known.
     """
 
     suite: str
@@ -36,11 +39,17 @@ class Instance:
     @classmethod
     def parse(cls, name: str) -> Instance:
         """Read a name such as ``"bbob-f3-i1-d5"`` or ``"ma-bbob-d5-s1-0"``; any other is a function of its own."""
-        found = _INSTANCE.fullmatch(name) or _DIMENSION.fullmatch(name)
-        if not found:
-            return cls("", name, 0, "")
-        told = found.groupdict(default="")
-        return cls(told.get("suite", ""), told["function"], int(told["dimension"]), told["instance"])
+        return _parsed(name)
+
+
+@lru_cache(maxsize=1 << 16)
+def _parsed(name: str) -> Instance:
+    """The same object for the same name: of many runs on one instance all share it."""
+    found = _INSTANCE.fullmatch(name) or _DIMENSION.fullmatch(name)
+    if not found:
+        return Instance("", name, 0, "")
+    told = found.groupdict(default="")
+    return Instance(told.get("suite", ""), told["function"], int(told["dimension"]), told["instance"])
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from polarbear.records.arrays import FloatArray, IntArray, frozen_points, frozen_vector, require
-from polarbear.records.keys import RunKey
+from polarbear.records.keys import Instance, RunKey
 from polarbear.records.trajectory import Outcome, Reason, Trajectory
 
 
@@ -104,6 +104,7 @@ class Run:
             dominates, in lexicographic order of their objectives. In the coordinates in which the problem is called.
             None if nothing was found, or it is not known.
         samples: Points that were evaluated, if a `Watch` asked for them, and they were read.
+        identity: The suite, function, dimension and instance, where the key's name of the instance does not tell them.
 
     Raises:
         ValueError: If `solution` is no point and no list of points.
@@ -116,8 +117,11 @@ class Run:
     parameters: Parameters | None = None
     solution: FloatArray | None = None
     samples: Samples | None = None
+    identity: Instance | None = None
 
     def __post_init__(self) -> None:
+        if self.identity is not None and self.identity == Instance.parse(self.key.instance):
+            object.__setattr__(self, "identity", None)
         if self.solution is not None:
             solution = frozen_points(self.solution)
             if solution.ndim not in (1, 2) or not solution.size:
@@ -130,8 +134,13 @@ class Run:
         return self._compared == other._compared and _same_points(self.solution, other.solution)
 
     @property
+    def problem(self) -> Instance:
+        """Suite, function, dimension and instance, by which runs are grouped: `identity`, or what the name tells."""
+        return self.identity or Instance.parse(self.key.instance)
+
+    @property
     def _compared(self) -> tuple[object, ...]:
-        return self.key, self.trajectory, self.target, self.optimum, self.parameters, self.samples
+        return self.key, self.trajectory, self.target, self.optimum, self.parameters, self.samples, self.identity
 
     @property
     def outcome(self) -> Outcome:
@@ -139,7 +148,7 @@ class Run:
         return self.trajectory.outcome
 
 
-def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run:
+def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identity: Instance | None = None) -> Run:
     """The record of a run of which nothing came back, through no doing of its optimizer.
 
     It is unknown at all times and enters no ranking.
@@ -149,13 +158,15 @@ def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0) -> Run
         reason: `Reason.KILLED` or `Reason.TIMED_OUT`.
         message: What happened, for people.
         seconds: Wall-clock seconds it took, if known.
+        identity: As in `Run`.
 
     Raises:
         ValueError: For other reasons: a run that ended by itself has a trajectory, if an empty one.
     """
     if reason not in {Reason.KILLED, Reason.TIMED_OUT}:
         raise ValueError(f"a run that ended because of {reason.value!r} is not lost; give its trajectory")
-    return Run(key, Trajectory.empty(Outcome(reason, evaluations=0, seconds=seconds, message=message)))
+    ended = Outcome(reason, evaluations=0, seconds=seconds, message=message)
+    return Run(key, Trajectory.empty(ended), identity=identity)
 
 
 def tried_again(run: Run, killed: Iterable[str]) -> Run:

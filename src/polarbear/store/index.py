@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from polarbear.records import Outcome, Run, RunKey
+from polarbear.records import Instance, Outcome, Run, RunKey
 from polarbear.store import parts
 from polarbear.store.errors import EXHAUSTED, NoTemporaryFile
 from polarbear.store.locations import Locations, PartOfRuns
@@ -36,6 +36,7 @@ class PartIndex:
     Attributes:
         digests: The SHA-256 of each part that can be used, by file name.
         damaged: The parts that cannot be used or are missing, and why.
+        problems: The problems of the runs whose names do not tell them.
     """
 
     def __init__(self, directory: Path) -> None:
@@ -44,6 +45,7 @@ class PartIndex:
         self.digests: dict[str, str] = {}
         self._locations = Locations()
         self.damaged: dict[str, str] = {}
+        self.problems: dict[RunKey, Instance] = {}
         self._last: tuple[str, pl.DataFrame] | None = None
 
     def __contains__(self, key: RunKey) -> bool:
@@ -87,6 +89,7 @@ class PartIndex:
     def add(self, name: str, data: bytes) -> None:
         """Take in a part; ValueError if its bytes cannot be read."""
         keys = parts.decode_keys(data)
+        self.problems |= parts.decode_unnamed_problems(data)
         self._locations.add(name, keys)
         self._sizes[name], self.digests[name] = Size(len(data), len(keys)), sha256(data)
 

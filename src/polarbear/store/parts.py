@@ -7,12 +7,23 @@ import itertools
 import operator
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.records import FloatArray, Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
+from polarbear.records import (
+    FloatArray,
+    Instance,
+    Outcome,
+    Parameters,
+    Reason,
+    Run,
+    RunKey,
+    Samples,
+    Trajectory,
+)
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,7 +31,8 @@ if TYPE_CHECKING:
 SUFFIX = ".parquet"
 _LISTS = ("evaluations", "seconds", "values")
 _SAMPLES = ("sample_evaluations", "sample_points", "sample_values")
-_LATER = ("optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
+_PROBLEM = ("suite", "function", "dimension", "function_instance")
+_LATER = (*_PROBLEM, "optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
 """Columns that parts of earlier versions lack, or all."""
 _KEY = ("instance", "algorithm", "seed")
 _OUTCOME = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
@@ -69,7 +81,8 @@ def require_storable(run: Run) -> None:
         raise ValueError(f"the seed of {run.key} is {run.key.seed!r}; it must be a whole number") from None
     if not -(2**63) <= run.key.seed < 2**63:
         raise ValueError(f"the seed of {run.key} does not fit into 64 bits; use a smaller one")
-    if any(_text(name) != name for name in (run.key.instance, run.key.algorithm)):
+    names = run.key.instance, run.key.algorithm, run.problem.suite, run.problem.function, run.problem.instance
+    if any(_text(name) != name for name in names):
         raise ValueError(f"the key of {_text(str(run.key))} is no valid Unicode; rename the instance or the algorithm")
 
 
@@ -83,6 +96,17 @@ def as_stored(run: Run) -> Run:
 def decode_keys(data: bytes) -> list[RunKey]:
     """The keys of a part's runs, in the order of its rows; ValueError if it cannot be read."""
     return _keys(_frame(data, _KEY))
+
+
+def decode_unnamed_problems(data: bytes) -> dict[RunKey, Instance]:
+    """The problems of those of a part's runs whose names do not tell them; ValueError as for `decode_keys`."""
+    import polars as pl
+
+    frame = _frame(data, (*_KEY, *_PROBLEM))
+    told = frame.select("instance", *_PROBLEM).unique().drop_nulls()
+    unnamed = [Instance.parse(name) != problem for name, problem in zip(told["instance"], _problems(told), strict=True)]
+    found = frame.join(told.filter(pl.Series(unnamed, dtype=pl.Boolean)), on=["instance", *_PROBLEM], how="semi")
+    return {key: problem for key, problem in zip(_keys(found), _problems(found), strict=True) if problem}
 
 
 def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
@@ -133,7 +157,8 @@ def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
     if frame["parameter_evaluations"].null_count() < frame.height:
         logged = map(_parameters, frame["parameter_evaluations"].to_list(), frame["parameters"].to_list())
     others = frame["target"].to_list(), frame["optimum"].to_list(), logged, _solutions(frame)
-    return [Run(*fields) for fields in zip(_keys(frame), trajectories, *others, strict=True)]
+    rest = itertools.repeat(None, len(trajectories)), _problems(frame)
+    return [Run(*fields) for fields in zip(_keys(frame), trajectories, *others, *rest, strict=True)]
 
 
 def sample_files_of(table: pl.DataFrame, rows: Sequence[int]) -> dict[RunKey, str]:
@@ -182,6 +207,10 @@ def _schema() -> dict[str, Any]:
         "optimum": pl.Float64,
         "parameter_evaluations": pl.List(pl.Int64),
         "parameters": pl.List(pl.Struct({"name": pl.String, "values": pl.List(pl.Float64)})),
+        "suite": pl.String,
+        "function": pl.String,
+        "dimension": pl.Int64,
+        "function_instance": pl.String,
         "solution": pl.List(pl.Float64),
         "solutions": pl.Int64,
         "samples": pl.String,
@@ -208,6 +237,10 @@ def _columns(runs: Sequence[Run]) -> dict[str, list[Any] | pl.Series]:
         "optimum": [run.optimum for run in runs],
         "parameter_evaluations": [None if one is None else one.evaluations.tolist() for one in logged],
         "parameters": [None if one is None else _named(one) for one in logged],
+        "suite": [run.problem.suite for run in runs],
+        "function": [run.problem.function for run in runs],
+        "dimension": [run.problem.dimension for run in runs],
+        "function_instance": [run.problem.instance for run in runs],
         "solution": _lists([None if run.solution is None else run.solution.ravel() for run in runs]),
         "solutions": [len(one) if (one := run.solution) is not None and one.ndim == 2 else None for run in runs],
     }
@@ -252,6 +285,18 @@ def _arrays(column: pl.Series) -> list[NDArray[Any] | None]:
     array.flags.writeable = False
     ends = itertools.accumulate(size or 0 for size in sizes)
     return [None if size is None else array[end - size : end] for size, end in zip(sizes, ends, strict=True)]
+
+
+def _problems(frame: pl.DataFrame) -> list[Instance | None]:
+    return list(map(_problem, *(frame[name].to_list() for name in _PROBLEM)))
+
+
+@lru_cache(maxsize=1 << 16)
+def _problem(suite: str | None, function: str | None, dimension: int | None, instance: str | None) -> Instance | None:
+    """The same object for all runs on one instance; None in parts of earlier versions, where names tell it."""
+    if suite is None or function is None or dimension is None or instance is None:
+        return None
+    return Instance(suite, function, dimension, instance)
 
 
 def _solutions(frame: pl.DataFrame) -> list[FloatArray | None]:

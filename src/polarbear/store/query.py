@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from functools import lru_cache
+from collections.abc import Collection, Iterable, Mapping
 from typing import TypeVar, cast
 
 from polarbear.records import Instance, RunKey
@@ -14,6 +13,7 @@ Wanted = Value | Collection[Value] | None
 
 def matching(
     keys: Iterable[RunKey],
+    problems: Mapping[RunKey, Instance],
     *,
     algorithm: Wanted[str] = None,
     suite: Wanted[str] = None,
@@ -22,7 +22,10 @@ def matching(
     instance: Wanted[str] = None,
     seed: Wanted[int] = None,
 ) -> list[RunKey]:
-    """The keys that meet every criterion given; a collection of values is met by any of them."""
+    """The keys that meet every criterion given; a collection of values is met by any of them.
+
+    `problems` are those of the keys whose names do not tell them.
+    """
     names = {
         "suite": _set(suite),
         "function": _set(function),
@@ -38,9 +41,9 @@ def matching(
             return False
         if not of_instance:
             return True
-        parsed = _parsed(key.instance)
-        return (dimensions is None or parsed.dimension in dimensions) and all(
-            wanted is None or getattr(parsed, name) in wanted for name, wanted in names.items()
+        problem = problems.get(key) or Instance.parse(key.instance)
+        return (dimensions is None or problem.dimension in dimensions) and all(
+            wanted is None or getattr(problem, name) in wanted for name, wanted in names.items()
         )
 
     return [key for key in keys if meets(key)]
@@ -52,8 +55,3 @@ def _set(wanted: Wanted[Value]) -> frozenset[Value] | None:
     if isinstance(wanted, Collection) and not isinstance(wanted, str):
         return frozenset(wanted)
     return frozenset([cast("Value", wanted)])
-
-
-@lru_cache(maxsize=1 << 16)
-def _parsed(name: str) -> Instance:
-    return Instance.parse(name)

@@ -230,11 +230,14 @@ class StudyStore:
     ) -> list[RunKey]:
         """The keys of the runs that meet every criterion given, sorted; `runs` reads them.
 
-        A criterion is a value or a collection of values, of which any will do. All but `algorithm` and `seed` are about
-        what the instance's name tells (`Instance.parse`): ``study.runs(study.find(function="3", dimension=(5, 20)))``.
+        A criterion is a value or a collection of values, of which any will do; those about the problem are fields of
+        `Run.problem`. ``study.runs(study.find(function="3", dimension=(5, 20)))`` reads the runs.
         """
+        with self._mutex:
+            problems = self._contents.index.problems | {run.key: run.problem for run in self._buffer.values()}
         return matching(
             self.keys(),
+            problems,
             algorithm=algorithm,
             suite=suite,
             function=function,
@@ -250,9 +253,7 @@ class StudyStore:
     def runs(self, keys: Iterable[RunKey] | None = None, *, samples: bool = False) -> list[Run]:
         """The runs with these keys, by default all, sorted by key: the order of commits does not matter.
 
-        Args:
-            keys: Which runs.
-            samples: Whether the points that they evaluated are read as well, as far as they were kept.
+        With `samples` the points that they evaluated are read as well, as far as they were kept.
 
         Raises:
             KeyError: If one of the keys is not in the study; the message names it.

@@ -17,7 +17,8 @@ from polarbear.experiment import Limits, Task
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.problems.arguments import shortened, whole_number
-from polarbear.records import Axis, Instance, RunKey, check_axis
+from polarbear.protocols import identity_of
+from polarbear.records import Axis, RunKey, check_axis
 from polarbear.study.building import built
 from polarbear.study.suitability import check_optima, check_pairs
 
@@ -311,5 +312,5 @@ def _chosen(given: object, draws: int | None) -> tuple[problems.Instances, tuple
 
 def _dimension(problem: ProblemSpec) -> int:
     """A problem's number of variables; it is built only where neither it nor its name tells."""
-    known = getattr(problem, "dimension", None) or Instance.parse(problem.name).dimension
+    known = getattr(problem, "dimension", None) or identity_of(problem).dimension
     return int(known or problem.build().dimension)

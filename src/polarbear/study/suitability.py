@@ -11,7 +11,7 @@ from polarbear import optimizers, problems
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.extras import Extra, ExtraMissing
 from polarbear.problems.descriptions import PROBLEMS
-from polarbear.records import Instance
+from polarbear.protocols import identity_of
 
 MOST_BUILT = 100
 """Problems that are built at most to see what they are."""
@@ -55,7 +55,7 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
         _check_installed(problem, problem.name)
         if not (asked or isinstance(problem, problems.Variation)):
             continue
-        dimension = getattr(problem, "dimension", None) or Instance.parse(problem.name).dimension
+        dimension = getattr(problem, "dimension", None) or identity_of(problem).dimension
         kinds.setdefault(_kind(problem), {}).setdefault(dimension, problem)
     for sizes in islice(kinds.values(), MOST_BUILT):
         told = _told(sizes[min(sizes)])
@@ -72,9 +72,9 @@ def _kind(problem: problems.ProblemSpec) -> tuple[Any, ...]:
     """What problems have in common of which one tells the traits of all."""
     if isinstance(problem, problems.Variation):
         return problems.Variation, problem.stream.problem.name, problem.stream.label
-    parsed = Instance.parse(problem.name)
-    of_one_suite = type(problem) in PROBLEMS.values() and parsed.suite
-    return type(problem), parsed.suite, "" if of_one_suite else parsed.function
+    identity = identity_of(problem)
+    of_one_suite = type(problem) in PROBLEMS.values() and identity.suite
+    return type(problem), identity.suite, "" if of_one_suite else identity.function
 
 
 def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float | None, watch: Watch | None) -> None:
@@ -104,10 +104,10 @@ def _without_optimum(listed: Sequence[problems.ProblemSpec]) -> str:
             if getattr(problem, "optimum", None) is None:
                 return problem.name
             continue
-        parsed = Instance.parse(problem.name)
-        known = silent.get((parsed.suite, parsed.function))
-        if known is None or parsed.dimension < known[0]:
-            silent[parsed.suite, parsed.function] = parsed.dimension, problem
+        identity = identity_of(problem)
+        known = silent.get((identity.suite, identity.function))
+        if known is None or identity.dimension < known[0]:
+            silent[identity.suite, identity.function] = identity.dimension, problem
     return next((problem.name for _, problem in islice(silent.values(), MOST_BUILT) if _unknown(problem)), "")
 
 

@@ -25,6 +25,7 @@ from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
+from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 from polarbear.figures import Distribution
 from polarbear.records import FloatArray
@@ -63,9 +64,9 @@ def plates(assessment: Assessment) -> Iterator[tuple[str, Picture]]:
                 yield f"{stem}-{parameter}-{name}", _parameter(assessment, cell, name, parameter)
         for pair in combinations(cell.trials, 2):
             yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
-    for suite, label in dict.fromkeys((cell.suite, cell.label) for cell in assessment.subject.cells):
-        if scaled := _scaling(assessment, suite, label):
-            yield "-".join(filter(None, (suite, label, "scaling"))), scaled
+    for suite, function in dict.fromkeys((cell.suite, cell.function) for cell in assessment.subject.cells):
+        if scaled := _scaling(assessment, suite, function):
+            yield "-".join(filter(None, (suite, function_label(function), "scaling"))), scaled
 
 
 def comparison_pictures(found: Comparison, order: tuple[str, ...]) -> list[Picture]:
@@ -176,14 +177,13 @@ def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Pi
     return picture(figure, (data,), cell.name)
 
 
-def _scaling(assessment: Assessment, suite: str, label: str) -> Picture | None:
+def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | None:
     """Expected runtimes to one target over the dimension; None with fewer than two dimensions."""
-    cells = sorted(
-        (cell for cell in assessment.subject.cells if (cell.suite, cell.label) == (suite, label) and cell.dimension),
-        key=lambda cell: cell.dimension,
-    )
+    own = [cell for cell in assessment.subject.cells if (cell.suite, cell.function) == (suite, function)]
+    cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
     if len(cells) < 2:
         return None
+    label = function_label(function)
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index = _index(assessment, cells)
     dimensions = [cell.dimension for cell in cells]

@@ -19,8 +19,8 @@ from polarbear.assess import (
     step_functions,
 )
 from polarbear.assess.step_functions import StepFunction
-from polarbear.assess.trials import is_lost
-from polarbear.records import FloatArray, Instance, Run, log_times
+from polarbear.assess.trials import function_label, is_lost
+from polarbear.records import FloatArray, Run, log_times
 
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
 _PRECISIONS = Bounds(1e-8, 1e2, log=True)
@@ -64,7 +64,7 @@ class Cell:
     @property
     def label(self) -> str:
         """The function, such as ``"f3"`` or ``"sphere"``."""
-        return f"f{self.function}" if self.function.isdecimal() else self.function
+        return function_label(self.function)
 
     @property
     def name(self) -> str:
@@ -229,8 +229,7 @@ def subject_of(
 
 def _place(run: Run) -> tuple[str, str, int]:
     """The run's algorithm, function and dimension."""
-    instance = Instance.parse(run.key.instance)
-    return run.key.algorithm, instance.function, instance.dimension
+    return run.key.algorithm, run.problem.function, run.problem.dimension
 
 
 def _chosen(place: tuple[str, str, int], filters: tuple[Collection[str | int], ...]) -> bool:

@@ -20,7 +20,7 @@ from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.coco_dat import Block, Layout, Rows, blocks, layout, rows
 from polarbear.store.formats.coco_repair import agreeing, contradicted
 from polarbear.store.formats.info import DataFile, Entry, Listed, entries, first_format
-from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory
+from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory
 from polarbear.store.formats.reports import Report
 
 PRECISION = 1e-8
@@ -170,16 +170,18 @@ class Coco:
                 )
             else:
                 spent = listed.evaluations  # the .dat rows hold every target that was hit until the end
+        name, identity = identified(
+            entry.suite, entry.get("funcId", "function"), int(entry.get("DIM", "dim")), str(listed.instance)
+        )
         return ParsedRun(
-            instance_name(
-                entry.suite, entry.get("funcId", "function"), int(entry.get("DIM", "dim")), str(listed.instance)
-            ),
+            name,
             entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
             trajectory(evaluations, values, spent=spent, target=target),
             target=target,
             optimum=0.0,
             parameters=restarts,
             surpassable="indicator" in entry.fields,
+            identity=identity,
         )
 
     def _check_hits(self, label: str, entry: Entry, listed: Listed, hits: Rows, best: float) -> None:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, Instance
 
 OWN = "polarbear"
 """The key under which `export` keeps what the format has no place for."""
@@ -86,4 +86,15 @@ def as_object(content: Any) -> Mapping[str, Any]:
     return cast("dict[str, Any]", content) if isinstance(content, dict) else {}
 
 
-_OWN = {"instance": str, "seed": int, "target": float, "optimum": float}
+def _problem(told: list[Any]) -> Instance:
+    suite, function, dimension, instance = told
+    return Instance(str(suite), str(function), int(dimension), str(instance))
+
+
+_OWN: dict[str, Callable[[Any], Any]] = {
+    "instance": str,
+    "problem": _problem,
+    "seed": int,
+    "target": float,
+    "optimum": float,
+}

@@ -24,7 +24,7 @@ from polarbear.store.formats.archives import Tree, beside
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
 from polarbear.store.formats.ioh_dat import Logged, Section, joined, logged, sections
 from polarbear.store.formats.ioh_listed import UNUSABLE, ListedRun, as_object, listed_run
-from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory, with_outcome
+from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory, with_outcome
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.texts import decoded
 
@@ -151,13 +151,16 @@ class IohProfiler:
             spent = max(int(rows.evaluations.max(initial=0)), listed.evaluations or 0)
             suite = entry.get("suite")
             found = trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent)
+            dimension = int(entry.get("DIM", "dim"))
+            name, identity = identified(suite, entry.get("funcId"), dimension, str(listed.instance))
             yield ParsedRun(
-                instance_name(suite, entry.get("funcId"), int(entry.get("DIM", "dim")), str(listed.instance)),
+                name,
                 entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
                 found,
                 parameters=rows.parameters(),
                 raw=rows.raw,
-                solution=_best_point(rows, found, int(entry.get("DIM", "dim"))),
+                solution=_best_point(rows, found, dimension),
+                identity=identity,
             )
 
     def _sections(self, name: str) -> list[Section]:
@@ -190,9 +193,11 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, ro
     )
     exact = listed.solution if own or found.best == best else None
     function = content["function_name"] if content.get("function_id") is None else content["function_id"]
+    name, identity = identified(str(content.get("suite") or ""), str(function), dimension, listed.instance)
+    if own.get("instance"):
+        name, identity = own["instance"], own.get("problem")
     return ParsedRun(
-        own.get("instance")
-        or instance_name(str(content.get("suite") or ""), str(function), dimension, listed.instance),
+        name,
         str(as_object(content["algorithm"]).get("name") or content["algorithm"]),
         with_outcome(found, own),
         own.get("seed"),
@@ -201,6 +206,7 @@ def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, ro
         _with_attributes(rows.parameters(without=SECONDS if own else ""), listed.attributes, found.outcome.evaluations),
         raw=rows.raw and not own,
         solution=_best_point(rows, found, dimension) if exact is None else exact,
+        identity=identity,
     )
 
 

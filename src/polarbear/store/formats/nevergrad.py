@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, columns_of, frames_of
-from polarbear.store.formats.parsed_run import ParsedRun, instance_name, trajectory
+from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory
 from polarbear.store.formats.reports import Report
 
 _REQUIRED = {"optimizer_name", "loss", "budget"}
@@ -59,11 +59,9 @@ def _experiment(row: Mapping[str, str]) -> ParsedRun:
     function = next((row[name] for name in _FUNCTIONS if row.get(name)), "")
     if not function:
         raise ValueError(f"no function is named in {' or '.join(_FUNCTIONS)}")
-    return ParsedRun(
-        instance_name("nevergrad", function, _dimension(row), _setting(row)),
-        row["optimizer_name"],
-        trajectory([int(budget)], [loss], spent=int(budget)),
-    )
+    name, identity = identified("nevergrad", function, _dimension(row), _setting(row))
+    found = trajectory([int(budget)], [loss], spent=int(budget))
+    return ParsedRun(name, row["optimizer_name"], found, identity=identity)
 
 
 def _dimension(row: Mapping[str, str]) -> int:

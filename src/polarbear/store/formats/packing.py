@@ -28,6 +28,7 @@ def pack(runs: Sequence[Run]) -> dict[str, Any]:
         "optima": [run.optimum for run in runs],
         "parameters": [run.parameters and (run.parameters.evaluations, dict(run.parameters.values)) for run in runs],
         "solutions": [run.solution for run in runs],
+        "identities": [run.identity for run in runs],
         "samples": [(one := run.samples) and (one.evaluations, one.points, one.values) for run in runs],
     }
 
@@ -40,5 +41,5 @@ def unpack(packed: dict[str, Any]) -> list[Run]:
     parameters: list[Parameters | None] = [one and Parameters(*one) for one in packed["parameters"]]
     keys = [RunKey(*key) for key in packed["keys"]]
     samples: list[Samples | None] = [one and Samples(*one) for one in packed["samples"]]
-    others = packed["targets"], packed["optima"], parameters, packed["solutions"], samples
+    others = packed["targets"], packed["optima"], parameters, packed["solutions"], samples, packed["identities"]
     return list(map(Run, keys, trajectories, *others))

@@ -68,6 +68,7 @@ class ParsedRun:
         raw: Whether values are IOHprofiler's raw ones, before what makes the instance out of the function.
         solution: As in `Run`.
         samples: As in `Run`.
+        identity: As in `Run`.
     """
 
     instance: str
@@ -81,18 +82,26 @@ class ParsedRun:
     raw: bool = False
     solution: FloatArray | None = None
     samples: Samples | None = None
+    identity: Instance | None = None
 
     def named(self, suite: str) -> ParsedRun:
         """The run in this suite, if its own is unknown."""
-        instance = Instance.parse(self.instance)
-        if instance.suite != UNKNOWN_SUITE:
+        own = self.problem
+        if own.suite != UNKNOWN_SUITE:
             return self
-        return replace(self, instance=instance_name(suite, instance.function, instance.dimension, instance.instance))
+        name, identity = identified(suite, own.function, own.dimension, own.instance)
+        return replace(self, instance=name, identity=identity)
+
+    @property
+    def problem(self) -> Instance:
+        """As in `Run`."""
+        return self.identity or Instance.parse(self.instance)
 
     def run(self, seed: int) -> Run:
         """The run with this seed."""
         key = RunKey(self.instance, self.algorithm, seed)
-        return Run(key, self.trajectory, self.target, self.optimum, self.parameters, self.solution, self.samples)
+        known = self.target, self.optimum, self.parameters, self.solution, self.samples, self.identity
+        return Run(key, self.trajectory, *known)
 
 
 def checked(found: ParsedRun) -> ParsedRun:
@@ -181,21 +190,28 @@ def _numbered(group: Sequence[ParsedRun]) -> Iterable[Run]:
 
 
 def instance_name(suite: str, function: str, dimension: int, instance: str) -> str:
-    """The standard name of an instance, such as ``"bbob-f3-i1-d5"``, that `Instance.parse` takes apart again.
+    """The standard name of an instance, such as ``"bbob-f3-i1-d5"``, as `identified` gives it."""
+    return identified(suite, function, dimension, instance)[0]
 
-    Hyphens within the parts become underscores where they would be taken for the ones between them.
+
+@lru_cache(maxsize=1 << 14)
+def identified(suite: str, function: str, dimension: int, instance: str) -> tuple[str, Instance]:
+    """The standard name of an instance, that `Instance.parse` takes apart again, and the instance itself.
+
+    Hyphens within the parts of the name become underscores where they would be taken for the ones between them.
 
     Raises:
         ValueError: If the dimension is impossible.
     """
     if not 0 <= dimension <= LARGEST_DIMENSION:
         raise ValueError(f"the dimension is {dimension}")
-    suite, instance = _SUITES.get(suite, suite) or UNKNOWN_SUITE, (instance or "1").replace("-", "_")
+    suite = _SUITES.get(suite, suite) or UNKNOWN_SUITE
     _require_plain(suite, "the suite")
-    named = Instance(suite, function, dimension, instance)
+    problem = Instance(suite, function, dimension, instance or "1")
+    named = replace(problem, instance=problem.instance.replace("-", "_"))
     if Instance.parse(named.name) != named:
-        named = Instance(suite.replace("-", "_"), function.replace("-", "_"), dimension, instance)
-    return named.name
+        named = replace(named, suite=suite.replace("-", "_"), function=function.replace("-", "_"))
+    return named.name, problem
 
 
 def trajectory(

@@ -23,7 +23,7 @@ from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.coco import PRECISION
 from polarbear.store.formats.format_detection import COMPRESSED, decompress
 from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.parsed_run import MOST, ParsedRun, instance_name, trajectory
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, identified, trajectory
 from polarbear.store.formats.reports import Report
 
 _ENDINGS = (".rds", ".rda", ".rdata")
@@ -104,10 +104,11 @@ def _runs(dataset: Any, suite: str) -> Iterator[ParsedRun]:
     function, dimension = _text(told.get("funcId")), int(_numbers(told.get("DIM"))[0])
     algorithm = _text(told.get("algId"))
     if layout == "NEVERGRAD":  # each value is that of an experiment of its own
-        instance = instance_name("nevergrad", function, dimension, "1")
+        instance, identity = identified("nevergrad", function, dimension, "1")
         for budget, losses in zip(names, values.T, strict=True):
             for loss in losses[~np.isnan(losses)]:
-                yield ParsedRun(instance, algorithm, trajectory(_counts([budget]), [loss], spent=int(budget)))
+                one = trajectory(_counts([budget]), [loss], spent=int(budget))
+                yield ParsedRun(instance, algorithm, one, identity=identity)
         return
     coco, several = "COCO" in layout, layout.startswith("BI")
     target = next(iter(_numbers(told.get("Precision"))), PRECISION) if coco and not several else None
@@ -115,14 +116,16 @@ def _runs(dataset: Any, suite: str) -> Iterator[ParsedRun]:
     instances = _texts(told.get("instance"))
     instances = instances if len(instances) == count else ["1"] * count
     for number, found in enumerate(_trajectories(names, values, targets, hits, _numbers(told.get("maxRT")), target)):
+        instance, identity = identified(_suite(suite, layout, function), function, dimension, instances[number])
         yield ParsedRun(
-            instance_name(_suite(suite, layout, function), function, dimension, instances[number]),
+            instance,
             algorithm,
             found,
             target=target,
             optimum=0.0 if coco else None,
             surpassable=several,
             raw=layout == "IOHPROFILER",
+            identity=identity,
         )
 
 

@@ -210,7 +210,7 @@ def _completed(found: ParsedRun, options: Options) -> ParsedRun:
     if options.suite:
         found = found.named(options.suite)
     if options.optimum is not None and found.raw and found.optimum is None:
-        found = replace(found, optimum=options.optimum(Instance.parse(found.instance)))
+        found = replace(found, optimum=options.optimum(found.problem))
     return checked(found)
 
 

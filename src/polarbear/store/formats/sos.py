@@ -15,7 +15,7 @@ import numpy as np
 
 from polarbear.records import FloatArray
 from polarbear.store.formats.archives import Tree
-from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, instance_name, trajectory
+from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, identified, trajectory
 from polarbear.store.formats.reports import Report
 from polarbear.store.formats.texts import decoded
 
@@ -86,11 +86,13 @@ def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None
         return None
     best = min(range(len(values)), key=lambda row: (values[row], evaluations[row]))
     stem = posixpath.basename(name).rpartition(".")[0] or name
+    instance, identity = identified(SUITE, header.get("function", ""), dimension, header.get("instance", "1"))
     return ParsedRun(
-        instance_name(SUITE, header.get("function", ""), dimension, header.get("instance", "1")),
+        instance,
         stem.rpartition("D")[0] or stem,
         trajectory(evaluations, values, spent=max(evaluations)),
         solution=_coordinates(points[best], label, report),
+        identity=identity,
     )
 
 

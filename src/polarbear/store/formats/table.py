@@ -6,7 +6,6 @@ import io
 import math
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from polarbear.spreadsheets import restored
 from polarbear.store import parts
 from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, Lines, columns_of, frames_of
-from polarbear.store.formats.parsed_run import MOST, ParsedRun, checked, instance_name
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, checked, identified
 from polarbear.store.formats.reports import Report
 
 if TYPE_CHECKING:
@@ -126,6 +125,7 @@ def _part(data: bytes, label: str, report: Report) -> Iterator[ParsedRun]:
             run.parameters,
             solution=run.solution,
             samples=points[row][1],
+            identity=run.identity,
         )
 
 
@@ -305,7 +305,11 @@ def _outcome(row: Mapping[str, Any]) -> Outcome:
 
 def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _Arrays, stem: str) -> ParsedRun:
     """A run; ValueError if it is not possible."""
-    instance = _instance(*(row.get(name) for name in (*PROBLEM, "instance")), stem)
+    instance, identity, function = row.get("instance"), None, row.get("function")
+    if function is not None:
+        suite, dimension = row.get("suite") or "", row.get("dimension") or 0
+        instance, identity = identified(suite, function, dimension, instance or "1")
+    instance = instance or stem
     return ParsedRun(
         instance,
         row["algorithm"] or stem,
@@ -314,11 +318,5 @@ def _run(row: Mapping[str, Any], trajectory: Trajectory | None, improvements: _A
         row.get("target"),
         row.get("optimum"),
         surpassable="biobj" in instance,
+        identity=identity,
     )
-
-
-@lru_cache(maxsize=1 << 14)
-def _instance(suite: str | None, function: str | None, dimension: int | None, instance: str | None, stem: str) -> str:
-    if function is not None:
-        return instance_name(suite or "", function, dimension or 0, instance or "1")
-    return instance or stem

@@ -77,7 +77,7 @@ def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
 
 
 def _checked(run: Run) -> Instance:
-    instance = Instance.parse(run.key.instance)
+    instance = run.problem
     if not (instance.suite and instance.function.isdecimal() and instance.instance.isdecimal() and instance.dimension):
         raise ValueError(
             f"{run.key} cannot be exported to COCO: its instance needs a name such as 'bbob-f3-i1-d5', with a number "

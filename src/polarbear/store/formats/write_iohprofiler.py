@@ -11,6 +11,7 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ def write(runs: Sequence[Run], path: Path) -> None:
     """Write one folder per algorithm into `path`."""
     groups: defaultdict[tuple[str, str, str], list[tuple[Instance, Run]]] = defaultdict(list)
     for run in runs:
-        instance = Instance.parse(run.key.instance)
+        instance = run.problem
         groups[run.key.algorithm, instance.suite, instance.function].append((instance, run))
     folders = distinct([algorithm for algorithm, _, _ in groups])
     numbers = _numbers(groups)
@@ -115,6 +116,7 @@ def _listed(run: Run, instance: int) -> dict[str, Any]:
         best["x"] = run.solution.tolist()
     own = {
         "instance": run.key.instance,
+        "problem": list(astuple(run.problem)),
         "seed": run.key.seed,
         "target": run.target,
         "optimum": run.optimum,
