@@ -114,7 +114,7 @@ class Best:
         With constraints it is the point evaluated last, as those are asked for.
         """
         if np.ndim(value):
-            row = int(np.argmin(value))
+            row = value.argmin()
             x, value = x[row], float(value[row])
         if not value < self.bar:
             return
@@ -231,8 +231,8 @@ def _shorten(kept: dict[bytes, Any], size: int) -> None:
 
 
 def has_nan(values: FloatArray) -> bool:
-    """Whether a value is NaN, without an array of what they are."""
-    return bool(values.size) and math.isnan(values.min())
+    """Whether a value is NaN; the least of them is NaN then."""
+    return bool(values.size) and math.isnan(values.flat[values.argmin()])
 
 
 def finite(values: Any, greatest: float = GREATEST) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
 from typing import Any, TypeVar, cast
 
@@ -17,7 +17,10 @@ T = TypeVar("T")
 
 
 def checked_keywords(cls: type[T]) -> type[T]:
-    """Let an optimizer's dataclass answer an unknown keyword with the closest one it has, and check its name."""
+    """Let an optimizer's dataclass answer an unknown keyword with the closest one it has, and check its name.
+
+    Without a name it gets what its method `_default_name` gives.
+    """
     valid = [field.name for field in dataclasses.fields(cls) if field.init]  # pyright: ignore[reportArgumentType]
     unchecked = cls.__init__
 
@@ -27,10 +30,43 @@ def checked_keywords(cls: type[T]) -> type[T]:
             if keyword not in valid:
                 raise TypeError(f"{cls.__name__} has no argument {keyword!r};{did_you_mean(keyword, valid)}")
         unchecked(self, *args, **keywords)
+        if not self.name:
+            set_fields(self, {"name": self._default_name()})
         checked_name(self.name)
 
     cls.__init__ = checked
     return cls
+
+
+def set_fields(optimizer: Any, values: Mapping[str, Any]) -> None:
+    """Set fields of a frozen dataclass, while it is made."""
+    for key, value in values.items():
+        object.__setattr__(optimizer, key, value)
+
+
+def plain_label(field: str, value: Any) -> str:
+    """``field=value``."""
+    return f"{field}={value}"
+
+
+def label(field: str, value: Any) -> str:
+    """``field=value``; ``field`` or ``not-field`` for what is on or off, and the entries of a mapping."""
+    if isinstance(value, Mapping):
+        return "-".join(plain_label(key, entry) for key, entry in cast("Mapping[str, Any]", value).items())
+    if isinstance(value, bool):
+        return field if value else f"not-{field}"
+    return plain_label(field, value)
+
+
+def told_name(optimizer: Any, kind: str, *without: str, labelled: Callable[[str, Any], str] = label) -> str:
+    """A name of an optimizer: its kind, and what differs from the defaults but for the fields in `without`."""
+    told = [kind]
+    for field in dataclasses.fields(optimizer):
+        factory = cast("Any", field.default_factory)
+        default = field.default if factory is dataclasses.MISSING else factory()
+        if field.name not in ("name", *without) and (value := getattr(optimizer, field.name)) != default:
+            told.append(labelled(field.name, value))
+    return "-".join(told)
 
 
 def option(value: Any, what: str, valid: Iterable[str], short: dict[str, str] | None = None) -> str:

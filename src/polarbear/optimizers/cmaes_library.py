@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
@@ -23,7 +23,7 @@ import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters import OneObjective, any_whole, integers
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.arguments import checked_keywords, flag, label, number, option, set_fields, told_name
 from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import Space, State
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
@@ -105,12 +105,10 @@ class CMAES(Distributed[_State], OneObjective):
         }
         if self.separable and self.learning_rate_adaptation:
             raise ValueError("separable and learning_rate_adaptation are both True; cmaes has them one at a time")
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            usual = {field.name: field.default for field in fields(self) if field.name != "name"}
-            parts = [_labelled(key, getattr(self, key)) for key in usual if getattr(self, key) != usual[key]]
-            object.__setattr__(self, "name", "-".join(["cmaes", *parts]))
+        set_fields(self, checked)
+
+    def _default_name(self) -> str:
+        return told_name(self, "cmaes", labelled=_labelled)
 
     def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         restarts = Restarts(self.restart_strategy, rng)
@@ -192,9 +190,7 @@ class CMAES(Distributed[_State], OneObjective):
 
 
 def _labelled(field: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return field
-    return value if field == "restart_strategy" else f"{field}={value}"
+    return value if field == "restart_strategy" else label(field, value)
 
 
 def _lattice(problem: Space, whole: Any) -> tuple[FloatArray, FloatArray]:

@@ -15,7 +15,6 @@ from polarbear.protocols import AskTellOptimizer, Observable, Transferable
 
 if TYPE_CHECKING:
     from polarbear.protocols import Optimizer
-    from polarbear.records import FloatArray
 
 
 def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> object:
@@ -49,11 +48,14 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
         rng: Where all its randomness comes from.
     """
     state = optimizer.init(problem, rng)
-    archive = _Unkept() if hasattr(optimizer, "recommendation") else _archive(optimizer, problem)
+    recommendation: Callable[[Any], Any] | None = getattr(optimizer, "recommendation", None)
+    archive = None
+    if recommendation is None:
+        archive = _archive(optimizer, problem)
+        recommendation = archive.recommended
     if isinstance(optimizer, Observable):
         readers = optimizer.diagnostics(state).items()
         expose(problem, **{name: Reading(reader, lambda: state) for name, reader in readers})
-    recommendation = getattr(optimizer, "recommendation", archive.recommended)
     recommend(problem, lambda: recommendation(state))
     if isinstance(optimizer, Transferable):
         offer_warm_start(problem, lambda: optimizer.warm_start(state))
@@ -72,19 +74,6 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
                 raise TypeError(f"tell of {optimizer.name} returned None; it has to return the state")
 
 
-class _Unkept:
-    """Stands for an archive where the optimizer recommends by itself."""
-
-    bar = -math.inf
-
-    def keep(self, points: FloatArray, values: Any) -> None:
-        """Keep nothing."""
-
-    def recommended(self, _: object = None) -> FloatArray:
-        """Nothing."""
-        raise NotImplementedError
-
-
 def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
     if objectives(problem) > 1:
         return Front(problem)
@@ -92,23 +81,26 @@ def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
 
 
 def _evaluation(
-    optimizer: AskTellOptimizer, problem: Any, archive: Best | Front | _Unkept
+    optimizer: AskTellOptimizer, problem: Any, archive: Best | Front | None
 ) -> Callable[[Any], tuple[Any, ...]]:
     """What evaluates a point or batch and gives what is to be told: values, and constraints if they are wanted."""
-    several, found = objectives(problem) > 1, constraints(problem)
+    found = constraints(problem)
 
     def at_once(points: Any) -> tuple[Any, ...]:
         values = _without_nan(problem(points))
-        archive.keep(points, values)
+        if archive is not None:
+            archive.keep(points, values)
         return (values,)
 
     def row_by_row(points: Any) -> tuple[Any, ...]:
         if np.ndim(points) == 1:
             return at_once(points)
+        if not isinstance(archive, Best):
+            return (np.array([at_once(x)[0] for x in points]),)
         values: list[Any] = []
         for x in points:
             value = problem(x)
-            if several or value < archive.bar:
+            if value < archive.bar:
                 archive.keep(x, value)
             values.append(value)
         return (_without_nan(values),)

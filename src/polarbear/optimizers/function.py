@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polarbear.descriptions import check_runs_when_called, checked_name, imported
-from polarbear.optimizers.arguments import checked_keywords
+from polarbear.optimizers.arguments import checked_keywords, set_fields
 from polarbear.protocols import Optimizer
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ class FunctionOptimizer:
         function: Any = self.function
         if isinstance(function, str):
             function = imported(function, "function")
-            object.__setattr__(self, "function", function)
+            set_fields(self, {"function": function})
         _check_signature(function)
-        if not self.name:
-            object.__setattr__(self, "name", getattr(function, "__name__", type(function).__name__))
+
+    def _default_name(self) -> str:
+        return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> object:
         """Call the function."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number, set_fields, told_name
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.telemetry import expose, recommend
@@ -63,14 +63,13 @@ class GrowingBudgets:
         valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
         if self.argument not in valid:
             raise ValueError(f"{optimizer.name} has no argument {self.argument!r};{did_you_mean(self.argument, valid)}")
-        object.__setattr__(self, "family", optimizer)
-        object.__setattr__(self, "first", _checked_first(self.first))
-        object.__setattr__(self, "factor", number(self.factor, "factor", 1.0 + 1e-6, 1e6))
-        if not self.name:
-            parts = [f"{key}={getattr(self, key)}" for key in _USUAL if getattr(self, key) != _USUAL[key]]
-            inner = f"({optimizer.name})" if isinstance(optimizer, GrowingBudgets) else optimizer.name
-            object.__setattr__(self, "name", "-".join(["growing", inner, *parts]))
+        factor = number(self.factor, "factor", 1.0 + 1e-6, 1e6)
+        set_fields(self, {"family": optimizer, "first": _checked_first(self.first), "factor": factor})
         self.member(self.budgets(2)[0])
+
+    def _default_name(self) -> str:
+        inner = f"({self.family.name})" if isinstance(self.family, GrowingBudgets) else self.family.name
+        return told_name(self, f"growing-{inner}", "family")
 
     def budgets(self, dimension: int, count: int = 1) -> tuple[int, ...]:
         """The first `count` budgets b1, b2, … on a problem of `dimension` variables."""
@@ -115,7 +114,6 @@ class GrowingBudgets:
             budget = min(math.ceil(budget * self.factor), GREATEST)
 
 
-_USUAL = {"argument": "budget", "first": "10*d", "factor": 2.0}
 _MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
 
 

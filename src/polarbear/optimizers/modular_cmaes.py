@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.optimizers.adapters import OneObjective, check_taken
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option, set_fields
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
 
@@ -239,10 +239,7 @@ class ModularCMAES(OneObjective):
                     "leave x0 out, or set center_placement='X0'"
                 )
             checked["x0"] = tuple(number(value, f"x0[{i}]") for i, value in enumerate(self.x0))
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
-        if not self.name:
-            object.__setattr__(self, "name", self._derived_name())
+        set_fields(self, checked)
         if fault := FAULTY.get(self.step_size_adaptation):
             told = f"step_size_adaptation is {self.step_size_adaptation!r}; in modcma 1.2.0 it {fault}"
             warnings.warn(told, UserWarning, stacklevel=1)  # one place for all who make it: it is shown once
@@ -345,7 +342,7 @@ class ModularCMAES(OneObjective):
             return (problem.lower + problem.upper) / 2
         return np.array(self.x0)
 
-    def _derived_name(self) -> str:
+    def _default_name(self) -> str:
         defaults = {field.name: field.default for field in fields(self) if field.name != "name"}
         plain = self._differences(defaults)
         anytime = self._differences(defaults | BASELINE)

@@ -24,7 +24,7 @@ import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters import OneObjective
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, label, number, option, set_fields
 from polarbear.optimizers.native import Native, Space, State
 from polarbear.protocols import WarmStart
 
@@ -255,12 +255,9 @@ class ModularDE(Native[_State], OneObjective):
                 f"population_size is {self.population_size} and population_per_variable is "
                 f"{self.population_per_variable}; give one of them"
             )
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
+        set_fields(self, checked)
         if self.population_size is not None and self.population_size < self._least_population():
             raise ValueError(f"population_size is {self.population_size}; {self._need()}")
-        if not self.name:
-            object.__setattr__(self, "name", self._derived_name())
 
     def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         state = _State(space=space, rng=rng)
@@ -379,15 +376,14 @@ class ModularDE(Native[_State], OneObjective):
     def _need(self) -> str:
         return f"{'with lpsr, this mutation' if self.lpsr else 'a mutation'} needs {self._least_population()} or more"
 
-    def _derived_name(self) -> str:
+    def _default_name(self) -> str:
         usual = {field.name: field.default for field in fields(self) if field.name != "name"}
         own = {key: getattr(self, key) for key in usual}
         bases = {"ModDE": usual} | {name: usual | given for name, given in VARIANTS.items()}
         kind = min(bases, key=lambda name: sum(own[key] != bases[name][key] for key in usual))
         replaced = _SIZES if any(own[size] is not None for size in _SIZES) else ()  # one size in place of the other
         told = [key for key in usual if own[key] != bases[kind][key] and not (key in replaced and own[key] is None)]
-        parts = [_labelled(key, own[key]) for key in told]
-        return "-".join([kind, *parts])
+        return "-".join([kind, *(label(key, own[key]) for key in told)])
 
 
 _SIZES = ("population_size", "population_per_variable")
@@ -404,12 +400,6 @@ _REAL = {
     "CR": (0.0, 1.0),
     "pbest_value": (1e-12, 1.0),  # modde takes 0 for its default
 }
-
-
-def _labelled(field: str, value: Any) -> str:
-    if isinstance(value, bool):
-        return field if value else f"not-{field}"
-    return f"{field}={value}"
 
 
 def _spread(state: _State) -> float:

@@ -149,15 +149,11 @@ class Native(ABC, Generic[S]):
             raise RuntimeError("there is nothing to tell the values of; call ask(state) first")
         if points is not asked and not np.array_equal(points, asked):
             raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave, of shape {asked.shape}")
-        rows, several = asked.shape[:-1], (traits.objectives,) if traits.objectives > 1 else ()
-        if type(values) is not float or rows or several:
-            values = _checked(values, "values", rows + several)
-        elif values != values:  # NaN
-            _checked(values, "values", ())
-        if constraints is None and traits.constraints and self.takes_constraints:
-            raise ValueError(f"the problem has {traits.constraints} constraints; tell their values as `constraints`")
+        values = _checked(values, "values", asked, traits.objectives if traits.objectives > 1 else None)
         if constraints is not None:
-            state.constraints = _checked(constraints, "constraints", (*rows, traits.constraints))
+            state.constraints = _checked(constraints, "constraints", asked, traits.constraints)
+        elif traits.constraints and self.takes_constraints:
+            raise ValueError(f"the problem has {traits.constraints} constraints; tell their values as `constraints`")
         count(state, asked, values)
         self._take(state, values)
         state.asked = state.constraints = None
@@ -176,7 +172,7 @@ class Native(ABC, Generic[S]):
         """
         try:
             return cloudpickle.dumps(state)
-        except (TypeError, AttributeError, pickle.PicklingError) as error:
+        except (TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
             raise TypeError(f"a state of {self.name} cannot be saved: {error}") from error
 
     def restore(self, saved: bytes) -> S:
@@ -184,9 +180,12 @@ class Native(ABC, Generic[S]):
         return pickle.loads(saved)
 
 
-def _checked(told: ArrayLike, what: str, shape: tuple[int, ...]) -> Any:
-    """What was told as an array of this shape, or a float, without NaN."""
+def _checked(told: ArrayLike, what: str, asked: FloatArray, width: int | None) -> Any:
+    """What was told of points as an array, or a float: `width` numbers each, or one if that is None; none is NaN."""
+    if type(told) is float and told == told and asked.ndim == 1 and width is None:
+        return told
     array = np.asarray(told, dtype=np.float64)
+    shape = asked.shape[:-1] if width is None else (*asked.shape[:-1], width)
     if array.shape != shape:
         raise ValueError(f"the {what} have shape {array.shape}; for what was asked it is {shape}")
     if has_nan(array):
@@ -197,9 +196,9 @@ def _checked(told: ArrayLike, what: str, shape: tuple[int, ...]) -> Any:
 
 def count(state: State, points: FloatArray, values: Any) -> None:
     """Add to the evaluations, and keep the best point if there is one objective."""
-    state.evaluations += 1 if points.ndim == 1 else len(points)
+    batch = points.ndim == 2
+    state.evaluations += len(points) if batch else 1
     if state.space.traits.objectives == 1:
-        row = () if points.ndim == 1 else int(np.argmin(values))
-        value = values if row == () else float(values[row])
-        if value < state.value:
-            state.best, state.value = np.array(points[row]), value
+        row = values.argmin() if batch else ()
+        if (value := values[row] if batch else values) < state.value:
+            state.best, state.value = np.array(points[row]), float(value)

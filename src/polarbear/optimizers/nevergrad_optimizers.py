@@ -31,7 +31,7 @@ import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters import OwnGenerators, finite, integers, seed_from
-from polarbear.optimizers.arguments import checked_keywords, flag, number
+from polarbear.optimizers.arguments import checked_keywords, flag, number, set_fields, told_name
 from polarbear.optimizers.native import Native, Space, State
 
 if TYPE_CHECKING:
@@ -177,16 +177,10 @@ class Nevergrad(Native[_State]):
         budget = number(self.budget, "budget", 1, 10**12, whole=True)
         if budget is None and algorithm in registry().needs_budget:
             raise ValueError(f"budget is None; nevergrad's {algorithm} has to know how many evaluations it has")
-        for key, value in {
-            "algorithm": algorithm,
-            "budget": budget,
-            "restarts": flag(self.restarts, "restarts"),
-        }.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            given = [f"budget={budget}"] if budget is not None else []
-            given += [] if self.restarts else ["not-restarts"]
-            object.__setattr__(self, "name", "-".join(["nevergrad", algorithm, *given]))
+        set_fields(self, {"algorithm": algorithm, "budget": budget, "restarts": flag(self.restarts, "restarts")})
+
+    def _default_name(self) -> str:
+        return told_name(self, f"nevergrad-{self.algorithm}", "algorithm")
 
     @property
     def paired(self) -> bool:

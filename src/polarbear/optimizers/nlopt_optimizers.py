@@ -13,7 +13,7 @@ How `nlopt` 2.11 is used:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -29,7 +29,7 @@ from polarbear.optimizers.adapters import (
     finite,
     seed_from,
 )
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option, plain_label, set_fields, told_name
 from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
@@ -144,12 +144,10 @@ class NLopt(OneObjective):
                     f"{what} is {getattr(self, what)!r}, which {checked['algorithm']} has no use for; leave it out, "
                     f"or take one of {', '.join(sorted(users))}"
                 )
-        for field, value in checked.items():
-            object.__setattr__(self, field, value)
-        if not self.name:
-            usual = {field.name: field.default for field in fields(self) if field.name not in ("algorithm", "name")}
-            given = [f"{key}={getattr(self, key)}" for key in usual if getattr(self, key) != usual[key]]
-            object.__setattr__(self, "name", "-".join(["NLopt", self.algorithm, *given]))
+        set_fields(self, checked)
+
+    def _default_name(self) -> str:
+        return told_name(self, f"NLopt-{self.algorithm}", "algorithm", labelled=plain_label)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Minimize until the problem stops it, or until the algorithm ends and is not restarted.

@@ -23,13 +23,23 @@ import warnings
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters import OneObjective, finite, integers
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, option
+from polarbear.optimizers.arguments import (
+    checked_keywords,
+    did_you_mean,
+    flag,
+    label,
+    number,
+    option,
+    set_fields,
+    told_name,
+)
 from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import Space, State
 from polarbear.optimizers.restarts import STRATEGIES, Restarts
@@ -193,10 +203,7 @@ class PyCMA(Distributed[_State], OneObjective):
                 raise ValueError(f"cma has no option {key!r};{did_you_mean(str(key), OPTIONS)}")
         if checked["noise_evaluations"] > 1 and not self.noise_handling:
             raise ValueError(f"noise_evaluations is {self.noise_evaluations}, but noise_handling is not True")
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            object.__setattr__(self, "name", self._derived_name())
+        set_fields(self, checked)
 
     def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         cma = optional("cma", "cma", "this optimizer")
@@ -220,6 +227,7 @@ class PyCMA(Distributed[_State], OneObjective):
         if self.noise_handling:
             es.opts["tolfacupx"] = math.inf
             es.noise_handler.maxevals = self.noise_evaluations
+        _key_alike_everywhere(es)
         state.es = es
         if es.opts["CMA_elitist"] == "initial":
             state.stage, state.points = _FIRST_MEAN, [_mean(es)]
@@ -290,22 +298,14 @@ class PyCMA(Distributed[_State], OneObjective):
             given["popsize"] = self.population_size
         return given | dict(self.options)
 
-    def _derived_name(self) -> str:
-        usual = {
-            "restart_strategy": "IPOP",
-            "step_size_adaptation": "DEFAULT",
-            "relative_sigma0": 0.2,
-            "population_size": None,
-            "noise_evaluations": 1,
-        }
-        words = ("restart_strategy", "step_size_adaptation")
-        parts = [
-            getattr(self, key) if key in words else f"{key}={getattr(self, key)}"
-            for key, value in usual.items()
-            if getattr(self, key) != value
-        ]
-        parts += ["noise_handling"] if self.noise_handling else []
-        return "-".join(["pycma", *parts, *(f"{key}={value}" for key, value in self.options.items())])
+    def _default_name(self) -> str:
+        told = [told_name(self, "pycma", "noise_handling", "options", labelled=_labelled)]
+        told += ["noise_handling"] if self.noise_handling else []
+        return "-".join(told + ([label("options", self.options)] if self.options else []))
+
+
+def _labelled(field: str, value: Any) -> str:
+    return value if field in ("restart_strategy", "step_size_adaptation") else label(field, value)
 
 
 _DRAWS = ("rand", "randn", "randint", "uniform", "seed")
@@ -336,6 +336,23 @@ def _lagrangian(cma: Any, told: _Told, dimension: int) -> Any:
     made = cma.ConstrainedFitnessAL(told, told.constraints, dimension=dimension, archives=False)
     vars(made)["_al"] = Quiet(dimension)
     return made
+
+
+def _key_alike_everywhere(es: Any) -> None:
+    """Have `cma` look points up by keys that are the same in every process; Python's hashes of bytes are not."""
+    rounding, injected = (vars(es)[name] for name in ("_round_integer_variables", "_injected_solutions_archive"))
+    archives: tuple[Any, ...] = (es.sent_solutions, es.archive, injected, rounding.archive)
+    for archive in archives:
+        if hasattr(archive, "key"):
+            archive.key = _key
+
+
+def _key(x: Any) -> int:
+    if isinstance(x, int):
+        return x
+    if isinstance(x, np.ndarray):
+        return int.from_bytes(blake2b(cast("FloatArray", x).tobytes(), digest_size=8).digest(), "big")
+    return hash(tuple(x))
 
 
 def _mean(es: Any) -> FloatArray:

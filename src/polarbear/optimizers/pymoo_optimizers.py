@@ -25,7 +25,7 @@ import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters import OwnGenerators, finite, integers, named, seed_from
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number
+from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, set_fields, told_name
 from polarbear.optimizers.native import Native, Space, State
 from polarbear.protocols import WarmStart
 
@@ -77,6 +77,9 @@ WITH_DIRECTIONS = frozenset({"NSGA3", "UNSGA3", "MOEAD", "ParallelMOEAD", "CTAEA
 
 UNCONSTRAINED = frozenset({"MOEAD", "ParallelMOEAD", "ISRES", "SRES"})
 """The algorithms that take no problems with constraints."""
+
+UNKEPT = frozenset({"CMAES", "BIPOPCMAES", "NelderMead", "G3PCX", "MOEAD"})
+"""The algorithms whose states cannot be kept: they are generators, which cannot be pickled."""
 
 LEFT_OUT = {
     **dict.fromkeys(
@@ -164,14 +167,11 @@ class Pymoo(Native[_State]):
         size = number(self.population_size, "population_size", 4, 10**6, whole=True)
         if size is not None and algorithm == "NelderMead":
             raise ValueError(f"population_size is {size!r}, which NelderMead has no use for; leave it out")
-        checked = {"algorithm": algorithm, "population_size": size, "options": dict(self.options)}
-        for key, value in (checked | {"restarts": flag(self.restarts, "restarts")}).items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            given = [f"population_size={size}"] if size is not None else []
-            given += [f"{key}={value}" for key, value in self.options.items()]
-            given += [] if self.restarts else ["not-restarts"]
-            object.__setattr__(self, "name", "-".join(["pymoo", algorithm, *given]))
+        flag(self.restarts, "restarts")
+        set_fields(self, {"algorithm": algorithm, "population_size": size, "options": dict(self.options)})
+
+    def _default_name(self) -> str:
+        return told_name(self, f"pymoo-{self.algorithm}", "algorithm")
 
     def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         optional("pymoo", "pymoo", "this optimizer")
@@ -243,6 +243,16 @@ class Pymoo(Native[_State]):
         points, values = (np.array(population.get(key), dtype=np.float64) for key in "XF")
         values = values if state.space.traits.objectives > 1 else values[:, 0]
         return replace(super().warm_start(state), population=points, values=values)
+
+    def save(self, state: _State) -> bytes:
+        """A state as bytes.
+
+        Raises:
+            TypeError: The algorithm is one of `UNKEPT`.
+        """
+        if self.algorithm in UNKEPT:
+            raise TypeError(f"a state of {self.name} cannot be saved: pymoo runs {self.algorithm} as a generator")
+        return super().save(state)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""

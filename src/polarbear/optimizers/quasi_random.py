@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polarbear.optimizers.adapters import integers
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option
+from polarbear.optimizers.arguments import checked_keywords, flag, number, option, set_fields, told_name
 from polarbear.optimizers.native import Native, Space, State
 
 if TYPE_CHECKING:
@@ -64,13 +64,12 @@ class QuasiRandomSearch(Native[_State]):
 
     def __post_init__(self) -> None:
         sequence = option(self.sequence, "sequence", SEQUENCES, {"LHS": "LATIN_HYPERCUBE", "LHC": "LATIN_HYPERCUBE"})
-        object.__setattr__(self, "sequence", sequence)
-        object.__setattr__(self, "batch", number(self.batch, "batch", 1, 2**20, whole=True))
+        set_fields(self, {"sequence": sequence, "batch": number(self.batch, "batch", 1, 2**20, whole=True)})
         flag(self.scramble, "scramble")
-        if not self.name:
-            parts = [f"batch={self.batch}"] if self.batch != QuasiRandomSearch.batch else []
-            parts += [] if self.scramble else ["not-scrambled"]
-            object.__setattr__(self, "name", "-".join(["QuasiRandomSearch", sequence, *parts]))
+
+    def _default_name(self) -> str:
+        name = told_name(self, f"QuasiRandomSearch-{self.sequence}", "sequence", "scramble")
+        return name if self.scramble else f"{name}-not-scrambled"
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and so many variables; empty if it takes them."""

@@ -38,8 +38,8 @@ class RandomSearch(Native[_State]):
 
     name: str = "RandomSearch"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", self.name or "RandomSearch")
+    def _default_name(self) -> str:
+        return "RandomSearch"
 
     def _begin(self, space: Space, rng: np.random.Generator) -> _State:
         return _State(space=space, rng=rng)

@@ -18,7 +18,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polarbear.optimizers.adapters import Incumbent, OneObjective, Paired, constraints, finite, integers
-from polarbear.optimizers.arguments import as_plain, checked_keywords, did_you_mean, flag, number
+from polarbear.optimizers.arguments import (
+    as_plain,
+    checked_keywords,
+    did_you_mean,
+    flag,
+    number,
+    plain_label,
+    set_fields,
+    told_name,
+)
 from polarbear.optimizers.telemetry import recommend
 
 if TYPE_CHECKING:
@@ -97,15 +106,12 @@ class ScipyMinimize(OneObjective):
         for key in self.options:
             if key not in METHODS[method]:
                 raise ValueError(f"{method} has no option {key!r};{did_you_mean(str(key), METHODS[method])}")
-        object.__setattr__(self, "method", method)
-        object.__setattr__(self, "options", {key: as_plain(value) for key, value in self.options.items()})
-        object.__setattr__(self, "tol", number(self.tol, "tol", 0.0))
+        options = {key: as_plain(value) for key, value in self.options.items()}
+        set_fields(self, {"method": method, "options": options, "tol": number(self.tol, "tol", 0.0)})
         flag(self.restarts, "restarts")
-        if not self.name:
-            given = [f"{key}={value}" for key, value in self.options.items()]
-            given += [f"tol={self.tol}"] if self.tol is not None else []
-            given += [] if self.restarts else ["not-restarts"]
-            object.__setattr__(self, "name", "-".join([method, *given]))
+
+    def _default_name(self) -> str:
+        return told_name(self, self.method, "method")
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Minimize from random points until the problem stops it, or once without restarts."""
@@ -191,12 +197,10 @@ class ScipyDifferentialEvolution(OneObjective):
                 raise ValueError(f"mutation is {self.mutation!r}; it must be a number or a pair (low, high)")
         else:
             checked["mutation"] = number(self.mutation, "mutation", 0.0, 2.0)
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            usual = {entry.name: entry.default for entry in fields(self) if entry.name != "name"}
-            given = [f"{key}={getattr(self, key)}" for key in usual if getattr(self, key) != usual[key]]
-            object.__setattr__(self, "name", "-".join(["DE", *given]))
+        set_fields(self, checked)
+
+    def _default_name(self) -> str:
+        return told_name(self, "DE", labelled=plain_label)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Evolve until the problem stops it, or once without restarts."""
@@ -255,12 +259,10 @@ class ScipyDualAnnealing(OneObjective):
             "no_local_search": flag(self.no_local_search, "no_local_search"),
             "restarts": flag(self.restarts, "restarts"),
         }
-        for key, value in checked.items():
-            object.__setattr__(self, key, value)
-        if not self.name:
-            usual = {entry.name: entry.default for entry in fields(self) if entry.name != "name"}
-            given = [f"{key}={getattr(self, key)}" for key in usual if getattr(self, key) != usual[key]]
-            object.__setattr__(self, "name", "-".join(["DualAnnealing", *given]))
+        set_fields(self, checked)
+
+    def _default_name(self) -> str:
+        return told_name(self, "DualAnnealing", labelled=plain_label)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Anneal until the problem stops it, or once without restarts."""
