@@ -1,11 +1,11 @@
-"""CMA-ES of N. Hansen's package `cma` (pycma), each start by its `fmin2`.
+"""CMA-ES of N. Hansen's package `cma` (pycma), each start as its `fmin2` makes it.
 
 How `cma` 4.5 is used:
 
 - It works in the problem's coordinates; initial standard deviations are in proportion to the box's widths, through its
   option `CMA_stds`, so that its step size is in box widths.
 - Its normal numbers come from a random state of their own. Some of its modules also call functions of `numpy.random`
-  by name: outside of evaluations these names stand for another state of its own, so that nobody else's draws change.
+  by name: while it is asked and told they stand for another state of its own, so that nobody else's draws change.
 - Its restarts are ours, as `fmin2` would make them: they go on for ever and draw from the run's generator. As there,
   options that follow from the population size keep the values of the first start.
 - Its code does not support one variable: then there is a second one, which the problem does not see.
@@ -24,6 +24,7 @@ from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
@@ -340,9 +341,8 @@ def _lagrangian(cma: Any, told: _Told, dimension: int) -> Any:
 
 def _key_alike_everywhere(es: Any) -> None:
     """Have `cma` look points up by keys that are the same in every process; Python's hashes of bytes are not."""
-    rounding, injected = (vars(es)[name] for name in ("_round_integer_variables", "_injected_solutions_archive"))
-    archives: tuple[Any, ...] = (es.sent_solutions, es.archive, injected, rounding.archive)
-    for archive in archives:
+    places = ("sent_solutions", "archive", "_injected_solutions_archive", "_round_integer_variables.archive")
+    for archive in attrgetter(*places)(es):
         if hasattr(archive, "key"):
             archive.key = _key
 
