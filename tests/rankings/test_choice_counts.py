@@ -373,6 +373,7 @@ def test_log_likelihood_of_many_ratings():
     [
         ({"values": np.zeros((2, 3))}, r"values has shape \(2, 3\)"),
         ({"values": np.zeros((2, 3, 0))}, "0 algorithms"),
+        ({"values": np.zeros((1, 1, 32_768))}, "32768 algorithms"),
         ({"values": np.zeros((2, 3, 2)), "precision": 0.0}, "precision is 0.0"),
         ({"values": np.zeros((2, 3, 2)), "target": [1.0]}, "target has shape"),
         ({"values": np.zeros((2, 3, 2)), "weights": [1.0]}, "weights has shape"),

@@ -15,9 +15,9 @@ from polarbear.rankings.masks import (
     MaskArray,
     as_words,
     check_algorithms,
+    earlier,
     empty_sets,
     membership,
-    packed,
     set_sizes,
 )
 from polarbear.rankings.ties import expand_ties, largest_expanded
@@ -59,8 +59,8 @@ def choice_counts(
         The counts at T timepoints for n algorithms.
 
     Raises:
-        ValueError: If `values` is not three-dimensional, there is no algorithm, or another argument is out of its
-            range; the message names it.
+        ValueError: If `values` is not three-dimensional, there are no algorithms or more than 32,767, or another
+            argument is out of its range; the message names it.
     """
     cells = _prepared(values, precision, target)
     share = _checked_weights(weights, len(cells))
@@ -97,8 +97,7 @@ def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArr
     wins = (amounts * chosen).sum(axis=1)
 
     alone = chosen & (size == 1)
-    earlier = packed(np.tri(algorithms, k=-1, dtype=np.bool_))[:, np.newaxis]
-    first_of_tie = (size > 1) & (set_sizes(tied & earlier, 2) == 0)
+    first_of_tie = (size > 1) & (set_sizes(tied & earlier(algorithms)[:, np.newaxis], 2) == 0)
     small, large = (
         distinct_ties(tied[which], below[which], amounts[which])
         for which in (first_of_tie & ~kept, first_of_tie & kept)

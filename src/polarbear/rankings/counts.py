@@ -50,7 +50,7 @@ class ChoiceCounts:
         instances: The ranking of each instance, of which all else are sums; None if not known. Equality ignores it.
 
     Raises:
-        ValueError: If the shapes do not fit together or there is no algorithm.
+        ValueError: If the shapes do not fit together, or there are no algorithms or more than 32,767.
     """
 
     wins: FloatArray
@@ -175,7 +175,7 @@ class ChoiceCounts:
             algorithms: How many there are afterwards.
 
         Raises:
-            ValueError: If that is fewer than now.
+            ValueError: If that is fewer than now, or more than 32,767.
         """
         if algorithms < self.algorithms:
             raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")

@@ -6,6 +6,7 @@ of words along one more axis, the first 64 algorithms in the first word.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,14 @@ from polarbear.records import FloatArray, IntArray
 MaskArray = NDArray[np.uint64]
 BITS = 64
 """How many algorithms a word has room for."""
+MOST_ALGORITHMS = 32_767
+"""The ranks of more do not fit into the numbers of two bytes that are kept of them."""
 
 
 def check_algorithms(algorithms: int) -> None:
-    """Raise a ValueError if there is no algorithm."""
-    if algorithms < 1:
-        raise ValueError(f"there are {algorithms} algorithms; rank at least 1")
+    """Raise a ValueError unless so many algorithms can be ranked."""
+    if not 1 <= algorithms <= MOST_ALGORITHMS:
+        raise ValueError(f"there are {algorithms} algorithms; rankings are kept of 1 to {MOST_ALGORITHMS:,}")
 
 
 def empty_sets(shape: tuple[int, ...], algorithms: int) -> MaskArray:
@@ -42,6 +45,18 @@ def packed(members: NDArray[np.bool_]) -> MaskArray:
     for i in range(algorithms):
         words[:, i // BITS] |= members[:, i] * np.uint64(1 << i % BITS)
     return sets
+
+
+@cache
+def alone(algorithms: int) -> MaskArray:
+    """(n,) for each algorithm the set of it alone."""
+    return packed(np.eye(algorithms, dtype=np.bool_))
+
+
+@cache
+def earlier(algorithms: int) -> MaskArray:
+    """(n,) for each algorithm the set of those before it."""
+    return packed(np.tri(algorithms, k=-1, dtype=np.bool_))
 
 
 def membership(sets: MaskArray, algorithms: int) -> FloatArray:
@@ -80,13 +95,10 @@ def order_of(sets: MaskArray, *before: MaskArray) -> NDArray[np.intp]:
 
 
 def firsts(*ordered: MaskArray) -> NDArray[np.intp]:
-    """Where in ordered arrays of sets (s,), one at least, a set differs from the one before."""
-    new = np.zeros(len(ordered[0]), np.bool_)
-    new[:1] = True
-    for sets in ordered:
-        words = as_words(sets)
-        new[1:] |= (words[1:] != words[:-1]).any(axis=1)
-    return np.flatnonzero(new)
+    """Where in ordered arrays of sets (s,), which are not empty, a set is another than the one before."""
+    changes = [sets[1:] != sets[:-1] for sets in ordered]
+    changed = [change if change.ndim == 1 else np.logical_or.reduce(change, axis=1) for change in changes]
+    return np.flatnonzero(np.concatenate(([True], changed[0] if len(ordered) == 1 else np.logical_or.reduce(changed))))
 
 
 def chosen_entries(offsets: IntArray, timepoints: IntArray) -> tuple[IntArray, IntArray]:

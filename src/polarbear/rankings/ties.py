@@ -13,7 +13,7 @@ from math import comb
 import numpy as np
 
 from polarbear.rankings.large_ties import Ties
-from polarbear.rankings.masks import MaskArray, empty_sets, members_of, packed, set_sizes
+from polarbear.rankings.masks import MaskArray, alone, empty_sets, members_of, set_sizes
 from polarbear.records import FloatArray
 
 _SMALL_TIE = 8
@@ -48,9 +48,9 @@ def expand_ties(ties: Ties, algorithms: int) -> tuple[MaskArray, FloatArray]:
 def _all_subsets(tied: MaskArray, k: int, algorithms: int) -> tuple[MaskArray, FloatArray]:
     """(m, 2^k − 1) the non-empty subsets of sets of size k, and (2^k − 1,) the weight 1/C(k, size) of each."""
     subsets = empty_sets((len(tied), 1), algorithms)
-    alone = packed(np.eye(algorithms, dtype=np.bool_))
+    single = alone(algorithms)
     for member in np.nonzero(members_of(tied, algorithms))[1].reshape(len(tied), k).T:
-        subsets = np.concatenate([subsets, subsets | alone[member, np.newaxis]], axis=1)
+        subsets = np.concatenate([subsets, subsets | single[member, np.newaxis]], axis=1)
     share = 1.0 / np.array([comb(k, size) for size in range(k + 1)])
     sizes = np.bitwise_count(np.arange(1, 1 << k, dtype=np.uint64))
     return subsets[:, 1:], share[sizes]
