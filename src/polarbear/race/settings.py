@@ -17,9 +17,9 @@ Compared = Literal["ratings", "wins"]
 Batches = Literal["doubling", "forecast"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RaceSettings:
-    """The choices that make a race, apart from its algorithms, timepoints and model.
+    """The choices that make a race, apart from its algorithms, timepoints and model, and their defaults.
 
     Attributes:
         alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.

@@ -13,6 +13,7 @@ from polarbear import inference, optimizers, problems
 from polarbear.descriptions import placed
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.race import Race
+from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
 from polarbear.records import Axis, FloatArray, linear_times, log_times
 from polarbear.study.files import Root, Section, contents, read_file
 from polarbear.study.race_runner import StopRules
@@ -41,31 +42,31 @@ class RaceSection(Section):
 
     times: TimesSection | list[float]
     """Timepoints: a grid, such as `{ first = 50, last = 10000, count = 50 }`, or a list of increasing numbers."""
-    axis: Axis = "evaluations"
+    axis: Axis = RaceSettings.axis
     """What timepoints are counted in: "evaluations" or "seconds"."""
-    alpha: float = 0.99
+    alpha: float = RaceSettings.alpha
     """Decision threshold in (0.5, 1]: a relation is decided once its posterior probability reaches it."""
-    epsilon: float = 0.05
+    epsilon: float = RaceSettings.epsilon
     """In [0, 0.5): win probabilities within 0.5 ± epsilon count as equivalent."""
-    elimination: Literal["pointwise", "joint"] = "pointwise"
+    elimination: Elimination = RaceSettings.elimination
     """Eliminate an algorithm when another is better at each timepoint, or at all of them jointly."""
-    resolution: Literal["strict", "crossing"] = "strict"
+    resolution: Resolution = RaceSettings.resolution
     """Sample a pair until every timepoint is decided, or only until it is clear that the two cross."""
-    relations: Literal["ratings", "wins"] = "ratings"
+    relations: Compared = RaceSettings.relations
     """Compare algorithms by their ratings, or by the share of instances on which one beats the other."""
-    batches: Literal["doubling", "forecast"] = "doubling"
+    batches: Batches = RaceSettings.batches
     """The next round has twice or half as many instances, or a quarter of those that the next decision would take."""
-    batch: int = 8
+    batch: int = RaceSettings.batch
     """Problem instances in the first round."""
-    smallest_batch: int = 8
+    smallest_batch: int = RaceSettings.smallest_batch
     """Lower limit of the adaptive batch size."""
-    largest_batch: int = 128
+    largest_batch: int = RaceSettings.largest_batch
     """Upper limit of the adaptive batch size."""
-    draws: int = 4000
+    draws: int = RaceSettings.draws
     """Posterior draws."""
-    precision: Annotated[float, Field(gt=0)] | None = None
+    precision: Annotated[float, Field(gt=0)] | None = RaceSettings.precision
     """Values that agree after rounding to multiples of this tie; without it only equal values tie."""
-    seed: int = 0
+    seed: int = RaceSettings.seed
     """Seed of the whole race."""
 
 
