@@ -229,9 +229,9 @@ class PyCMA(Distributed[_State], OneObjective):
             es.opts["tolfacupx"] = math.inf
             es.noise_handler.maxevals = self.noise_evaluations
         _key_alike_everywhere(es)
-        state.es = es
+        state.es, state.stage = es, _FIRST_MEAN
         if es.opts["CMA_elitist"] == "initial":
-            state.stage, state.points = _FIRST_MEAN, [_mean(es)]
+            state.points = [_mean(es)]
         else:
             self._go_on(state)
 
