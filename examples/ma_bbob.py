@@ -25,8 +25,19 @@ PAIRS = (("MXNES", "LPXNES"), ("XNES", "MSR"), ("CSA", "TPA"))
 TARGETS = np.geomspace(VALUES.low, VALUES.high, 101)
 
 
+def of_rounds(path: Path) -> dict[str, Figure]:
+    """What was believed after each round in which an algorithm was eliminated, and the last (figure 8)."""
+    *earlier, last = pb.study.load(path).result.rounds
+    snapshots: list[figures.Snapshot] = []
+    for this in (*(one for one in earlier if one.eliminated), last):
+        result = pb.study.load(path, after=this.number).result
+        title = f"round {this.number}, {this.instances} instances"
+        snapshots.append(figures.Snapshot(title, result.posterior, tuple(result.eliminated)))
+    return {"rounds": figures.rating_over_rounds(snapshots)}
+
+
 def of_race(result: pb.RaceResult) -> dict[str, Figure]:
-    """Ratings (figures 8 and 9a), values (9c and d) and allocation (10)."""
+    """Ratings (figure 9a), values (9c and d) and allocation (10)."""
     print(f"{', '.join(result.pareto_set)} after {len(result.values)} instances,", end=" ")
     print(f"{result.evaluations:,} evaluations, {result.saved:.0%} saved; eliminated {result.eliminated}")
     return {
@@ -82,5 +93,5 @@ if __name__ == "__main__":
     race, plan, folder = Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3] if len(sys.argv) > 3 else ".")
     folder.mkdir(parents=True, exist_ok=True)
     result = pb.study.load(race).result
-    save(of_race(result), folder)
+    save(of_race(result) | of_rounds(race), folder)
     save(of_plan(pb.store.read(plan), result.posterior), folder)

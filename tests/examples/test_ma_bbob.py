@@ -49,11 +49,10 @@ def test_the_figures_are_drawn_from_any_such_studies(tmp_path, monkeypatch):
     polarbear("race", "ma_bbob.toml", cwd=tmp_path)
     polarbear("run", "ma_bbob_whole.toml", cwd=tmp_path)
     result, script = pb.study.load(tmp_path / "ma_bbob.study").result, runpy.run_path(str(EXAMPLES / "ma_bbob.py"))
-    drawn = script["of_race"](result) | script["of_plan"](
-        pb.store.read(tmp_path / "ma_bbob_whole.study"), result.posterior
-    )
+    drawn = script["of_race"](result) | script["of_rounds"](tmp_path / "ma_bbob.study")
+    drawn |= script["of_plan"](pb.store.read(tmp_path / "ma_bbob_whole.study"), result.posterior)
     script["save"](drawn, tmp_path)
-    assert len(list(tmp_path.glob("ma-bbob-*.png"))) == len(drawn) == 7
+    assert len(list(tmp_path.glob("ma-bbob-*.png"))) == len(drawn) == 8
     monkeypatch.setattr("sys.argv", ["ma_bbob.py"])
     with pytest.raises(SystemExit, match=r"examples/ma_bbob\.py ma_bbob\.study"):
         runpy.run_path(str(EXAMPLES / "ma_bbob.py"), run_name="__main__")

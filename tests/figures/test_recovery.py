@@ -84,6 +84,28 @@ def test_snapshots_belong_to_the_truth(truth, snapshots):
         figures.recovery(other, snapshots)
 
 
+def test_without_a_truth_each_moment_has_a_panel_on_one_scale(snapshots):
+    figure = figures.rating_over_rounds(snapshots)
+    assert [ax.get_title(loc="left") for ax in figure.axes] == ["round 1", "round 2"]
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+    for ax, shot in zip(figure.axes, snapshots, strict=True):
+        lines = {line.get_gid(): line for line in ax.lines}
+        for column in range(3):
+            np.testing.assert_allclose(lines[f"mean-{column}"].get_ydata(), shot.posterior.mean()[:, column])
+        assert lines["mean-2"].is_dashed() == ("C" in shot.eliminated)
+        np.testing.assert_allclose(lines["even"].get_ydata(), 1 / 3)
+    assert "eliminated" in figure.caption
+    assert "eliminated" not in figures.rating_over_rounds(snapshots[:1]).caption
+
+
+def test_moments_without_a_truth_are_at_least_one_and_of_the_same_timepoints(snapshots):
+    with pytest.raises(ValueError, match="no snapshot to draw"):
+        figures.rating_over_rounds([])
+    later = posterior(np.zeros((7, 3)), times=2 * TIMES)
+    with pytest.raises(ValueError, match="'round 1' is of other timepoints than the last one"):
+        figures.rating_over_rounds([snapshots[0], Snapshot("round 9", later)])
+
+
 def test_ratings_show_the_truth_in_place_of_the_even_line(truth, snapshots):
     belief = snapshots[-1].posterior
     figure = figures.rating_over_time(belief, truth=truth.ratings)

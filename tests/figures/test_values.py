@@ -82,6 +82,7 @@ EXAMPLES = {
     "partial_order": lambda: figures.partial_order([["A"], ["B"]], [("A", "B")]),
     "performance_profiles": lambda: figures.performance_profiles(STEPS),
     "preference_values": lambda: figures.preference_values(belief()),
+    "rating_over_rounds": lambda: figures.rating_over_rounds([Snapshot("round 1", belief())]),
     "rating_over_time": lambda: figures.rating_over_time(belief()),
     "recovery": recovery,
     "relations_over_time": pairs,

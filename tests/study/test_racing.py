@@ -93,6 +93,17 @@ def test_a_finished_study_is_read_and_runs_nothing_again(whole, path):
     assert decisions(pb.study.load(path).result) == decisions(whole)
 
 
+def test_a_study_is_looked_at_after_an_earlier_round_as_if_it_had_stopped_there(whole, path, tmp_path):
+    first = whole.rounds[0]
+    stopped = race(tmp_path / "b.study", stop=StopRules(instances=first.instances))
+    seen = pb.study.load(path, after=1).result
+    assert decisions(seen) == decisions(stopped) != decisions(whole)
+    np.testing.assert_array_equal(seen.posterior.draws, stopped.posterior.draws)
+    assert decisions(pb.study.load(path, after=len(whole.rounds)).result) == decisions(whole)
+    with pytest.raises(ValueError, match=r"after is 0; .*a\.study has the completed rounds \[1, 2"):
+        pb.study.load(path, after=0)
+
+
 @pytest.mark.parametrize("kind", ["instances", "evaluations"])
 def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, kind):
     path, stops = tmp_path / "a.study", 0

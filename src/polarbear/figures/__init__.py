@@ -10,7 +10,7 @@ from polarbear.figures.heat_map import heat_map
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.ratings import rating_over_time
-from polarbear.figures.recovery import Snapshot, recovery
+from polarbear.figures.recovery import Snapshot, rating_over_rounds, recovery
 from polarbear.figures.runtime_distribution import (
     Distribution,
     data_profiles,
@@ -41,6 +41,7 @@ __all__ = [
     "partial_order",
     "performance_profiles",
     "preference_values",
+    "rating_over_rounds",
     "rating_over_time",
     "recovery",
     "relations_over_time",

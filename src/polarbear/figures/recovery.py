@@ -1,4 +1,4 @@
-"""How the posterior closes in on a known truth."""
+"""How the posterior closes in on the truth, round by round."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from polarbear.descriptions import listed
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Mark, Points
 from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.ratings import caption as ratings_caption
 from polarbear.figures.ratings import end_names, rating_axis, rating_line, rating_lines
 from polarbear.figures.scales import row_axis, time_axis
 from polarbear.figures.style import CROWD, MARKED, WIDE, Look, Spacing, looks
@@ -112,6 +113,53 @@ def recovery(
     )
 
 
+def rating_over_rounds(
+    snapshots: Sequence[Snapshot],
+    *,
+    order: Sequence[str] | None = None,
+    axis: Unit = "evaluations",
+    spacing: Spacing | None = None,
+    level: float = 0.95,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """The ratings over the budget as they were believed at moments of a race (Wurth et al. 2026, figure 8).
+
+    Marks: as in `rating_over_time`, a panel for each moment, all on one scale.
+
+    Args:
+        snapshots: At least one. `polarbear.study.load(path, after=3).result` has what a study had found after a round.
+        order: All names in the order in which colours are dealt; default that of the last posterior.
+        axis: What the timepoints are counted in.
+        spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
+        level: Probability of the intervals.
+        width: Inches; narrow figures stack their panels.
+        height: Inches; default in proportion to the numbers of panels and algorithms.
+
+    Raises:
+        ValueError: If there is no snapshot, or they are of different timepoints.
+    """
+    if not snapshots:
+        raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
+    times = snapshots[-1].posterior.times
+    for shot in snapshots:
+        if not np.array_equal(shot.posterior.times, times):
+            raise ValueError(f"snapshot {shot.title!r} is of other timepoints than the last one")
+    names, out = snapshots[-1].posterior.names, any(shot.eliminated for shot in snapshots)
+    look_of, columns = looks(order or names), 2 if width > 5 and len(snapshots) > 1 else 1
+    x = time_axis(times, axis, spacing, narrow=True)
+    return Figure(
+        title="Ratings round by round",
+        alt=f"Line charts of the ratings of {listed(names)} over the budget, at {len(snapshots)} moments of a race.",
+        caption=ratings_caption(len(names), level=level, eliminated=out),
+        width=width,
+        height=height or -(-len(snapshots) // columns) * max(1.9, 0.14 * len(names) + 0.75),
+        panels=tuple(_rating_panels(None, snapshots, look_of, x, level)),
+        columns=columns,
+        looks=look_of,
+    )
+
+
 def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
     if not snapshots:
         raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
@@ -121,23 +169,27 @@ def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
 
 
 def _rating_panels(
-    truth: Truth, snapshots: Sequence[Snapshot], look_of: Mapping[str, Look], x: Axis, level: float
+    truth: Truth | None, snapshots: Sequence[Snapshot], look_of: Mapping[str, Look], x: Axis, level: float
 ) -> Iterator[Panel]:
-    """The truth, and what was believed at each moment, all on one scale."""
-    names, heights = truth.names, [float(truth.ratings.max())]
-    true_lines: list[Mark] = [
-        rating_line(truth.times, truth.ratings[:, column], name, look_of[name], column, out=False)
-        for column, name in enumerate(names)
-    ]
-    drawn = [("ground truth", true_lines, truth.ratings[-1], [name for name in names if name not in truth.pareto_set])]
+    """The truth, if it is known, and what was believed at each moment, all on one scale."""
+    drawn: list[tuple[str, Sequence[Mark], Iterator[Mark]]] = []
+    heights: list[float] = []
+    if truth is not None:
+        names, out = truth.names, [name for name in truth.names if name not in truth.pareto_set]
+        lines = [
+            rating_line(truth.times, truth.ratings[:, column], name, look_of[name], column, out=False)
+            for column, name in enumerate(names)
+        ]
+        drawn.append(("ground truth", lines, end_names(x, truth.ratings[-1], names, names, out)))
+        heights.append(float(truth.ratings.max()))
+    true_ratings = None if truth is None else truth.ratings
     for shot in snapshots:
-        out = list(shot.eliminated)
-        lines, reached = rating_lines(shot.posterior, names, look_of, x, out=out, truth=truth.ratings, level=level)
-        drawn.append((shot.title, lines, shot.posterior.mean()[-1], out))
+        names, out = shot.posterior.names, list(shot.eliminated)
+        believed, reached = rating_lines(shot.posterior, names, look_of, x, out=out, truth=true_ratings, level=level)
+        drawn.append((shot.title, believed, end_names(x, shot.posterior.mean()[-1], names, names, out)))
         heights.append(reached)
-    for title, lines, ends, out in drawn:
-        marks = (*lines, *end_names(x, ends, names, names, out))
-        yield Panel(title=title, x=x, y=rating_axis(max(heights)), marks=marks)
+    for title, lines, ends in drawn:
+        yield Panel(title=title, x=x, y=rating_axis(max(heights)), marks=(*lines, *ends))
 
 
 def _true_values(truth: Truth, preference: Preference) -> Iterator[Points]:

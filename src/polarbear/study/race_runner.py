@@ -220,8 +220,10 @@ def _drive(race: Race, runner: _Runner, stop: StopRules) -> str:
     return "" if race.finished else f"all {size} problem instances are used"
 
 
-def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool) -> int | None:
-    """Put `race` where the study stands after its last committed round.
+def restore(
+    race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool, after: int | None = None
+) -> int | None:
+    """Put `race` where the study stood after a round, by default the last committed one.
 
     Returns:
         How many runs of completed rounds are missing; None if there is no completed round.
@@ -229,12 +231,18 @@ def restore(race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_
     Raises:
         StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
             rounds cannot be understood, or are those of another race.
+        ValueError: If there is no such round.
     """
     damaged = store.not_accepted(study)
     if damaged and not accept_damage:
         raise store.StudyError(f"{damaged}. {_MEND}")
     records = study.rounds_by_file()
     rounds, state = read_rounds(records)
+    if after is not None:
+        numbers = [this.number for this in rounds]
+        if after not in numbers:
+            raise ValueError(f"after is {after!r}; {study.path} has the completed rounds {numbers}")
+        rounds, state = read_rounds(dict(list(records.items())[: numbers.index(after) + 1]))
     if state is None:
         return None
     try:

@@ -16,7 +16,7 @@ from polarbear.study.race_runner import race_from_spec, restore
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StudyView:
-    """A study as it stands after its last committed round.
+    """A study as it stands after its last committed round, or an earlier one.
 
     Attributes:
         path: The study's directory.
@@ -37,15 +37,20 @@ class StudyView:
     remarks: tuple[Remarks, ...] = ()
 
 
-def load(path: str | Path) -> StudyView:
+def load(path: str | Path, *, after: int | None = None) -> StudyView:
     """Open a study for reading, also while another process writes to it.
+
+    Args:
+        path: The study.
+        after: The round, counted from 1, after which its race is looked at; default the last.
 
     Raises:
         polarbear.store.StudyError: If there is no study at `path`, or its spec or rounds cannot be used.
+        ValueError: If there is no such round.
     """
     with store.open(path) as study:
         race, runs = race_from_spec(study.spec, file=study.path / SPEC), study.runs()
-        missing, damaged = restore(race, study, runs, accept_damage=True), study.damaged
+        missing, damaged = restore(race, study, runs, accept_damage=True, after=after), study.damaged
         if missing and not damaged:
             damaged = (store.Damage(study.path / RUNS, f"{missing:,} runs of completed rounds are missing"),)
         return StudyView(
