@@ -13,6 +13,7 @@ from polarbear.figures.pairs import caption as relations_over_time
 from polarbear.figures.partial_order import caption as partial_order
 from polarbear.figures.ratings import caption as rating_over_time
 from polarbear.figures.recovery import caption as recovery
+from polarbear.figures.recovery import rounds_caption as rating_over_rounds
 from polarbear.figures.runtime_distribution import caption as runtime_distributions
 from polarbear.figures.runtime_distribution import data_caption as data_profiles
 from polarbear.figures.runtime_distribution import performance_caption as performance_profiles
@@ -38,6 +39,7 @@ __all__ = [
     "partial_order",
     "performance_profiles",
     "preference_values",
+    "rating_over_rounds",
     "rating_over_time",
     "recovery",
     "relations_over_time",

@@ -36,6 +36,12 @@ def caption(algorithms: int, *, level: float = 0.95) -> str:
     )
 
 
+def rounds_caption(algorithms: int, *, level: float = 0.95, eliminated: bool = False) -> str:
+    """Caption of `rating_over_rounds` with `algorithms` lines."""
+    ratings = ratings_caption(algorithms, level=level, eliminated=eliminated)
+    return f"A panel for each moment of the race, all on one scale. {ratings}"
+
+
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """What was believed at one moment of a race.
@@ -151,7 +157,7 @@ def rating_over_rounds(
     return Figure(
         title="Ratings round by round",
         alt=f"Line charts of the ratings of {listed(names)} over the budget, at {len(snapshots)} moments of a race.",
-        caption=ratings_caption(len(names), level=level, eliminated=out),
+        caption=rounds_caption(len(names), level=level, eliminated=out),
         width=width,
         height=height or -(-len(snapshots) // columns) * max(1.9, 0.14 * len(names) + 0.75),
         panels=tuple(_rating_panels(None, snapshots, look_of, x, level)),
