@@ -118,9 +118,17 @@ class ProblemSpec(Protocol):
 
 
 def identity_of(problem: ProblemSpec) -> Instance:
-    """The suite, function, dimension and instance of a problem: its `identity`, else what its name tells."""
-    found = getattr(problem, "identity", None)
-    return found if isinstance(found, Instance) else Instance.parse(problem.name)
+    """The suite, function, dimension and instance of a problem: its `identity`, else what its name tells.
+
+    Raises:
+        TypeError: If its attribute `identity` is something else.
+    """
+    identity = getattr(problem, "identity", None)
+    if identity is None:
+        return Instance.parse(problem.name)
+    if not isinstance(identity, Instance):
+        raise TypeError(f"the identity of {problem.name} is {identity!r}; give a polarbear.records.Instance")
+    return identity
 
 
 @runtime_checkable

@@ -98,11 +98,20 @@ def test_without_a_truth_each_moment_has_a_panel_on_one_scale(snapshots):
     assert "eliminated" not in figures.rating_over_rounds(snapshots[:1]).caption
 
 
+def test_moments_may_rate_other_algorithms():
+    """A race of many rates those still in it; each keeps its colour."""
+    three, two = posterior(np.zeros((7, 3))), posterior(np.zeros((7, 2)), names=("A", "C"))
+    figure = figures.rating_over_rounds([Snapshot("round 1", three), Snapshot("round 2", two)])
+    first, second = ({text.get_text(): text.get_color() for text in ax.texts} for ax in figure.axes)
+    assert set(first) == {"A", "B", "C"}
+    assert second == {name: first[name] for name in ("A", "C")}
+
+
 def test_moments_without_a_truth_are_at_least_one_and_of_the_same_timepoints(snapshots):
     with pytest.raises(ValueError, match="no snapshot to draw"):
         figures.rating_over_rounds([])
     later = posterior(np.zeros((7, 3)), times=2 * TIMES)
-    with pytest.raises(ValueError, match="'round 1' is of other timepoints than the last one"):
+    with pytest.raises(ValueError, match=r"'round 1' is of other timepoints than .* the last one"):
         figures.rating_over_rounds([snapshots[0], Snapshot("round 9", later)])
 
 

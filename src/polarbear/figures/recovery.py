@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polarbear.descriptions import listed
 from polarbear.figures.figure import Figure
@@ -90,8 +91,10 @@ def recovery(
     Raises:
         ValueError: If there is no snapshot, or one is of other timepoints or algorithms than the truth.
     """
-    _check_snapshots(truth, snapshots)
+    _check_snapshots(snapshots, truth.times)
     names, look_of = truth.names, looks(truth.names)
+    if other := next((shot for shot in snapshots if shot.posterior.names != names), None):
+        raise ValueError(f"snapshot {other.title!r} is of other algorithms than the truth")
     columns = 2 if width > 5 else 1
     rows = -(-(len(snapshots) + 2) // columns)
     x = time_axis(truth.times, axis, spacing, narrow=True)
@@ -135,7 +138,7 @@ def rating_over_rounds(
 
     Args:
         snapshots: At least one. `polarbear.study.load(path, after=3).result` has what a study had found after a round.
-        order: All names in the order in which colours are dealt; default that of the last posterior.
+        order: All names in the order in which colours are dealt; default those of the last posterior first.
         axis: What the timepoints are counted in.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         level: Probability of the intervals.
@@ -145,13 +148,9 @@ def rating_over_rounds(
     Raises:
         ValueError: If there is no snapshot, or they are of different timepoints.
     """
-    if not snapshots:
-        raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
-    times = snapshots[-1].posterior.times
-    for shot in snapshots:
-        if not np.array_equal(shot.posterior.times, times):
-            raise ValueError(f"snapshot {shot.title!r} is of other timepoints than the last one")
-    names, out = snapshots[-1].posterior.names, any(shot.eliminated for shot in snapshots)
+    _check_snapshots(snapshots, snapshots[-1].posterior.times if snapshots else ())
+    times, out = snapshots[-1].posterior.times, any(shot.eliminated for shot in snapshots)
+    names = tuple(dict.fromkeys(name for shot in reversed(snapshots) for name in shot.posterior.names))
     look_of, columns = looks(order or names), 2 if width > 5 and len(snapshots) > 1 else 1
     x = time_axis(times, axis, spacing, narrow=True)
     return Figure(
@@ -166,12 +165,12 @@ def rating_over_rounds(
     )
 
 
-def _check_snapshots(truth: Truth, snapshots: Sequence[Snapshot]) -> None:
+def _check_snapshots(snapshots: Sequence[Snapshot], times: ArrayLike) -> None:
     if not snapshots:
         raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
     for shot in snapshots:
-        if shot.posterior.names != truth.names or not np.array_equal(shot.posterior.times, truth.times):
-            raise ValueError(f"snapshot {shot.title!r} is of other algorithms or timepoints than the truth")
+        if not np.array_equal(shot.posterior.times, times):
+            raise ValueError(f"snapshot {shot.title!r} is of other timepoints than the truth, or than the last one")
 
 
 def _rating_panels(
