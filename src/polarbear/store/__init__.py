@@ -72,8 +72,8 @@ def read(path: str | Path, *, samples: bool = False) -> list[Run]:
     what.
 
     Args:
-        path: Where they lie.
-        samples: Whether the points that the runs of a study evaluated are read as well, if any were kept: there may be
+        path: A study directory or URL, or a file, folder or archive.
+        samples: Whether to read the points that the runs of a study evaluated as well, if any were kept: there may be
             very many. `StudyStore.with_samples` reads them a file at a time. The best point of a run always comes with
             it; from exported Parquet files, all points do.
 

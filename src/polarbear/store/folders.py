@@ -229,7 +229,7 @@ class SampleFiles(Folder):
             self.sizes.pop(name, None)
 
     def refresh(self, manifest: Manifest | None) -> bool:
-        """As for `Folder`, but files are only read where their names tell just the first digits of their checksums."""
+        """As for `Folder`, but only files whose checksums are not fully known are read."""
         before, listing = self.digests, self._list(manifest)
         self.damaged = listing.unknown | dict.fromkeys(listing.absent, MISSING_FILE)
         self.digests = {name: digest for name, digest in listing.belonging.items() if name not in self.damaged}
@@ -270,12 +270,12 @@ class SampleFiles(Folder):
 
 
 def digest_in(name: str) -> str:
-    """The first digits of a file's checksum, as its name tells them; empty if it does not."""
+    """The first digits of a file's checksum, from its name; empty if that has none."""
     return _in_name(name, "digest")
 
 
 def file_number(name: str) -> int:
-    """A file's number; 0 if its name tells none."""
+    """A file's number, from its name; 0 if that has none."""
     return int(_in_name(name, "number") or 0)
 
 

@@ -24,6 +24,21 @@ _OUTCOME = ("reason", "evaluations_spent", "seconds_spent", "message", "tracebac
 _TRAJECTORY = ("evaluations", "seconds", "values")
 _PROBLEM = ("suite", "function", "dimension", "function_instance")
 _SAMPLES = ("sample_evaluations", "sample_points", "sample_values")
+_FIELDS = {
+    "instance": "key.instance",
+    "algorithm": "key.algorithm",
+    "target": "target",
+    "reason": "outcome.reason.value",
+    "evaluations_spent": "outcome.evaluations",
+    "seconds_spent": "outcome.seconds",
+    "invalid_evaluations": "outcome.invalid_evaluations",
+    "optimum": "optimum",
+    "suite": "problem.suite",
+    "function": "problem.function",
+    "dimension": "problem.dimension",
+    "function_instance": "problem.instance",
+}
+"""The columns that hold a field of a run as it is."""
 _LATER = (*_PROBLEM, "optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
 """Columns that parts of earlier versions lack."""
 
@@ -89,7 +104,7 @@ def decode_keys(data: bytes) -> list[RunKey]:
 
 
 def decode_unnamed_problems(data: bytes) -> dict[RunKey, Instance]:
-    """The problems of those runs whose instance names do not tell them; ValueError as for `decode_keys`."""
+    """The problems of those runs whose instance names do not contain them; ValueError as for `decode_keys`."""
     import polars as pl
 
     frame = _frame(data, (*_KEY, *_PROBLEM))
@@ -211,30 +226,18 @@ def _schema() -> dict[str, Any]:
 
 
 def _columns(runs: Sequence[Run]) -> dict[str, list[Any] | pl.Series]:
-    outcomes, logged = [run.outcome for run in runs], [run.parameters for run in runs]
-    problems, solutions = [run.problem for run in runs], [run.solution for run in runs]
+    logged, solutions = [run.parameters for run in runs], [run.solution for run in runs]
     return {
-        "instance": [run.key.instance for run in runs],
-        "algorithm": [run.key.algorithm for run in runs],
+        **{column: list(map(operator.attrgetter(field), runs)) for column, field in _FIELDS.items()},
         "seed": [operator.index(run.key.seed) for run in runs],
-        "target": [run.target for run in runs],
-        "reason": [outcome.reason.value for outcome in outcomes],
-        "evaluations_spent": [outcome.evaluations for outcome in outcomes],
-        "seconds_spent": [outcome.seconds for outcome in outcomes],
-        "message": [_text(outcome.message) for outcome in outcomes],
-        "traceback": [_text(outcome.traceback) for outcome in outcomes],
-        "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
+        "message": [_text(run.outcome.message) for run in runs],
+        "traceback": [_text(run.outcome.traceback) for run in runs],
         **{name: _lists([getattr(run.trajectory, name) for run in runs]) for name in _TRAJECTORY},
-        "optimum": [run.optimum for run in runs],
         "parameter_evaluations": [each and each.evaluations.tolist() for each in logged],
         "parameters": [
             each and [{"name": _text(name), "values": values.tolist()} for name, values in each.values.items()]
             for each in logged
         ],
-        "suite": [problem.suite for problem in problems],
-        "function": [problem.function for problem in problems],
-        "dimension": [problem.dimension for problem in problems],
-        "function_instance": [problem.instance for problem in problems],
         "solution": _lists([None if points is None else points.ravel() for points in solutions]),
         "solutions": [len(points) if points is not None and points.ndim == 2 else None for points in solutions],
     }
@@ -286,7 +289,7 @@ def _problems(frame: pl.DataFrame) -> list[Instance | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _problem(suite: str | None, function: str | None, dimension: int | None, instance: str | None) -> Instance | None:
-    """The same object for all runs on one instance; None in parts of earlier versions, where names tell it."""
+    """The same object for all runs on one instance; None in parts of earlier versions, whose names contain it."""
     if suite is None or function is None or dimension is None or instance is None:
         return None
     return Instance(suite, function, dimension, instance)

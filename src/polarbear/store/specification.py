@@ -1,4 +1,4 @@
-"""Where things lie in a study's directory, and `study.json`, which makes it one."""
+"""The layout of a study's directory, and `study.json`, which makes it a study."""
 
 from __future__ import annotations
 

@@ -6,7 +6,7 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
 from itertools import chain
@@ -224,12 +224,16 @@ class StudyStore:
         """
         with self._mutex:
             problems = self._contents.index.problems | {run.key: run.problem for run in self._buffer.values()}
-        of_key = _chosen(algorithm=algorithm, seed=seed)
-        of_problem = _chosen(suite=suite, function=function, dimension=dimension, instance=instance)
-        keys = [key for key in self.keys() if _meets(key, of_key)]
-        if not of_problem:
-            return keys
-        return [key for key in keys if _meets(problems.get(key) or Instance.parse(key.instance), of_problem)]
+        keys = self.keys()
+        for name, values in _chosen(algorithm=algorithm, seed=seed).items():
+            keys = [key for key in keys if getattr(key, name) in values]
+        criteria = _chosen(suite=suite, function=function, dimension=dimension, instance=instance)
+        if criteria:
+            pairs = [(key, problems.get(key) or Instance.parse(key.instance)) for key in keys]
+            for name, values in criteria.items():
+                pairs = [(key, problem) for key, problem in pairs if getattr(problem, name) in values]
+            keys = [key for key, _ in pairs]
+        return keys
 
     def run(self, key: RunKey) -> Run:
         """One run; KeyError if there is none with this key."""
@@ -488,7 +492,3 @@ def _chosen(**criteria: Wanted[Any]) -> dict[str, Collection[Any]]:
             several = isinstance(value, Collection) and not isinstance(value, str)
             chosen[name] = frozenset(cast("Collection[Any]", value) if several else [value])
     return chosen
-
-
-def _meets(record: RunKey | Instance, criteria: Mapping[str, Collection[Any]]) -> bool:
-    return all(getattr(record, name) in values for name, values in criteria.items())

@@ -47,7 +47,7 @@ class Tree:
     """The files in a folder or an archive.
 
     Attributes:
-        path: Where they lie, for messages.
+        path: The folder or archive, for messages.
         names: Their paths within, with forward slashes, sorted.
         used: Which of them were read.
     """
@@ -148,7 +148,7 @@ class Tar(Tree):
         return name in self._files
 
     def _bytes(self, name: str) -> bytes:
-        """The bytes of a file; of one that the archive's end cuts off, those that are there."""
+        """The bytes of a file; if the archive ends within it, those before."""
         offset, size = self._files[name]
         self._content.seek(offset)
         data = self._content.read(size)
@@ -316,8 +316,8 @@ def beside(name: str, other: str) -> str | None:
 
 def ordered(names: Iterable[str]) -> list[str]:
     """Names of files in the order of folders and of numbers, without the debris of operating systems."""
-    kept = [name for name in names if not posixpath.basename(name).startswith("._") and "__MACOSX/" not in name]
-    return sorted(kept, key=lambda name: [natural(part) for part in name.split("/")])
+    data = [name for name in names if not posixpath.basename(name).startswith("._") and "__MACOSX/" not in name]
+    return sorted(data, key=lambda name: [natural(part) for part in name.split("/")])
 
 
 @lru_cache(maxsize=4096)

@@ -232,14 +232,14 @@ def _above_next_target(hits: IntArray, hit: FloatArray, at: IntArray, values: Fl
     return np.where(wrong, following * (1 + ABOVE), values)
 
 
-def _by_order(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, Block]:
-    return dict(enumerate(found)) if len(found) == len(runs) else {}
+def _by_order(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, Block]:
+    return dict(enumerate(logged)) if len(logged) == len(runs) else {}
 
 
-def _by_instance(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, int]:
+def _by_instance(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, int]:
     """The number of each run's block, where all name their instances and none is repeated."""
     instances = [listed.instance for listed in runs]
-    numbers = {block.instance: number for number, block in enumerate(found)}
-    if None in numbers or len(numbers) < len(found) or len(set(instances)) < len(instances):
+    numbers = {block.instance: number for number, block in enumerate(logged)}
+    if None in numbers or len(numbers) < len(logged) or len(set(instances)) < len(instances):
         return {}
     return {position: numbers[instance] for position, instance in enumerate(instances) if instance in numbers}

@@ -91,12 +91,12 @@ def layout(block: Block, data_format: str, *, indicator: bool) -> Layout:
 
 def blocks(data: bytes) -> list[Block]:
     """The runs of a data file, empty ones included."""
-    found: list[Block] = []
+    runs: list[Block] = []
     block = Block()
     for number, line in enumerate(data.split(b"\n"), start=1):
         if line.startswith(b"%"):
             if block.rows or block.headed:
-                found.append(block)
+                runs.append(block)
                 block = Block()
             block.comments.append(line)
             block.headed = b"evaluation" in line
@@ -107,13 +107,13 @@ def blocks(data: bytes) -> list[Block]:
                 block.first = number
             block.rows.append(line)
     if block.rows or block.comments:
-        found.append(block)
+        runs.append(block)
     block.ended = data.endswith(b"\n")
-    filled = [each for each in found if each.rows]
-    width = max((len(each.rows[0].split()) for each in filled), default=0)
-    for each in filled:
-        each.width = max(width, each.width) if len(filled) == len(each.rows) == 1 else width
-    return found
+    filled = [run for run in runs if run.rows]
+    width = max((len(run.rows[0].split()) for run in filled), default=0)
+    for run in filled:
+        run.width = max(width, run.width) if len(filled) == len(run.rows) == 1 else width
+    return runs
 
 
 def rows(block: Block, columns: Layout, label: str, report: Report) -> Rows:

@@ -128,17 +128,17 @@ class IohProfiler(Reader):
         if data is None or data not in self._tree:
             self._report.skip(self._tree.label(name), f"its data file {path} is not there; {len(runs)} runs are lost")
             return
-        found = self._sections(data)
+        logs = self._sections(data)
         started = [run for run in runs if run is None or run.evaluations or run.best_at]
-        listed = runs if len(found) == len(runs) else started
-        if len(found) != len(listed):
+        listed = runs if len(logs) == len(runs) else started
+        if len(logs) != len(listed):
             self._report.skip(
                 self._tree.label(data),
-                f"it holds {len(found)} runs, but {len(listed)} are listed; those that agree are kept",
+                f"it holds {len(logs)} runs, but {len(listed)} are listed; those that agree are kept",
             )
-        for run, section in zip(listed, found, strict=False):
+        for run, section in zip(listed, logs, strict=False):
             rows = self._logged(section, data)
-            if run is not None and rows is not None and (len(found) == len(listed) or _agrees(run, rows)):
+            if run is not None and rows is not None and (len(logs) == len(listed) or _agrees(run, rows)):
                 yield run, rows
 
     def _entry(self, info: str, entry: Entry) -> Iterator[ParsedRun]:
@@ -152,18 +152,18 @@ class IohProfiler(Reader):
 
     def _from_info(self, entry: Entry, file: DataFile, names: Sequence[str]) -> Iterator[ParsedRun]:
         files = {name: self._sections(name) for name in names}
-        for name, found in files.items():
-            if len(found) != len(file.runs):
+        for name, logs in files.items():
+            if len(logs) != len(file.runs):
                 self._report.skip(
                     self._tree.label(name),
-                    f"it holds {len(found)} runs, but {len(file.runs)} are listed, the first are kept",
+                    f"it holds {len(logs)} runs, but {len(file.runs)} are listed, the first are kept",
                 )
         runs: list[Logged] = []
         for position in range(len(file.runs)):
             parts = [
                 rows
-                for name, found in files.items()
-                if position < len(found) and (rows := self._logged(found[position], name)) is not None
+                for name, logs in files.items()
+                if position < len(logs) and (rows := self._logged(logs[position], name)) is not None
             ]
             if parts:
                 runs.append(joined(parts))
@@ -237,7 +237,7 @@ def _best_point(rows: Logged, best_so_far: Trajectory, dimension: int) -> FloatA
 
 
 def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> FloatArray:
-    """Logged values with the exact best one; those that rounding put at or below it before are put above it.
+    """Logged values with the exact best one; earlier ones that rounding put at or below it are moved above it.
 
     A best value that the rows contradict is left out.
     """

@@ -1,6 +1,6 @@
 """Nevergrad's CSV files: one row per experiment, with just the loss at the end of its budget.
 
-Each row is a run of its own whose one known value stands at its budget. The loss is that of the recommended point,
+Each row is a run of its own whose only known value is that at its budget. The loss is that of the recommended point,
 without noise. Settings that make another problem of the same function are the instance, such as ``noise_level=0.2``.
 """
 

@@ -98,10 +98,9 @@ def _function(
 
 def _listed(run: Run, instance: int) -> dict[str, Any]:
     trajectory, outcome = run.trajectory, run.outcome
-    found = bool(trajectory.values.size)
     best: dict[str, Any] = {
-        "evals": int(trajectory.evaluations[-1]) if found else 0,
-        "y": trajectory.best if found and math.isfinite(trajectory.best) else None,
+        "evals": int(trajectory.evaluations[-1]) if trajectory.values.size else 0,
+        "y": trajectory.best if math.isfinite(trajectory.best) else None,
         "x": [],
     }
     if run.solution is not None and run.solution.ndim == 1 and np.isfinite(run.solution).all():
@@ -129,9 +128,9 @@ def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
     trajectory, logged = run.trajectory, run.parameters
     marks = [np.array([1]), trajectory.evaluations] + ([] if logged is None else [logged.evaluations])
     at = np.unique(np.concatenate(marks))
-    found = np.searchsorted(trajectory.evaluations, at, side="right")
-    values = np.concatenate(([np.inf], trajectory.values))[found]
-    seconds = np.concatenate(([0.0], trajectory.seconds))[found]
+    entries = np.searchsorted(trajectory.evaluations, at, side="right")
+    values = np.concatenate(([np.inf], trajectory.values))[entries]
+    seconds = np.concatenate(([0.0], trajectory.seconds))[entries]
     columns: list[FloatArray] = [values, *([seconds] if timed else [])]
     for name in names:
         column = np.full(at.size, np.nan)
