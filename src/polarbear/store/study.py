@@ -6,8 +6,8 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Collection, Generator, Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
 from operator import attrgetter
@@ -374,8 +374,7 @@ class StudyStore:
             ValueError: If there is no run with this key, or it was not killed; otherwise as for `append`.
             OSError: As for `commit`; the killed run is still there.
         """
-        with self._mutex, critical_section():
-            self._require_writer()
+        with self._writing():
             parts.require_storable(run)
             if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
                 raise ValueError(f"study {self.path} holds no run of {run.key} that was killed; append it")
@@ -409,12 +408,10 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
+        with self._writing():
             data = to_json(content, f"round {self._contents.rounds.next_number} of study {self.path}")
-            with critical_section():
-                self.commit()
-                self._contents.add_round(data)
+            self.commit()
+            self._contents.add_round(data)
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
         """Replace the specification, atomically.
@@ -424,10 +421,8 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
-            with critical_section():
-                self._contents.replace_spec(spec)
+        with self._writing():
+            self._contents.replace_spec(spec)
 
     def compact(self) -> None:
         """Merge small parts. A kill in between leaves some runs in two parts, which does no harm.
@@ -436,10 +431,8 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
-            with critical_section():
-                self._contents.merge_small()
+        with self._writing():
+            self._contents.merge_small()
 
     def close(self) -> None:
         """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
@@ -466,6 +459,12 @@ class StudyStore:
             if self._lock is not None:
                 with suppress(OSError, StudyLocked):  # the runs are kept; the next append or commit raises it
                     self.commit()
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        with self._mutex, critical_section():
+            self._require_writer()
+            yield
 
     def _require_writer(self) -> None:
         if self._lock is None:

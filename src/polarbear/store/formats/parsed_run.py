@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.records import (
     FloatArray,
@@ -228,16 +229,20 @@ def trajectory(
     value = np.asarray(values, dtype=np.float64)
     order = np.lexsort((value, at))
     at, value = at[order], np.where(np.isnan(value[order]), np.inf, value[order])
-    best = np.minimum.accumulate(value)
-    improves = value < np.concatenate(([np.inf], best))[:-1]
+    improves = improving(value)
     when = np.zeros(at.size) if seconds is None else seconds[order]
-    solved = target is not None and bool(best.size) and bool(best[-1] <= target)
+    solved = target is not None and bool((value <= target).any())
     outcome = Outcome(
         Reason.TARGET if solved else Reason.BUDGET,
         evaluations=max(spent, int(at[-1]) if at.size else 0),
         seconds=float(when[-1]) if when.size else 0.0,
     )
     return Trajectory(at[improves], when[improves], value[improves], outcome)
+
+
+def improving(values: FloatArray) -> NDArray[np.bool_]:
+    """Which values are lower than all before them."""
+    return values < np.concatenate(([np.inf], np.minimum.accumulate(values)))[:-1]
 
 
 def with_outcome(trajectory: Trajectory, fields: Mapping[str, Any]) -> Trajectory:

@@ -21,7 +21,7 @@ from polarbear.extras import optional
 from polarbear.records import FloatArray, IntArray, Trajectory
 from polarbear.store.formats.archives import COMPRESSED, Tree, decompress
 from polarbear.store.formats.coco import PRECISION
-from polarbear.store.formats.parsed_run import MOST, ParsedRun, Reader, identified, trajectory
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, Reader, identified, improving, trajectory
 from polarbear.store.formats.reports import Limits, Report
 
 _MAGIC = (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n")
@@ -143,24 +143,17 @@ def _trajectories(
     exact = _snapped(targets, np.unique(values[np.isfinite(values)]))
     known = spent.size in {1, count}
     ends = _counts(np.resize(spent, count) if known else np.ones(count))
-    for run in range(count):
-        at, value = _improvements(names, values[run]) if len(values) else (np.empty(0), np.empty(0))
-        at = np.minimum(at, ends[run]) if known else at  # behind a run's end its last value is repeated
-        reached = ~np.isnan(hits[run]) if len(hits) else np.zeros(0, dtype=bool)
+    for logged, hit, end in zip(
+        values if len(values) else np.empty((count, 0)), hits if len(hits) else np.empty((count, 0)), ends, strict=True
+    ):
+        improves, reached = improving(np.where(np.isnan(logged), np.inf, logged)), ~np.isnan(hit)
+        at = np.minimum(names[improves], end if known else np.inf)  # behind a run's end its last value is repeated
         yield trajectory(
-            _counts(np.concatenate([at, hits[run][reached] if len(hits) else at[:0]])),
-            np.concatenate([value, exact[reached] if len(hits) else at[:0]]),
-            spent=int(ends[run]),
+            _counts(np.concatenate([at, hit[reached]])),
+            np.concatenate([logged[improves], exact[reached]]),
+            spent=int(end),
             target=target,
         )
-
-
-def _improvements(names: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The improvements among values at chosen evaluations."""
-    there = ~np.isnan(values)
-    at, value = names[there], values[there]
-    better = value < np.concatenate(([np.inf], np.minimum.accumulate(value)))[:-1]
-    return at[better], value[better]
 
 
 def _snapped(targets: FloatArray, exact: FloatArray) -> FloatArray:
