@@ -213,7 +213,7 @@ class _Proposals:
     def __init__(self, choices: Choices, number: int, rng: np.random.Generator, *, heavy: bool) -> None:
         centre, curvature = mode(choices)
         order = np.argsort(-centre, kind="stable")
-        ordered = choices.ordered(order)
+        ordered = choices.of_algorithms(order)
         source = proposal(ordered, centre[order], curvature[np.ix_(order, order)])
         source = source.heavier_tailed() if heavy else source
         log_theta, log_proposed = source.draw(number, rng)

@@ -140,7 +140,7 @@ def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: boo
     groups = choices.groups()
     if len(groups) == 1:
         return _connected(choices, draws, rng, exact=exact)
-    parts = [_connected(choices.within(group), draws, rng, exact=exact) for group in groups]
+    parts = [_connected(choices.of_algorithms(group), draws, rng, exact=exact) for group in groups]
     theta = np.empty((choices.wins.size, draws))
     log_masses = log_gamma(choices.alpha * np.array([[group.size] for group in groups]), draws, rng)
     masses = np.exp(log_masses - log_masses.max(axis=0))
@@ -165,7 +165,7 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact:
     try:
         centre, curvature = mode(choices)
         order = np.argsort(-centre, kind="stable")
-        ordered = choices.ordered(order)
+        ordered = choices.of_algorithms(order)
         source = proposal(ordered, centre[order], curvature[np.ix_(order, order)])
     except np.linalg.LinAlgError:
         start = rng.dirichlet(np.ones(n), _STARTS)

@@ -105,12 +105,12 @@ class Sweeps:
     def _waiting(self, rates: FloatArray) -> FloatArray:
         """(C, n) what λ are divided by, given new latent variables, from all λ (C, n)."""
         latent = self._rng.standard_gamma(self._counts, (len(rates), self._counts.size)) / self._sets.sums(rates)
-        return 1.0 + self._sets.gathered(latent) + self._events(rates)
+        return 1.0 + self._sets.gather(latent) + self._events(rates)
 
     def _faint(self, log_rates: FloatArray) -> FloatArray:
         """(C, n) logarithms of the sums of new latent variables, set by set, from all log λ (C, n)."""
         each = log_gamma(np.broadcast_to(self._counts, (len(log_rates), self._counts.size)), self._rng)
-        return self._sets.faint_rates(log_rates, each)
+        return self._sets.log_gather(each - self._sets.log_sums(log_rates))
 
 
 def normalized(log_ratings: FloatArray) -> FloatArray:
