@@ -254,7 +254,7 @@ def test_the_heuristics_of_hilbert_space_models():
 def test_memory_is_bounded_by_the_draws(monkeypatch):
     """Chunks of nodes give the same posterior as all at once."""
     whole = fitted(drifting(), RandomWalk())
-    monkeypatch.setattr("polarbear.inference.path_sampling.nested_laplace._ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr("polarbear.inference.path_sampling.nested_laplace._NUMBERS_TOGETHER", 1)
     pieces = fitted(drifting(), RandomWalk())
     np.testing.assert_allclose(whole.draws, pieces.draws, rtol=1e-9)
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedField, Field
+from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedField
 from polarbear.inference.model.temporal import TemporalModel
-from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel
-from polarbear.inference.path_sampling.hyperpriors import Hyperprior, LogNormal, check_finite, check_positive
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
+from polarbear.inference.path_sampling.hyperpriors import LogNormal, check_finite, check_positive
 from polarbear.records import FloatArray, IntArray
 
 
@@ -23,7 +22,7 @@ class BSpline(TemporalModel):
     The inner knots lie at quantiles of the timepoints, so that each coefficient governs about as many timepoints; the
     outer ones are repeated at both ends.
 
-    Where coefficients know only a few rankings each, as with K = T / 2 at a thousand timepoints, weights are poor, and
+    Where few rankings inform each coefficient, as with K = T / 2 at a thousand timepoints, weights are poor, and
     annealing or Markov chains answer: the cost then grows faster than T.
 
     Attributes:
@@ -56,11 +55,11 @@ class BSpline(TemporalModel):
         check_positive(sigma_log_sd=self.sigma_log_sd)
         TemporalModel.__post_init__(self)
 
-    def prior(self, at: FloatArray, paths: int) -> PathModel:
+    def prior(self, at: FloatArray, paths: int) -> PathPrior:
         """The splines at times (T,) on the unit axis."""
         return self._splines(at, at, paths)
 
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
         """The splines of the fit, at more times between."""
         return self._splines(at, at[fitted], 1)
 
@@ -69,29 +68,14 @@ class BSpline(TemporalModel):
         """The splines end at the first and the last fitted time."""
         return 0.0, 1.0
 
-    def _splines(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathModel:
+    def _splines(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathPrior:
         count = max(self.degree + 1, fitted.size // 2) if self.coefficients is None else self.coefficients
         start, values = splines(at, knots(fitted, count, self.degree), self.degree)
-        sigma = LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd)
-        return _Splines(sigma, BandedDesign(start, values, count, 0, paths))
-
-
-class _Splines:
-    """Splines at given timepoints; the coefficients' prior precision is diagonal."""
-
-    def __init__(self, sigma: LogNormal, design: BandedDesign) -> None:
-        self._sigma, self._design = sigma, design
-
-    @property
-    def hyperpriors(self) -> Sequence[Hyperprior]:
-        return (self._sigma,)
-
-    def steady(self) -> PathModel:
-        """Itself: σ scales the paths."""
-        return self
-
-    def field(self, hyperparameters: FloatArray) -> Field:
-        return BandedField(self._design, np.full((1, self._design.positions), float(hyperparameters[0]) ** -2))
+        design = BandedDesign(start, values, count, 0, paths)
+        return PathPrior(
+            (LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd),),
+            lambda hyperparameters: BandedField(design, np.full((1, count), float(hyperparameters[0]) ** -2)),
+        )
 
 
 def knots(at: FloatArray, count: int, degree: int) -> FloatArray:

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.gaussian.kernels import LowRankFactor, extended_factor, low_rank_factor, spectral_density
-from polarbear.inference.model.gaussian_process import KernelModel, LowRankProcess
-from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel
+from polarbear.inference.model.gaussian_process import KernelModel
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
 from polarbear.records import FloatArray
 
 _HEURISTICS = {"squared-exponential": (3.2, 1.75), "matern-5/2": (4.1, 2.65), "matern-3/2": (4.5, 3.42)}
 """c = first · ℓ / S and m = second · c · S / ℓ (Riutort-Mayol et al. 2022, section 4.3)."""
 _SMALLEST_EXTENSION = 1.2
 _TAIL = 0.05
-_LEFT_OUT = 1e-6
+"""Prior probability of length-scales too short, and of those too long, for the basis functions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,9 @@ class HilbertSpaceGaussianProcess(KernelModel):
     for length-scales between the 5 % and the 95 % quantile of the prior, unless they are given.
 
     Attributes:
-        kernel: "matern-3/2", "matern-5/2" or "squared-exponential".
-        sigma_log_mean: Mean of log σ; σ ~ LogNormal(0, 0.5) by default.
-        sigma_log_sd: Standard deviation of log σ.
-        ell_shape: Shape a of ℓ ~ InvGamma(a, b), as a share of the time axis.
-        ell_scale: Scale b; InvGamma(5, 2) by default, with mean 0.5.
+        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As of `GaussianProcess`.
         functions: Number m of basis functions.
-        extension: How many times longer than the time axis the basis functions' domain is, c > 1.
-        time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
+        extension: Length c > 1 of the basis functions' domain, in lengths of the time axis.
 
     Raises:
         ValueError: If a parameter is out of its range.
@@ -50,7 +45,7 @@ class HilbertSpaceGaussianProcess(KernelModel):
     extension: float | None = None
 
     def __post_init__(self) -> None:
-        self.check()
+        KernelModel.__post_init__(self)
         if self.functions is not None and self.functions < 1:
             raise ValueError(f"functions is {self.functions!r}; at least 1 basis function is needed")
         if self.extension is not None and not 1 < self.extension < math.inf:
@@ -64,20 +59,20 @@ class HilbertSpaceGaussianProcess(KernelModel):
         functions = math.ceil(many * extension / shortest) if self.functions is None else self.functions
         return functions, extension
 
-    def prior(self, at: FloatArray, paths: int) -> PathModel:
+    def prior(self, at: FloatArray, paths: int) -> PathPrior:
         """The process at times (T,) on the unit axis."""
         weighted = self._functions(at)
-        return LowRankProcess(self.hyperpriors, paths, lambda length: _factor(weighted(length)).rows)
+        return self.low_rank(lambda length: _factor(weighted(length)).rows, paths)
 
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
+    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
         """The process at more times."""
         weighted = self._functions(at)
 
         def basis(length: float) -> FloatArray:
-            whole = weighted(length)
-            return extended_factor(whole @ whole.T, fitted, _factor(whole[fitted]), _LEFT_OUT)
+            functions = weighted(length)
+            return extended_factor(functions @ functions.T, fitted, _factor(functions[fitted]))
 
-        return LowRankProcess(self.hyperpriors, 1, basis)
+        return self.low_rank(basis, 1)
 
     @property
     def reach(self) -> tuple[float, float]:
@@ -95,4 +90,4 @@ class HilbertSpaceGaussianProcess(KernelModel):
 
 def _factor(weighted: FloatArray) -> LowRankFactor:
     """The low-rank factor of the covariance of weighted basis functions (T, m)."""
-    return low_rank_factor(np.square(weighted).sum(axis=1), lambda t: weighted @ weighted[t], _LEFT_OUT)
+    return low_rank_factor(np.square(weighted).sum(axis=1), lambda t: weighted @ weighted[t])

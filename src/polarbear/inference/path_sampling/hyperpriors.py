@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import digamma, gammainccinv, polygamma
 
 from polarbear.records import FloatArray, IntArray
 
@@ -39,15 +40,11 @@ class InverseGamma:
     @property
     def mean(self) -> float:
         """Prior mean of log h."""
-        from scipy.special import digamma
-
         return math.log(self.scale) - float(digamma(self.shape))
 
     @property
     def spread(self) -> float:
         """Prior standard deviation of log h."""
-        from scipy.special import polygamma
-
         return math.sqrt(float(polygamma(1, self.shape)))
 
     def log_density(self, u: FloatArray) -> FloatArray:
@@ -60,8 +57,6 @@ class InverseGamma:
 
     def quantile(self, probability: float) -> float:
         """The value below which h lies with this probability."""
-        from scipy.special import gammainccinv
-
         return self.scale / float(gammainccinv(self.shape, probability))
 
 
@@ -72,17 +67,31 @@ class Exponential:
     name: str
     rate: float
 
+    @property
+    def mean(self) -> float:
+        """Prior mean of log h."""
+        return -math.log(self.rate) - np.euler_gamma
+
+    @property
+    def spread(self) -> float:
+        """Prior standard deviation of log h."""
+        return math.pi / math.sqrt(6.0)
+
+    def log_density(self, u: FloatArray) -> FloatArray:
+        """The log-density of u, up to a constant."""
+        return u - self.rate * np.exp(u)
+
     def draw(self, number: int, rng: np.random.Generator) -> FloatArray:
         """(number,) values of h."""
         return rng.standard_exponential(number) / self.rate
 
 
-Hyperprior = LogNormal | InverseGamma
+Hyperprior = LogNormal | InverseGamma | Exponential
 """A prior of a positive number h, seen as a prior of u = log h with a mean and a standard deviation `spread`."""
 
 
 def draw_hyperparameters(
-    priors: Sequence[Hyperprior | Exponential], held: Mapping[str, float], number: int, rng: np.random.Generator
+    priors: Sequence[Hyperprior], held: Mapping[str, float], number: int, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
     """(number,) values of each hyperparameter by name, drawn from its prior or held at a value.
 

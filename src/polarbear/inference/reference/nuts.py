@@ -19,7 +19,7 @@ from polarbear.inference.reference.numpyro_models import LOG_THETA, Program, lib
 from polarbear.inference.reference.nuts_metric import laplace_covariance
 from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
 from polarbear.inference.sampling.diagnostics import NO_U_TURN, Diagnostics
-from polarbear.inference.sampling.importance import ratings_in_order
+from polarbear.inference.sampling.psis import ratings_in_order
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray

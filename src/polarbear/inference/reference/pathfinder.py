@@ -11,8 +11,7 @@ import numpy as np
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.reference.numpyro_models import LOG_THETA, library, program
 from polarbear.inference.sampling.diagnostics import PATHFINDER_DRAWS, Diagnostics
-from polarbear.inference.sampling.importance import ratings_in_order, resample
-from polarbear.inference.sampling.psis import smooth
+from polarbear.inference.sampling.psis import ratings_in_order, resample, smooth
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
