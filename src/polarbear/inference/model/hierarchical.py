@@ -278,7 +278,7 @@ class _ConcentrationPosterior:
         frame, anchors = self._anchors()
         while True:
             self._propose(anchors, number)
-            marginal = explore(self, locate(self, frame), at_once=_TOGETHER)
+            marginal = explore(self, locate(self, frame), radius=_TOGETHER)
             frame, spread = marginal.frame, float(np.abs(marginal.frame.axes[0, 0]))
             lowest = float(frame.outside(marginal.inside)[:, 0].min())
             if anchors.size == 1 or anchors.min() < max(lowest, _LOWEST):

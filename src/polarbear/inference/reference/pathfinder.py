@@ -20,13 +20,13 @@ _PATHS = 4
 _LONGEST_PATH = 200
 _ELBO_DRAWS = 25
 _BATCH = 64
-"""Draws whose densities are computed at once."""
+"""Draws whose densities are computed together."""
 _SEEDS = 1 << 32
 _ONE_AFTER_THE_OTHER = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-"""How XLA is to run the paths. Where it factorizes two batches of matrices at a time, each waits in a thread of its
-pool for other threads of that pool, and on two cores both wait for ever (jaxlib 0.10.2, `ParallelBatchMap`)."""
+"""Option of XLA. If it factorizes two batches of matrices at a time, each waits in a thread of its pool for other
+threads of that pool, and on two cores there is a deadlock (jaxlib 0.10.2, `ParallelBatchMap`)."""
 _WARNING = (
-    "Pathfinder's draws are not to be relied on: for models over time its posterior means were off by 0.65 to 2.1 "
+    "Pathfinder's draws are unreliable: for models over time its posterior means were off by 0.65 to 2.1 "
     "posterior standard deviations and its pair probabilities by 0.2 to 0.33; even for the independent Dirichlet model "
     "its standard deviations were up to twice too large or too small. Use the default method, or nuts to check it"
 )
@@ -45,21 +45,21 @@ def pathfinder(
         TypeError: If the model is none of polarbear's own.
         ImportError: If NumPyro or BlackJAX is not installed.
     """
-    found, log_weights = _proposals(model, counts, times, sampling.draws, int(sampling.rng.integers(_SEEDS)))
+    proposals, log_weights = _proposals(model, counts, times, sampling.draws, int(sampling.rng.integers(_SEEDS)))
     warnings.warn(_WARNING, UserWarning, stacklevel=3)
     weights, k_hat = smooth(log_weights)
     chosen = resample(weights, sampling.draws, sampling.rng)
     ess = min(1.0 / float(weights @ weights), float(sampling.draws))
     timepoints = counts.timepoints
     return Posterior(
-        draws=ratings_in_order(found.pop(LOG_THETA)[chosen]),
+        draws=ratings_in_order(proposals.pop(LOG_THETA)[chosen]),
         times=times,
         names=names,
         joint=model.joint,
         diagnostics=Diagnostics(
             (PATHFINDER_DRAWS,) * timepoints, *np.repeat([[ess], [k_hat], [np.nan]], timepoints, axis=1)
         ),
-        hyperparameters={name: values[chosen] for name, values in found.items()},
+        hyperparameters={name: values[chosen] for name, values in proposals.items()},
         model=model,
     )
 
