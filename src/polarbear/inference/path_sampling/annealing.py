@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polarbear.inference.path_sampling.hamiltonian import State, Target, leapfrog, metropolis
+from polarbear.inference.path_sampling.hamiltonian import State, Target, choose, leapfrog, metropolis
 from polarbear.records import FloatArray
 
 _MIN_STEPS, _MAX_STEPS = 4, 48
@@ -45,7 +45,8 @@ def anneal(
         momenta = [rng.standard_normal(e.shape) for e in state.states]
         end, gain = leapfrog(target, state, momenta, steps=_LEAPFROG_STEPS, step_size=step_size, beta=beta)
         accept, acceptance = metropolis(gain, rng)
-        state = state.replaced(end, accept)
+        states, gradient = choose(accept, end.states, state.states), choose(accept, end.gradient, state.gradient)
+        state = State(states, np.where(accept, end.value, state.value), gradient)
         step_size = min(_LARGEST_STEP_SIZE, step_size * (_SHRINK if acceptance < _LOWEST_ACCEPTANCE else _GROW))
     return state.states, log_weights
 

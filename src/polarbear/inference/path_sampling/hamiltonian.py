@@ -25,15 +25,6 @@ class State(NamedTuple):
     value: FloatArray
     gradient: list[FloatArray]
 
-    def replaced(self, other: State, chosen: NDArray[np.bool_]) -> State:
-        """The other state for the chosen draws (D,)."""
-        parts = np.split(chosen, np.cumsum([e.shape[-1] for e in self.states])[:-1])
-        states, gradient = (
-            [np.where(*arrays) for arrays in zip(parts, new, old, strict=True)]
-            for new, old in ((other.states, self.states), (other.gradient, self.gradient))
-        )
-        return State(states, np.where(chosen, other.value, self.value), gradient)
-
 
 def leapfrog(
     target: Target,
@@ -70,6 +61,12 @@ def metropolis(gain: FloatArray, rng: np.random.Generator) -> tuple[NDArray[np.b
     """(D,) which moves are accepted, by their gain in log-density, and the mean probability of acceptance."""
     probability = np.exp(np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0))
     return rng.random(probability.size) < probability, float(probability.mean())
+
+
+def choose(chosen: NDArray[np.bool_], new: list[FloatArray], old: list[FloatArray]) -> list[FloatArray]:
+    """Arrays whose last axis runs over draws: the new ones for the chosen draws (D,), else the old ones."""
+    parts = np.split(chosen, np.cumsum([e.shape[-1] for e in old])[:-1])
+    return [np.where(*arrays) for arrays in zip(parts, new, old, strict=True)]
 
 
 def _log_density(at: State, momenta: Sequence[FloatArray], beta: float) -> FloatArray:

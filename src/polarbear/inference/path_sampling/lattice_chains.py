@@ -24,7 +24,7 @@ import numpy as np
 from polarbear.inference.batches import IN_MEMORY
 from polarbear.inference.gaussian.gaussian_paths import Field
 from polarbear.inference.likelihood.path_likelihood import Likelihood, ratings
-from polarbear.inference.path_sampling.hamiltonian import State, leapfrog, metropolis
+from polarbear.inference.path_sampling.hamiltonian import State, choose, leapfrog, metropolis
 from polarbear.inference.path_sampling.hyperparameter_grid import Frame
 from polarbear.inference.path_sampling.hyperparameter_posterior import HyperparameterPosterior
 from polarbear.inference.path_sampling.laplace import LogRatio, Node, find_modes
@@ -118,7 +118,7 @@ class LatticeChains(ABC, Generic[Item]):
         end, gain = leapfrog(self._coordinates, start, self._momenta(), steps=steps, step_size=step_size)
         self.diverged += ~(gain >= -_DIVERGED)
         accept, mean = metropolis(gain, self._rng)
-        self._states = start.replaced(end, accept).states
+        self._states = choose(accept, end.states, self._states)
         return mean
 
     def _move_points(self) -> float:
@@ -226,7 +226,8 @@ class _Prior:
 class _PriorPaths:
     """The log-likelihood of paths η = R z, for z (r, q, C) in an array with the largest r of all priors or more.
 
-    All chains' loadings are multiplied together if they are known, else one by one.
+    In memory each chain's numbers are contiguous. All chains' loadings are multiplied together if they are known, else
+    one by one.
     """
 
     def __init__(self, likelihood: Likelihood, priors: Sequence[_Prior]) -> None:
@@ -255,7 +256,7 @@ class _PriorPaths:
         else:
             for row, prior, own in zip(gathered, self._priors, forces, strict=True):
                 row[: prior.field.noises] = prior.field.gather(own)
-        return np.ascontiguousarray(gathered.transpose(1, 2, 0))
+        return gathered.transpose(1, 2, 0)
 
     def value(self, states: Sequence[FloatArray]) -> FloatArray:
         """(C,) log-likelihoods."""
@@ -296,7 +297,7 @@ class PriorChains(LatticeChains[_Prior]):
 
     def _momenta(self) -> list[FloatArray]:
         size, q, chains = self._states[0].shape
-        return [np.ascontiguousarray(self._rng.standard_normal((chains, size, q)).transpose(1, 2, 0))]
+        return [self._rng.standard_normal((chains, size, q)).transpose(1, 2, 0)]
 
     def _resized(self, items: Sequence[_Prior]) -> list[FloatArray]:
         size, q, chains = self._states[0].shape
