@@ -54,7 +54,7 @@ def test_more_times_leave_the_process_at_the_fitted_ones_as_it_is(kernel):
     at = np.unique(np.concatenate([fitted_times, others]))
     fitted = np.isin(at, fitted_times)
     model, hyperparameters = GaussianProcess(kernel), np.array([1.0, 0.3])
-    extended = loaded(model.extended(at, fitted).field(hyperparameters))
+    extended = loaded(model.prior(at, 1, fitted).field(hyperparameters))
     alone = loaded(model.prior(fitted_times, 1).field(hyperparameters))
     np.testing.assert_allclose(extended[np.ix_(fitted, fitted)], alone, atol=1e-9)
     off = 3e-6 if kernel in MATERN else 1e-3  # a millionth left out of variances may be a thousandth of covariances

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +15,6 @@ from polarbear.records import FloatArray, IntArray
 Kernel = Literal["matern-3/2", "matern-5/2", "squared-exponential"]
 _OMITTED = 1e-6
 """Largest variance, of 1, that a low-rank factor may lack at a timepoint."""
-
-
-def check_kernel(kernel: str) -> None:
-    """Raise a ValueError unless it is one of the kernels."""
-    if kernel not in get_args(Kernel):
-        raise ValueError(f"kernel is {kernel!r}; choose one of {', '.join(get_args(Kernel))}")
 
 
 def covariance(kernel: Kernel, first: FloatArray, second: FloatArray, length: float) -> FloatArray:

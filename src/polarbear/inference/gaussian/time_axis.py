@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
@@ -13,12 +13,6 @@ _SMALLEST_GAP = 1e-13
 """Between timepoints on the unit axis, whose rounding is 1e-16."""
 
 TimeScale = Literal["linear", "log"]
-
-
-def check_time_scale(time_scale: str) -> None:
-    """Raise a ValueError unless it is one of the time scales."""
-    if time_scale not in get_args(TimeScale):
-        raise ValueError(f"time_scale is {time_scale!r}; choose one of {', '.join(get_args(TimeScale))}")
 
 
 @dataclass(frozen=True, slots=True)

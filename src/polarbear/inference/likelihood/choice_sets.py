@@ -38,8 +38,10 @@ class ListedSets:
 
     def weighted_log_sums(self, theta: FloatArray, counts: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Terms of (D,) Σ_s c_s log of the sums over each set of ratings (n, D), and the draws that they belong to."""
+        sums: FloatArray = np.empty(0)
         for sets in batches(counts.size, theta.shape[1], IN_CACHE):
-            sums = self.members[sets] @ theta
+            members = self.members[sets]
+            sums = np.matmul(members, theta, out=sums[: len(members)] if sums.size else None)  # fresh memory is slow
             yield slice(None), counts[sets] @ np.log(sums, out=sums)
 
     def log_sums(self, log_theta: FloatArray) -> FloatArray:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.gaussian.gaussian_paths import BandedField, DenseField
-from polarbear.inference.gaussian.kernels import Kernel, check_kernel, covariance, extended_factor, kernel_factor
+from polarbear.inference.gaussian.kernels import Kernel, covariance, extended_factor, kernel_factor
 from polarbear.inference.gaussian.state_space import MaternProcess
 from polarbear.inference.model.temporal import TemporalModel
 from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
-from polarbear.inference.path_sampling.hyperpriors import InverseGamma, LogNormal, check_finite, check_positive
+from polarbear.inference.path_sampling.hyperpriors import InverseGamma, LogNormal
 from polarbear.records import FloatArray
+from polarbear.validation import Finite, real, settings
 
 _STATES: dict[Kernel, int] = {"matern-3/2": 2, "matern-5/2": 3}
 """Kernels of Markov processes, and their numbers of states."""
@@ -23,21 +23,15 @@ _SHORTEST = 1e-3
 """Prior probability of length-scales too short for the knots of Markov chains."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class KernelModel(TemporalModel):
     """A model with a covariance kernel σ² K(t, t′; ℓ); attributes as those of `GaussianProcess`."""
 
     kernel: Kernel = "matern-3/2"
-    sigma_log_mean: float = 0.0
-    sigma_log_sd: float = 0.5
-    ell_shape: float = 5.0
-    ell_scale: float = 2.0
-
-    def __post_init__(self) -> None:
-        check_kernel(self.kernel)
-        check_finite(sigma_log_mean=self.sigma_log_mean)
-        check_positive(sigma_log_sd=self.sigma_log_sd, ell_shape=self.ell_shape, ell_scale=self.ell_scale)
-        TemporalModel.__post_init__(self)
+    sigma_log_mean: Finite = 0.0
+    sigma_log_sd: Annotated[float, real(gt=0)] = 0.5
+    ell_shape: Annotated[float, real(gt=0)] = 5.0
+    ell_scale: Annotated[float, real(gt=0)] = 2.0
 
     @property
     def length_prior(self) -> InverseGamma:
@@ -59,7 +53,7 @@ class KernelModel(TemporalModel):
         return PathPrior(self.hyperpriors, field)
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class GaussianProcess(KernelModel):
     """η_q ~ GP(0, σ² K(·, ·; ℓ)), log-ratings μ = Q η, on a time axis of unit length.
 
@@ -82,22 +76,19 @@ class GaussianProcess(KernelModel):
 
     name: ClassVar[str] = "gaussian-process"
 
-    def prior(self, at: FloatArray, paths: int) -> PathPrior:
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
         """The process at times (T,) on the unit axis."""
+        known = np.ones(at.size, dtype=np.bool_) if fitted is None else fitted
         if self.kernel in _STATES:
-            return self._markov(at, np.ones(at.size, dtype=np.bool_), paths)
-        return self.low_rank(lambda length: kernel_factor(self.kernel, at, length).rows, paths)
-
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
-        """The process at more times."""
-        if self.kernel in _STATES:
-            return self._markov(at, fitted, 1)
+            return self._markov(at, known, paths)
 
         def basis(length: float) -> FloatArray:
-            known = kernel_factor(self.kernel, at[fitted], length)
-            return extended_factor(covariance(self.kernel, at, at, length), fitted, known)
+            factor = kernel_factor(self.kernel, at[known], length)
+            return (
+                factor.rows if known.all() else extended_factor(covariance(self.kernel, at, at, length), known, factor)
+            )
 
-        return self.low_rank(basis, 1)
+        return self.low_rank(basis, paths)
 
     def _markov(self, at: FloatArray, fitted: NDArray[np.bool_], paths: int) -> PathPrior:
         """A Matérn process in state-space form at times (T,), some of which (T,) were fitted.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from polarbear.inference.likelihood.timepoint_likelihood import Choices
 from polarbear.inference.model.hierarchical_gibbs import hierarchical_chains
 from polarbear.inference.model.independent import dirichlet, propose
 from polarbear.inference.path_sampling.hyperparameter_grid import Frame, Marginal, explore, locate
-from polarbear.inference.path_sampling.hyperpriors import Exponential, check_positive, draw_hyperparameters
+from polarbear.inference.path_sampling.hyperpriors import Exponential, draw_hyperparameters
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
 from polarbear.inference.sampling.diagnostics import (
@@ -25,12 +25,14 @@ from polarbear.inference.sampling.diagnostics import (
     IMPORTANCE_SAMPLING,
     LARGEST_K_HAT,
     Diagnostics,
+    Sampled,
 )
 from polarbear.inference.sampling.proposal import Proposal
-from polarbear.inference.sampling.psis import ImportanceDraws, ratings_in_order, resample, smooth
+from polarbear.inference.sampling.psis import ratings_in_order, resample, smooth
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling, Seed
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+from polarbear.validation import real, settings
 
 _MIN_PROPOSALS = 512
 _PILOT_PROPOSALS = 200
@@ -52,7 +54,7 @@ _SEVERAL = np.array([0.0, -13.0, -10.0, -7.0, -5.5, -4.0, -3.0, -2.0, -1.0, 1.0,
 """Their positions, in standard deviations; log κ is skewed to the left."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class HierarchicalDirichlet:
     """κ ~ Exponential(λ), and θ(t) ~ Dirichlet(κ / n, …, κ / n) independently at each timepoint given κ.
 
@@ -71,11 +73,7 @@ class HierarchicalDirichlet:
     pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
-    rate: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.rate is not None:
-            check_positive(rate=self.rate)
+    rate: Annotated[float, real(gt=0)] | None = None
 
     @property
     def adjusted(self) -> bool:
@@ -145,10 +143,10 @@ class HierarchicalDirichlet:
         """The posterior by Markov chains."""
         draws, rng = sampling.draws, sampling.rng
         enough = min(draws, FEWEST_OF_CHAINS)
-        found = hierarchical_chains(counts, self._prior(counts.algorithms), enough=enough, rng=rng)
-        length, number = found.log_kappa.shape
+        chains = hierarchical_chains(counts, self._prior(counts.algorithms), enough=enough, rng=rng)
+        length, number = chains.log_kappa.shape
         chain, step = choose_evenly(number, length, draws, rng)
-        theta = ratings_in_order(found.log_theta[:, :, step, chain])
+        theta = ratings_in_order(chains.log_theta[:, :, step, chain])
         return Posterior(
             draws=(theta / theta.sum(axis=1, keepdims=True)).transpose(2, 0, 1),
             times=times,
@@ -156,11 +154,11 @@ class HierarchicalDirichlet:
             joint=self.joint,
             diagnostics=Diagnostics(
                 (GIBBS,) * counts.timepoints,
-                np.minimum(found.ess, float(draws)),
+                np.minimum(chains.ess, float(draws)),
                 np.full(counts.timepoints, np.nan),
-                found.r_hat,
+                chains.r_hat,
             ),
-            hyperparameters={"kappa": np.exp(found.log_kappa[step, chain])},
+            hyperparameters={"kappa": np.exp(chains.log_kappa[step, chain])},
             model=self,
             chains=ChainOrder(chain, step, np.zeros(draws, dtype=bool)),
         )
@@ -218,7 +216,7 @@ class _Proposals:
 
     def weighted(
         self, log_kappa: FloatArray, log_evidence: FloatArray, draws: int, rng: np.random.Generator
-    ) -> ImportanceDraws:
+    ) -> Sampled:
         """Ratings from their posterior given draws (D,) of log κ, averaged over these."""
         order = rng.permutation(log_kappa.size)
         log_kappa, n = log_kappa[order], self.log_theta.shape[1]
@@ -227,7 +225,7 @@ class _Proposals:
         weights, k_hat = smooth(log_weights + _log_prior(log_kappa, n) - log_evidence[order])
         chosen = resample(weights, draws, rng)
         theta = ratings_in_order(self.log_theta[nearest[chosen], :, chosen].T)
-        return ImportanceDraws(theta, 1.0 / float(weights @ weights), k_hat)
+        return Sampled(theta, IMPORTANCE_SAMPLING, 1.0 / float(weights @ weights), k_hat)
 
     def _nearest(self, log_kappa: FloatArray) -> NDArray[np.intp]:
         """The anchor for each concentration: the nearest, but rather one below, whose proposals have heavier tails."""
@@ -263,7 +261,7 @@ class _ConcentrationPosterior:
         each = [proposals.log_mean_weights(log_kappa) for proposals in self._proposed]
         return np.array(each).reshape(-1, log_kappa.size).T
 
-    def weighted(self, t: int, log_kappa: FloatArray, log_evidence: FloatArray, draws: int) -> ImportanceDraws:
+    def weighted(self, t: int, log_kappa: FloatArray, log_evidence: FloatArray, draws: int) -> Sampled:
         """Weight and resample the proposals at a timepoint."""
         proposals, rng = self._proposed[t], self._generators[t]
         weighted = proposals.weighted(log_kappa, log_evidence, draws, rng)

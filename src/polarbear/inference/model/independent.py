@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,13 +20,15 @@ from polarbear.inference.sampling.diagnostics import (
     IMPORTANCE_SAMPLING,
     LARGEST_K_HAT,
     Diagnostics,
+    Sampled,
 )
 from polarbear.inference.sampling.gibbs import gibbs
 from polarbear.inference.sampling.proposal import Proposal, log_gamma, proposal
-from polarbear.inference.sampling.psis import ImportanceDraws, importance
+from polarbear.inference.sampling.psis import importance
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+from polarbear.validation import real, settings
 
 _NEARLY_ALL = 0.9
 """With an effective sample size of this share of their number, draws are accepted with a k-hat below 0.7."""
@@ -35,7 +37,7 @@ _STARTS = 100
 """Points that Markov chains start from."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class IndependentDirichlet:
     """θ(t) ~ Dirichlet(α, …, α), independently at each timepoint.
 
@@ -60,11 +62,7 @@ class IndependentDirichlet:
     pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha is {self.alpha!r}; the concentration must be positive and finite")
+    alpha: Annotated[float, real(gt=0)] = 1.0
 
     @property
     def adjusted(self) -> bool:
@@ -120,17 +118,6 @@ def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.rando
     return theta
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
-
-    theta: FloatArray
-    method: str
-    ess: float
-    k_hat: float = float("nan")
-    r_hat: float = float("nan")
-
-
 def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: bool = False) -> Sampled:
     """Draw the ratings at one timepoint.
 
@@ -177,13 +164,12 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact:
     else:
         back = np.argsort(order)
         if not exact and (weighted := _by_importance(ordered, source, draws, rng)):
-            return Sampled(weighted.theta[back], IMPORTANCE_SAMPLING, weighted.ess, weighted.k_hat)
+            return replace(weighted, theta=weighted.theta[back])
         start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
-    chains = gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
-    return Sampled(chains.theta, GIBBS, chains.ess, r_hat=chains.r_hat)
+    return gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
 
 
-def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> ImportanceDraws | None:
+def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> Sampled | None:
     """Draws good enough to be accepted, or None."""
     proposals = max(draws, _MIN_PROPOSALS)
     weighted = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)

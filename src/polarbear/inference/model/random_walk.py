@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,12 @@ from numpy.typing import NDArray
 from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedField
 from polarbear.inference.model.temporal import TemporalModel
 from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
-from polarbear.inference.path_sampling.hyperpriors import LogNormal, check_finite, check_positive
+from polarbear.inference.path_sampling.hyperpriors import LogNormal
 from polarbear.records import FloatArray
+from polarbear.validation import Finite, real, settings
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class RandomWalk(TemporalModel):
     """η_q(t_{i+1}) ~ N(η_q(t_i), σ² (t_{i+1} − t_i)), log-ratings μ = Q η, on a time axis of unit length.
 
@@ -34,31 +34,19 @@ class RandomWalk(TemporalModel):
 
     name: ClassVar[str] = "random-walk"
 
-    sigma_log_mean: float = 0.0
-    sigma_log_sd: float = 0.5
-    initial_sd: float = 1.0
+    sigma_log_mean: Finite = 0.0
+    sigma_log_sd: Annotated[float, real(gt=0)] = 0.5
+    initial_sd: Annotated[float, real(gt=0)] = 1.0
 
-    def __post_init__(self) -> None:
-        check_finite(sigma_log_mean=self.sigma_log_mean)
-        check_positive(sigma_log_sd=self.sigma_log_sd, initial_sd=self.initial_sd)
-        TemporalModel.__post_init__(self)
-
-    def prior(self, at: FloatArray, paths: int) -> PathPrior:
-        """The walk at times (T,) on the unit axis."""
-        return self._walk(at, paths, start=0)
-
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
-        """The walk at more times; before the first fitted one it goes backwards in the same manner."""
-        return self._walk(at, 1, start=int(np.argmax(fitted)))
-
-    def _walk(self, at: FloatArray, paths: int, *, start: int) -> PathPrior:
-        """The walk from one of the times both ways; its precision is tridiagonal."""
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
+        """The walk (eq. 15) at times (T,) on the unit axis, both ways from the first fitted one."""
+        start = 0 if fitted is None else int(np.argmax(fitted))
         rates = 1.0 / np.diff(at)
         design = BandedDesign(np.arange(at.size, dtype=np.int64), np.ones((at.size, 1)), at.size, 1, paths)
 
         def field(hyperparameters: FloatArray) -> BandedField:
             steps = rates / float(hyperparameters[0]) ** 2
-            precision = np.zeros((2, at.size))
+            precision = np.zeros((2, at.size))  # tridiagonal
             precision[0, start] = self.initial_sd**-2
             precision[0, :-1] += steps
             precision[0, 1:] += steps

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -12,12 +11,13 @@ from polarbear.inference.gaussian.kernels import covariance
 from polarbear.inference.model.gaussian_process import KernelModel
 from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
 from polarbear.records import FloatArray
+from polarbear.validation import Positive, settings
 
 _JITTER = 1e-6
 """Variance added to the inducing values, relative to σ², so that their covariance can be inverted."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class SparseGaussianProcess(KernelModel):
     """A Gaussian process determined by its values at M inducing points (deterministic training conditional).
 
@@ -35,29 +35,17 @@ class SparseGaussianProcess(KernelModel):
 
     name: ClassVar[str] = "sparse-gaussian-process"
 
-    inducing: int = 10
-
-    def __post_init__(self) -> None:
-        KernelModel.__post_init__(self)
-        if self.inducing < 1:
-            raise ValueError(f"inducing is {self.inducing!r}; at least 1 inducing point is needed")
-
-    def prior(self, at: FloatArray, paths: int) -> PathPrior:
-        """The process at times (T,) on the unit axis."""
-        return self._process(at, at, paths)
-
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
-        """The process at more times, determined by the inducing points of the fit."""
-        return self._process(at, at[fitted], 1)
+    inducing: Positive = 10
 
     @property
     def reach(self) -> tuple[float, float]:
         """Up to the outermost inducing points; beyond, paths would return to zero without uncertainty."""
         return 0.0, 1.0
 
-    def _process(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathPrior:
-        kernel = self.kernel
-        points = np.quantile(fitted, np.linspace(0.0, 1.0, min(self.inducing, fitted.size)))
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
+        """The process at times (T,) on the unit axis, determined by the inducing points of the fit."""
+        kernel, known = self.kernel, at if fitted is None else at[fitted]
+        points = np.quantile(known, np.linspace(0.0, 1.0, min(self.inducing, known.size)))
 
         def basis(length: float) -> FloatArray:
             inner = covariance(kernel, points, points, length) + _JITTER * np.eye(points.size)

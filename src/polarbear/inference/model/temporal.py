@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import asdict, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.batches import IN_CACHE, batches
 from polarbear.inference.gaussian.gaussian_paths import Field
-from polarbear.inference.gaussian.time_axis import TimeScale, UnitAxis, check_time_scale, unit_times
+from polarbear.inference.gaussian.time_axis import TimeScale, UnitAxis, unit_times
 from polarbear.inference.likelihood.path_likelihood import helmert, ratings
 from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
 from polarbear.inference.path_sampling.hyperpriors import by_value, draw_hyperparameters
 from polarbear.inference.path_sampling.nested_laplace import path_draws
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import HMC, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+from polarbear.validation import settings
 
 Repeated = Literal["adjusted", "as published"]
 
@@ -31,7 +31,7 @@ _PRECISION = 1e8
 """Of the observation of a path at the fitted times, in units of σ⁻²."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class TemporalModel(ABC):
     """Log-ratings μ(t) = Q η(t) of n algorithms, where the n − 1 contrasts η_q are independent Gaussian paths.
 
@@ -52,25 +52,15 @@ class TemporalModel(ABC):
     time_scale: TimeScale = field(default="linear", kw_only=True)
     repeated: Repeated = field(default="adjusted", kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_time_scale(self.time_scale)
-        if self.repeated not in get_args(Repeated):
-            raise ValueError(f"repeated is {self.repeated!r}; choose one of {', '.join(get_args(Repeated))}")
-
     @abstractmethod
-    def prior(self, at: FloatArray, paths: int) -> PathPrior:
-        """The prior of `paths` contrasts at times (T,) on the unit axis."""
-
-    @abstractmethod
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathPrior:
-        """The prior of one contrast at times (T,), at some of which the model was fitted.
-
-        At the fitted times it is the same as that of the fit. Given the path there, the first hyperparameter, σ, scales
-        the path elsewhere.
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
+        """The prior of contrasts.
 
         Args:
-            at: (T,) times on the unit axis of the fitted ones, within `reach`.
-            fitted: (T,) which of them were fitted.
+            at: (T,) times on the unit axis; it is that of the fitted times, and they are within `reach`.
+            paths: Number of contrasts.
+            fitted: (T,) at which of the times the model was fitted; None: at all. There the prior is that of the fit.
+                Given the path there, the first hyperparameter, σ, scales the path elsewhere.
         """
 
     @property
@@ -127,7 +117,7 @@ class TemporalModel(ABC):
         at = np.concatenate([axis.position(posterior.times), positions])
         order = np.argsort(at)
         fitted = order < posterior.times.size
-        prior = self.extended(at[order], fitted)
+        prior = self.prior(at[order], 1, fitted)
         sigma, *others = [posterior.hyperparameters[hyperprior.name] for hyperprior in prior.hyperpriors]
         contrasts = helmert(algorithms)
         theta = np.empty((times.size, algorithms, sigma.size))
@@ -149,22 +139,18 @@ class TemporalModel(ABC):
         at = unit_times(times, self.time_scale) if timepoints else np.zeros(1)
         prior = self.prior(at, max(1, algorithms - 1))
         padded = counts if timepoints else ChoiceCounts.none(1, algorithms)
-        found = path_draws(padded.padded(max(2, algorithms)), prior, sampling)
-        theta = found.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, sampling.draws))
-        hyperparameters = zip(prior.hyperpriors, found.hyperparameters, strict=True)
+        sampled = path_draws(padded.padded(max(2, algorithms)), prior, sampling)
+        theta = sampled.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, sampling.draws))
+        hyperparameters = zip(prior.hyperpriors, sampled.hyperparameters, strict=True)
         return Posterior(
             draws=theta.transpose(2, 0, 1),
             times=times,
             names=names,
             joint=True,
-            diagnostics=Diagnostics(
-                (found.method,) * timepoints,
-                *np.repeat([[found.ess], [found.k_hat], [found.r_hat]], timepoints, axis=1),
-                divergences=found.divergences,
-            ),
+            diagnostics=sampled.diagnostics.at(np.arange(timepoints)),
             hyperparameters={hyperprior.name: values for hyperprior, values in hyperparameters},
             model=self,
-            chains=found.chains,
+            chains=sampled.chains,
         )
 
 

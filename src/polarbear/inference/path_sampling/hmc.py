@@ -86,9 +86,9 @@ def _run(chains: LatticeChains[Any], enough: float, lengths: int) -> ChainDraws:
 def _mixing(recorded: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
     """Smallest effective sample size and largest R-hat of all log-ratings and hyperparameters."""
     theta, points, _ = recorded
-    found = [mixing(points.transpose(1, 2, 0), groups=GROUPS)]
+    measures = [mixing(points.transpose(1, 2, 0), groups=GROUPS)]
     for part in batches(len(theta), theta[0].size, 2 * IN_MEMORY):
         log_theta = np.log(np.maximum(theta[part], np.finfo(np.float64).tiny))
-        found.append(mixing(log_theta.reshape(-1, *theta.shape[2:]).transpose(1, 2, 0), groups=GROUPS))
-    ess, r_hat = np.array(found).T
+        measures.append(mixing(log_theta.reshape(-1, *theta.shape[2:]).transpose(1, 2, 0), groups=GROUPS))
+    ess, r_hat = np.array(measures).T
     return ess.min(), r_hat.max()

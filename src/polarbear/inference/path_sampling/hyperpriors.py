@@ -10,6 +10,7 @@ import numpy as np
 from scipy.special import digamma, gammainccinv, polygamma
 
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +103,9 @@ def draw_hyperparameters(
     for name in held:
         if name not in names:
             raise ValueError(f"there is no hyperparameter {name!r}; the model has {', '.join(names) or 'none'}")
-    check_positive(**held)
+    values = {name: real_number(value, name, gt=0) for name, value in held.items()}
     return {
-        prior.name: np.full(number, float(held[prior.name])) if prior.name in held else prior.draw(number, rng)
+        prior.name: np.full(number, values[prior.name]) if prior.name in values else prior.draw(number, rng)
         for prior in priors
     }
 
@@ -115,17 +116,3 @@ def by_value(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray]]:
     order = np.argsort(which, kind="stable").astype(np.int64)
     ends = np.cumsum(np.bincount(which, minlength=distinct.shape[1]))
     yield from zip(distinct.T, np.split(order, ends[:-1]), strict=True)
-
-
-def check_positive(**parameters: float) -> None:
-    """Raise a ValueError that names the first parameter that is not positive and finite."""
-    for name, value in parameters.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} is {value!r}; it must be positive and finite")
-
-
-def check_finite(**parameters: float) -> None:
-    """Raise a ValueError that names the first parameter that is not finite."""
-    for name, value in parameters.items():
-        if not math.isfinite(value):
-            raise ValueError(f"{name} is {value!r}; it must be finite")

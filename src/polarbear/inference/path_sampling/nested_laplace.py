@@ -35,6 +35,7 @@ from polarbear.inference.sampling.diagnostics import (
     HAMILTONIAN,
     LARGEST_K_HAT,
     NESTED_LAPLACE,
+    Diagnostics,
 )
 from polarbear.inference.sampling.psis import resample, smooth
 from polarbear.inference.sampling.settings import HMC, Sampling
@@ -62,21 +63,13 @@ class PathDraws:
     Attributes:
         theta: (T, n, D) ratings.
         hyperparameters: (p, D).
-        method: The method that answered.
-        ess: Effective sample size.
-        k_hat: Pareto k-hat of the weights; NaN if Markov chains answered.
-        r_hat: Largest split R-hat if Markov chains answered, else NaN.
-        divergences: Number of their transitions that diverged, else None.
+        diagnostics: The same at all timepoints.
         chains: Which step of which chain each draw is, else None.
     """
 
     theta: FloatArray
     hyperparameters: FloatArray
-    method: str
-    ess: float
-    k_hat: float = float("nan")
-    r_hat: float = float("nan")
-    divergences: int | None = None
+    diagnostics: Diagnostics
     chains: ChainOrder | None = None
 
 
@@ -121,9 +114,9 @@ def _by_importance(likelihood: Likelihood, model: PathPrior, sampling: Sampling)
     return PathDraws(
         theta=theta[:, :, : chosen.size],
         hyperparameters=np.exp(np.stack([node.hyperparameters for node in nodes], axis=1))[:, chosen // each],
-        method=weighted.method,
-        ess=min(weighted.ess, float(sampling.draws)),
-        k_hat=weighted.k_hat,
+        diagnostics=Diagnostics.shared(
+            timepoints, weighted.method, min(weighted.ess, float(sampling.draws)), k_hat=weighted.k_hat
+        ),
     )
 
 
@@ -131,17 +124,20 @@ def _by_chains(likelihood: Likelihood, model: PathPrior, sampling: Sampling) -> 
     """Draws by Markov chains, taken evenly."""
     posterior, draws = HyperparameterPosterior(likelihood, model.steady()), sampling.draws
     enough, patient = min(float(FEWEST_OF_CHAINS), draws), sampling.method == HMC
-    found = chain_draws(likelihood, posterior, enough, sampling.rng, patient=patient)
-    length, count = found.diverging.shape
+    recorded = chain_draws(likelihood, posterior, enough, sampling.rng, patient=patient)
+    length, count = recorded.diverging.shape
     chain, step = choose_evenly(count, length, draws, sampling.rng)
     return PathDraws(
-        theta=found.theta[:, :, step, chain],
-        hyperparameters=np.exp(found.points[:, step, chain]),
-        method=HAMILTONIAN,
-        ess=min(found.ess, float(draws)),
-        r_hat=found.r_hat,
-        divergences=found.divergences,
-        chains=ChainOrder(chain, step, found.diverging[step, chain]),
+        theta=recorded.theta[:, :, step, chain],
+        hyperparameters=np.exp(recorded.points[:, step, chain]),
+        diagnostics=Diagnostics.shared(
+            len(recorded.theta),
+            HAMILTONIAN,
+            min(recorded.ess, float(draws)),
+            r_hat=recorded.r_hat,
+            divergences=recorded.divergences,
+        ),
+        chains=ChainOrder(chain, step, recorded.diverging[step, chain]),
     )
 
 

@@ -127,15 +127,15 @@ def nuts(
 ) -> Posterior:
     """The posterior by the No-U-Turn sampler; see `polarbear.inference.fit`, and `chains` for the errors."""
     samples = max(_FEWEST_SAMPLES, -(-sampling.draws // _CHAINS))
-    found = chains(model, counts, times, samples=samples, seed=int(sampling.rng.integers(_SEEDS)))
+    sampled = chains(model, counts, times, samples=samples, seed=int(sampling.rng.integers(_SEEDS)))
     chain, step = choose_evenly(_CHAINS, samples, sampling.draws, sampling.rng)
     return Posterior(
-        draws=ratings_in_order(found.log_theta[chain, step]),
+        draws=ratings_in_order(sampled.log_theta[chain, step]),
         times=times,
         names=names,
         joint=model.joint,
-        diagnostics=found.diagnostics(sampling.draws),
-        hyperparameters={name: values[chain, step] for name, values in found.hyperparameters.items()},
+        diagnostics=sampled.diagnostics(sampling.draws),
+        hyperparameters={name: values[chain, step] for name, values in sampled.hyperparameters.items()},
         model=model,
-        chains=ChainOrder(chain, step, found.diverging[chain, step]),
+        chains=ChainOrder(chain, step, sampled.diverging[chain, step]),
     )

@@ -50,15 +50,12 @@ def pathfinder(
     weights, k_hat = smooth(log_weights)
     chosen = resample(weights, sampling.draws, sampling.rng)
     ess = min(1.0 / float(weights @ weights), float(sampling.draws))
-    timepoints = counts.timepoints
     return Posterior(
         draws=ratings_in_order(proposals.pop(LOG_THETA)[chosen]),
         times=times,
         names=names,
         joint=model.joint,
-        diagnostics=Diagnostics(
-            (PATHFINDER_DRAWS,) * timepoints, *np.repeat([[ess], [k_hat], [np.nan]], timepoints, axis=1)
-        ),
+        diagnostics=Diagnostics.shared(counts.timepoints, PATHFINDER_DRAWS, ess, k_hat=k_hat),
         hyperparameters={name: values[chosen] for name, values in proposals.items()},
         model=model,
     )
@@ -89,5 +86,7 @@ def _proposals(
 
         paths = jax.jit(partial(jax.lax.map, path), compiler_options=_ONE_AFTER_THE_OTHER)
         log_weights, values = paths((keys[:_PATHS], ready.param_info.z))
-        found = {name: np.asarray(values[name]) for name in (LOG_THETA, *posterior.hyperparameters)}
-    return {name: array.reshape(-1, *array.shape[2:]) for name, array in found.items()}, np.asarray(log_weights).ravel()
+        proposals = {name: np.asarray(values[name]) for name in (LOG_THETA, *posterior.hyperparameters)}
+    return {name: array.reshape(-1, *array.shape[2:]) for name, array in proposals.items()}, np.asarray(
+        log_weights
+    ).ravel()

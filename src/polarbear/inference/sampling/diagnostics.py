@@ -29,6 +29,17 @@ _CHAINS = {GIBBS, HAMILTONIAN, NO_U_TURN}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
+
+    theta: FloatArray
+    method: str
+    ess: float
+    k_hat: float = float("nan")
+    r_hat: float = float("nan")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Diagnostics:
     """Which method answered at each of T timepoints, and how well.
 
@@ -65,6 +76,21 @@ class Diagnostics:
                 raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    @classmethod
+    def shared(
+        cls,
+        timepoints: int,
+        method: str,
+        ess: float,
+        *,
+        k_hat: float = float("nan"),
+        r_hat: float = float("nan"),
+        divergences: int | None = None,
+    ) -> Diagnostics:
+        """The same diagnostics at all timepoints, whose draws were made together."""
+        each = np.repeat([[ess], [k_hat], [r_hat]], timepoints, axis=1)
+        return cls((method,) * timepoints, *each, divergences=divergences)
 
     def at(self, timepoints: NDArray[np.intp]) -> Diagnostics:
         """The diagnostics at some timepoints, given by their indices."""

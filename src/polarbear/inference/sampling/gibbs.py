@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from polarbear.inference.likelihood.tie_events import TieEvents
 from polarbear.inference.likelihood.timepoint_likelihood import Choices, normalized
-from polarbear.inference.sampling.diagnostics import LARGEST_R_HAT
+from polarbear.inference.sampling.diagnostics import GIBBS, LARGEST_R_HAT, Sampled
 from polarbear.inference.sampling.proposal import log_gamma
 from polarbear.records import FloatArray
 
@@ -23,16 +21,7 @@ _SMALLEST = -600.0
 """Smallest log λ whose sums have inverses that do not overflow."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class GibbsDraws:
-    """Draws (n, D) of the ratings, their effective sample size, and the largest split R-hat."""
-
-    theta: FloatArray
-    ess: float
-    r_hat: float
-
-
-def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng: np.random.Generator) -> GibbsDraws:
+def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng: np.random.Generator) -> Sampled:
     """Sample the posterior by the data augmentation of Caron and Doucet (2012), many chains at once.
 
     Each choice set S that was chosen from c_S times gets a latent Z_S ~ Gamma(c_S, Σ_{j in S} λ_j); given these,
@@ -62,7 +51,7 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
         if converged or 2 * thin * kept.shape[0] * chains * advance.latent > _MAX_WORK:
             break
     theta = rng.permutation(kept.reshape(-1, n))[:draws]
-    return GibbsDraws(np.ascontiguousarray(theta.T), min(ess, float(draws)), r_hat)
+    return Sampled(np.ascontiguousarray(theta.T), GIBBS, min(ess, float(draws)), r_hat=r_hat)
 
 
 class Sweeps:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.diagnostics import IMPORTANCE_SAMPLING, Sampled
 from polarbear.inference.sampling.proposal import Proposal
 from polarbear.records import FloatArray
 
@@ -76,18 +75,7 @@ def _normalized(log_weights: FloatArray) -> FloatArray:
     return weights / weights.sum()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ImportanceDraws:
-    """Equally weighted draws (n, D) of the ratings, their effective sample size, and k-hat."""
-
-    theta: FloatArray
-    ess: float
-    k_hat: float
-
-
-def importance(
-    choices: Choices, source: Proposal, *, draws: int, proposals: int, rng: np.random.Generator
-) -> ImportanceDraws:
+def importance(choices: Choices, source: Proposal, *, draws: int, proposals: int, rng: np.random.Generator) -> Sampled:
     """Weight proposals by the posterior density, smooth the weights, and resample.
 
     Args:
@@ -100,8 +88,8 @@ def importance(
     log_theta, log_proposed = source.draw(proposals, rng)
     weights, k_hat = smooth(choices.log_density(log_theta) - log_proposed)
     chosen = resample(weights, draws, rng)
-    ess = 1.0 / float(weights @ weights)
-    return ImportanceDraws(ratings_in_order(np.take(log_theta, chosen, axis=1)), min(ess, float(draws)), k_hat)
+    ess = min(1.0 / float(weights @ weights), float(draws))
+    return Sampled(ratings_in_order(np.take(log_theta, chosen, axis=1)), IMPORTANCE_SAMPLING, ess, k_hat)
 
 
 def ratings_in_order(log_theta: FloatArray) -> FloatArray:
