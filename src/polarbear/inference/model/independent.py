@@ -111,8 +111,8 @@ class IndependentDirichlet:
 
 def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:
     """(T, n, D) independent draws from Dirichlet(α, …, α) for each of the concentrations (D,)."""
-    shape = np.broadcast_to(alpha[:, np.newaxis], (alpha.size, timepoints * algorithms))
-    log_theta = log_gamma(shape, rng).T.reshape(timepoints, algorithms, alpha.size)
+    log_gammas = log_gamma(alpha[:, np.newaxis], (alpha.size, timepoints * algorithms), rng)
+    log_theta = log_gammas.T.reshape(timepoints, algorithms, alpha.size)
     theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
     theta /= theta.sum(axis=1, keepdims=True)
     return theta
@@ -137,7 +137,7 @@ def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: boo
     parts = [_connected(choices.of_algorithms(group), draws, rng, exact=exact) for group in groups]
     theta = np.empty((choices.wins.size, draws))
     sizes = np.array([[group.size] for group in groups])
-    log_masses = log_gamma(np.broadcast_to(choices.alpha * sizes, (len(groups), draws)), rng)
+    log_masses = log_gamma(choices.alpha * sizes, (len(groups), draws), rng)
     masses = np.exp(log_masses - log_masses.max(axis=0))
     masses /= masses.sum(axis=0)
     for group, part, mass in zip(groups, parts, masses, strict=True):

@@ -82,16 +82,16 @@ class Sweeps:
 
     def logarithmic(self, log_theta: FloatArray, alpha: FloatArray) -> FloatArray:
         """Log-ratings (C, n) after one sweep under each chain's own α (C, 1) of the prior, however small they are."""
-        log_rates = log_theta + log_gamma(log_theta.shape[1] * alpha, self._rng)
+        log_rates = log_theta + log_gamma(log_theta.shape[1] * alpha, alpha.shape, self._rng)
         rates, faint = np.exp(np.maximum(log_rates, _SMALLEST)), log_rates.min(axis=1) < _SMALLEST
         log_divisors = np.empty_like(rates)
         log_divisors[~faint] = np.log(self._divisors(rates[~faint]))
         if faint.any():
             of_ties, log_faint = np.log1p(self._events(rates[faint])), log_rates[faint]
-            log_latent = log_gamma(np.broadcast_to(self._counts, (len(log_faint), self._counts.size)), self._rng)
+            log_latent = log_gamma(self._counts, (len(log_faint), self._counts.size), self._rng)
             of_sets = self._sets.log_gather(log_latent - self._sets.log_sums(log_faint))
             log_divisors[faint] = np.logaddexp(of_ties, of_sets)
-        return normalized(log_gamma(self._wins + alpha, self._rng) - log_divisors)
+        return normalized(log_gamma(self._wins + alpha, rates.shape, self._rng) - log_divisors)
 
     def _divisors(self, rates: FloatArray) -> FloatArray:
         """(C, n) 1 + Σ_{S with i} Z_S for new latent variables, from all λ (C, n)."""
