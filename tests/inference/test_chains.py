@@ -2,7 +2,6 @@
 
 import warnings
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,9 +9,12 @@ import pytest
 from benchmarks.references import FOLDER
 from polarbear.inference import GaussianProcess, RandomWalk, fit
 from polarbear.inference.likelihood.path_likelihood import Likelihood
-from polarbear.inference.path_sampling import hmc, laplace_chains, lattice_chains
-from polarbear.inference.path_sampling.hyperparameter_posterior import Surface, peaks
-from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
+from polarbear.inference.path_sampling import hmc, lattice_chains
+from polarbear.inference.path_sampling.hyperparameter_grid import Frame, locate
+from polarbear.inference.path_sampling.hyperparameter_posterior import HyperparameterPosterior
+from polarbear.inference.path_sampling.lattice_chains import LaplaceChains, PriorChains
+from polarbear.inference.sampling import chain_order
+from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly, converged
 from polarbear.inference.sampling.diagnostics import HAMILTONIAN, NESTED_LAPLACE
 from polarbear.rankings import choice_counts
 from tests.inference.fits import drifting, fitted
@@ -24,16 +26,16 @@ def recorded(chains, lengths=6):
     """Chains after rankings that all agree, by a random walk."""
     prior = RandomWalk().prior(np.linspace(0, 1, 10), 3).steady()
     likelihood = Likelihood(AGREED)
-    surface = Surface(prior, partial(peaks, likelihood, prior))
-    frame = hmc.locate(surface, hmc.Frame.around(*surface.start))
-    return hmc._recorded(chains(likelihood, surface, frame, np.random.default_rng(0)), likelihood, 400.0, lengths)
+    posterior = HyperparameterPosterior(likelihood, prior)
+    frame = locate(posterior, Frame.around(*posterior.start))
+    return hmc._run(chains(likelihood, posterior, frame, np.random.default_rng(0)), 400.0, lengths)
 
 
 @pytest.mark.statistical
-@pytest.mark.parametrize("chains", [hmc._Chains, laplace_chains.LaplaceChains])
+@pytest.mark.parametrize("chains", [PriorChains, LaplaceChains])
 def test_both_kinds_of_chains_find_the_posterior(chains):
     found = recorded(chains)
-    assert found.converged(400)
+    assert converged(found.ess, found.r_hat, 400)
     assert found.divergences == 0
     assert not found.diverging.any()
     reference = np.load(FOLDER / "random-walk-dominance.npz")
@@ -49,14 +51,8 @@ def test_both_kinds_of_chains_find_the_posterior(chains):
 def test_trajectories_whose_energy_is_lost_are_counted(monkeypatch):
     """Steps that are far too long, and are not adapted."""
     monkeypatch.setattr(lattice_chains, "_PACE", 0.0)
-    build = hmc._Chains.__init__
-
-    def long_steps(self, *arguments):
-        build(self, *arguments)
-        self.step_size = 1.0
-
-    monkeypatch.setattr(hmc._Chains, "__init__", long_steps)
-    found = recorded(hmc._Chains, lengths=1)
+    monkeypatch.setattr(PriorChains, "step_size", 1.0)
+    found = recorded(PriorChains, lengths=1)
     assert found.divergences >= found.diverging.sum() > 100
 
 
@@ -75,19 +71,18 @@ def test_fits_report_divergences(monkeypatch):
 
 
 def test_chains_asked_for_may_be_longer_and_those_of_the_prior_come_first_where_all_agree(monkeypatch):
-    monkeypatch.setattr(hmc, "_CONVERGED", 0.0)
+    monkeypatch.setattr(chain_order, "LARGEST_R_HAT", 0.0)
     lengths = []
 
-    def record(chains, likelihood, enough, most):
+    def record(chains, mixing, enough, most):
         lengths.append((type(chains).__name__, most))
-        return recorder(chains, likelihood, enough, 1)
+        return chain_order.record(chains, mixing, enough, 1)
 
-    recorder = hmc._recorded
-    monkeypatch.setattr(hmc, "_recorded", record)
+    monkeypatch.setattr(hmc, "record", record)
     fitted(AGREED, RandomWalk(), draws=4000)
     for counts in (AGREED, choice_counts(drifting())):
         fit(counts, model=RandomWalk(), draws=500, rng=np.random.default_rng(0), method="hmc")
-    assert lengths == [("_Chains", 5), ("_Chains", 8), ("LaplaceChains", 5), ("_Chains", 8)]
+    assert lengths == [("PriorChains", 5), ("PriorChains", 8), ("LaplaceChains", 5), ("PriorChains", 8)]
 
 
 def test_draws_are_taken_evenly_from_chains():

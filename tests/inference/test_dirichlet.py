@@ -13,7 +13,7 @@ from polarbear.inference.likelihood.newton import mode
 from polarbear.inference.likelihood.timepoint_likelihood import Choices
 from polarbear.inference.model.independent import sample
 from polarbear.inference.sampling.gibbs import gibbs
-from polarbear.inference.sampling.importance import ratings_in_order
+from polarbear.inference.sampling.psis import ratings_in_order
 from polarbear.rankings import ChoiceCounts, choice_counts
 
 
@@ -186,7 +186,7 @@ def test_groups_that_were_never_compared():
 @pytest.mark.statistical
 def test_unreliable_weights_are_never_returned(monkeypatch):
     monkeypatch.setattr(
-        "polarbear.inference.sampling.importance.smooth",
+        "polarbear.inference.sampling.psis.smooth",
         lambda log_weights: (np.full(log_weights.size, 1 / log_weights.size), np.nan),
     )
     posterior = fitted(gumbel_values(20, [0.0, 1.0, 2.0], 0))

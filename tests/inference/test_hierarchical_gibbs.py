@@ -72,7 +72,7 @@ def test_poor_weights_are_answered_for_by_chains(monkeypatch):
 def test_sweeps_in_which_all_chains_have_faint_rates(monkeypatch):
     """As after many rankings that all agree; the same posterior as by weights."""
     counts = choice_counts(drifting(timepoints=2))
-    monkeypatch.setattr(gibbs, "_LEAST", 50.0)
+    monkeypatch.setattr(gibbs, "_SMALLEST", 50.0)
     alike(by("gibbs", counts), by(None, counts, seed=1))
 
 

@@ -75,7 +75,7 @@ def test_the_density_at_one_timepoint_is_the_same(both, timepoint):
     np.testing.assert_allclose(kept.log_density(log_theta), listed.log_density(log_theta), rtol=1e-11)
     order = np.random.default_rng(2).permutation(N)
     np.testing.assert_allclose(
-        kept.ordered(order).log_density(log_theta[order]), listed.log_density(log_theta), rtol=1e-11
+        kept.of_algorithms(order).log_density(log_theta[order]), listed.log_density(log_theta), rtol=1e-11
     )
     (z, curvature), (exact, bent) = mode(kept), mode(listed)
     np.testing.assert_allclose(z, exact, atol=1e-4)
@@ -91,7 +91,7 @@ def test_a_tie_connects_its_members_and_those_below():
     choices = Choices.at(choice_counts(values), 0, 1.0)
     groups = [group.tolist() for group in choices.groups()]
     assert sorted(groups) == [[0], [1], list(range(2, 13)), [13], [14], [15], [16], [17, 18, 19]]
-    tie, others = choices.within(np.arange(2, 13)), choices.within(np.arange(17, 20))
+    tie, others = choices.of_algorithms(np.arange(2, 13)), choices.of_algorithms(np.arange(17, 20))
     np.testing.assert_array_equal(tie.ties.tied, [[True] * 10 + [False]])
     np.testing.assert_array_equal(tie.ties.below, [[False] * 10 + [True]])
     assert len(others.ties) == 0
@@ -124,7 +124,7 @@ def test_latent_variables_have_the_right_moments(below):
         tied=(values == 0)[np.newaxis],
         below=(values == 1)[np.newaxis],
         amounts=np.array([amount]),
-        place=np.zeros(1, np.int64),
+        position=np.zeros(1, np.int64),
         timepoints=np.zeros(1, np.int64),
     )
     drawn = TieEvents(terms, float(k + 1), rng)(np.tile(rates, (chains, 1)))

@@ -34,22 +34,26 @@ def test_sums_over_chains_are_those_over_rows(both_kinds):
     theta, rates = rng.dirichlet(np.ones(80), 5), rng.random((5, amounts.size))
     np.testing.assert_array_equal(chains.sizes, rows.sizes)
     np.testing.assert_allclose(chains.sums(theta), rows.sums(theta), rtol=1e-13)
-    np.testing.assert_allclose(chains.gathered(rates), rows.gathered(rates), rtol=1e-13)
+    np.testing.assert_allclose(chains.gather(rates), rows.gather(rates), rtol=1e-13)
     for one, other in zip(chains.moments(theta[0], amounts), rows.moments(theta[0], amounts), strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-14)
     faint = np.log(theta) - 900.0
-    np.testing.assert_allclose(chains.faint_rates(faint, rates), rows.faint_rates(faint, rates), rtol=1e-12)
-    for method, columns in (("subtract_logarithms", theta.T), ("subtract_faint", faint.T)):
-        found = np.zeros((2, 5))
-        for kind, density in zip((chains, rows), found, strict=True):
-            getattr(kind, method)(density, columns, amounts)
-        np.testing.assert_allclose(*found, rtol=1e-12)
+    np.testing.assert_allclose(chains.log_sums(faint), rows.log_sums(faint), rtol=1e-13)
+    np.testing.assert_allclose(chains.log_sums(np.log(theta)), np.log(rows.sums(theta)), atol=1e-13)
+    np.testing.assert_allclose(chains.log_gather(rates - 900), rows.log_gather(rates - 900), rtol=1e-12)
+    np.testing.assert_allclose(chains.log_gather(np.log(rates)), np.log(rows.gather(rates)), atol=1e-12)
+    for kind in (chains, rows):
+        total = np.zeros(5)
+        for draws, terms in kind.weighted_log_sums(theta.T, amounts):
+            total[draws] += terms
+        np.testing.assert_allclose(total, np.log(rows.sums(theta)) @ amounts, rtol=1e-12)
 
 
 def test_chains_in_another_order_and_within_a_group(both_kinds):
     chains, rows, amounts, rng = both_kinds
     theta, order = rng.dirichlet(np.ones(80), 3), rng.permutation(80)
-    np.testing.assert_allclose(chains.ordered(order).sums(theta), rows.ordered(order).sums(theta), rtol=1e-13)
+    every = np.ones(amounts.size, bool)
+    np.testing.assert_allclose(chains.among(order, every).sums(theta), rows.among(order, every).sums(theta), rtol=1e-13)
     everyone = chains.with_everyone()
     np.testing.assert_allclose(everyone.sums(theta)[:, -1], 1.0)
     chosen, group = rng.random(amounts.size) < 0.5, np.arange(80)
@@ -66,7 +70,7 @@ def test_chains_of_the_largest_sets_connect_whom_all_sets_do():
     for group in (first, second):
         alone = Choices.at(choice_counts(values[:, :, group]), 0, 1.0)
         log_theta = np.log(np.random.default_rng(0).dirichlet(np.ones(group.size), 3).T)
-        np.testing.assert_allclose(choices.within(group).log_density(log_theta), alone.log_density(log_theta))
+        np.testing.assert_allclose(choices.of_algorithms(group).log_density(log_theta), alone.log_density(log_theta))
 
 
 @pytest.mark.parametrize("algorithms", [100, 200])

@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from polarbear.inference.sampling.importance import resample
-from polarbear.inference.sampling.psis import smooth
+from polarbear.inference.sampling.psis import resample, smooth
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")

@@ -104,7 +104,7 @@ def unexplained(posterior, elsewhere, weights):
 @pytest.mark.parametrize("case", CASES)
 def test_the_conditional_is_the_textbooks(case, chunk, monkeypatch):
     """Whitened residuals have covariance I, and none with what is known: within 5 standard errors of 20,000 numbers."""
-    monkeypatch.setattr("polarbear.inference.model.temporal._ENTRIES_AT_ONCE", chunk)
+    monkeypatch.setattr("polarbear.inference.model.temporal._NUMBERS_TOGETHER", chunk)
     model, covariance, new = CASES[case]
     rng = np.random.default_rng(1)
     before = prior(model, times=FITTED, algorithms=3, draws=10_000, rng=rng, hyperparameters=held(model))

@@ -54,7 +54,7 @@ def test_more_times_leave_the_process_at_the_fitted_ones_as_it_is(kernel):
     at = np.unique(np.concatenate([fitted_times, others]))
     fitted = np.isin(at, fitted_times)
     model, hyperparameters = GaussianProcess(kernel), np.array([1.0, 0.3])
-    extended = loaded(model.extended(at, fitted).field(hyperparameters))
+    extended = loaded(model.prior(at, 1, fitted).field(hyperparameters))
     alone = loaded(model.prior(fitted_times, 1).field(hyperparameters))
     np.testing.assert_allclose(extended[np.ix_(fitted, fitted)], alone, atol=1e-9)
     off = 3e-6 if kernel in MATERN else 1e-3  # a millionth left out of variances may be a thousandth of covariances
@@ -91,7 +91,7 @@ def test_steps_add_up(states):
 
 
 def test_a_low_rank_factor_is_triangular_at_its_pivots():
-    factor = kernel_factor("squared-exponential", TIMES["uneven"], 0.2, 1e-6)
+    factor = kernel_factor("squared-exponential", TIMES["uneven"], 0.2)
     rows = factor.rows[factor.pivots]
     np.testing.assert_array_equal(np.triu(rows, 1), 0.0)
     assert (np.diag(rows) ** 2 > 1e-6).all()
@@ -101,9 +101,9 @@ def test_a_low_rank_factor_is_triangular_at_its_pivots():
 def test_without_variance_no_factor_is_left():
     known = np.array([True, True, False])
     matrix = np.ones((3, 3))
-    factor = kernel_factor("squared-exponential", np.zeros(2), 1.0, 1e-6)
+    factor = kernel_factor("squared-exponential", np.zeros(2), 1.0)
     assert factor.rows.shape == (2, 1)
-    np.testing.assert_allclose(extended_factor(matrix, known, factor, 1e-6) @ np.ones(2), [1.0, 1.0, 1.0])
+    np.testing.assert_allclose(extended_factor(matrix, known, factor) @ np.ones(2), [1.0, 1.0, 1.0])
 
 
 @pytest.mark.parametrize("banded", [True, False])

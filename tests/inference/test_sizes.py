@@ -17,7 +17,7 @@ def test_curvature_by_pairs_and_by_matrices_is_the_same(algorithms, ties, monkey
     eta = np.random.default_rng(0).normal(size=(3, algorithms - 1, 4))
     found = []
     for most in (0, 64):
-        monkeypatch.setattr(path_likelihood, "_MOST_PAIRED", most)
+        monkeypatch.setattr(path_likelihood, "_MAX_PAIRED", most)
         found.append(Likelihood(counts).expansion(eta))
     for one, other in zip(*found, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-10)

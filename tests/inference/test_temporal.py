@@ -225,13 +225,13 @@ def test_descriptions_round_trip_and_defaults_are_the_papers():
 @pytest.mark.parametrize(
     ("kind", "parameters", "message"),
     [
-        (RandomWalk, {"sigma_log_sd": 0.0}, "sigma_log_sd is 0.0; it must be positive"),
+        (RandomWalk, {"sigma_log_sd": 0.0}, "sigma_log_sd is 0.0; valid is above 0"),
         (RandomWalk, {"sigma_log_mean": np.nan}, "sigma_log_mean is nan; it must be finite"),
         (RandomWalk, {"initial_sd": -1.0}, "initial_sd is -1.0"),
-        (RandomWalk, {"time_scale": "square"}, "time_scale is 'square'; choose one of linear, log"),
+        (RandomWalk, {"time_scale": "square"}, "time_scale is 'square'; .*linear, log"),
         (BSpline, {"degree": -1}, "degree is -1"),
         (BSpline, {"coefficients": 3}, "coefficients is 3; splines of degree 3 need at least 4"),
-        (GaussianProcess, {"kernel": "cubic"}, "kernel is 'cubic'; choose one of matern-3/2, matern-5/2, squared"),
+        (GaussianProcess, {"kernel": "cubic"}, "kernel is 'cubic'; .*matern-3/2, matern-5/2, squared"),
         (GaussianProcess, {"ell_shape": 0.0}, "ell_shape is 0.0"),
         (HilbertSpaceGaussianProcess, {"functions": 0}, "functions is 0"),
         (HilbertSpaceGaussianProcess, {"extension": 1.0}, "extension is 1.0"),
@@ -254,7 +254,7 @@ def test_the_heuristics_of_hilbert_space_models():
 def test_memory_is_bounded_by_the_draws(monkeypatch):
     """Chunks of nodes give the same posterior as all at once."""
     whole = fitted(drifting(), RandomWalk())
-    monkeypatch.setattr("polarbear.inference.path_sampling.nested_laplace._ENTRIES_AT_ONCE", 1)
+    monkeypatch.setattr("polarbear.inference.path_sampling.nested_laplace._NUMBERS_TOGETHER", 1)
     pieces = fitted(drifting(), RandomWalk())
     np.testing.assert_allclose(whole.draws, pieces.draws, rtol=1e-9)
 

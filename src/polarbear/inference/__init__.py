@@ -23,9 +23,8 @@ from polarbear.inference.model.random_walk import RandomWalk
 from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.prior_draws import prior
-from polarbear.inference.sampling.cache import FitCache
 from polarbear.inference.sampling.diagnostics import Diagnostics
-from polarbear.inference.sampling.settings import Sampling
+from polarbear.inference.sampling.settings import FitCache, Sampling
 from polarbear.inference.wins import Wins
 
 __all__ = [

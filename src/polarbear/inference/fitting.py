@@ -21,8 +21,7 @@ from polarbear.inference.model.random_walk import RandomWalk
 from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
 from polarbear.inference.model.temporal import TemporalModel
 from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
-from polarbear.inference.sampling.cache import FitCache
-from polarbear.inference.sampling.settings import NUTS, PATHFINDER, Sampling
+from polarbear.inference.sampling.settings import NUTS, PATHFINDER, FitCache, Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.plugins import load_plugin, plugin_names

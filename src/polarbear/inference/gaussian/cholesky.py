@@ -1,12 +1,10 @@
-"""Cholesky factors of dense and banded matrices, by SciPy's wrappers of LAPACK.
+"""Cholesky factors L Lᵀ = H of dense and banded matrices with N rows, by SciPy's wrappers of LAPACK.
 
 They are called directly, since `scipy.linalg.cholesky` and its kin take longer to check a small matrix than LAPACK to
-factorize it. LAPACK wants columns one after the other: what is kept is the transpose, which needs no copy.
+factorize it. LAPACK wants columns one after the other: the transpose, which needs no copy.
 """
 
 from __future__ import annotations
-
-from abc import ABC, abstractmethod
 
 import numpy as np
 from scipy.linalg import lapack
@@ -14,62 +12,12 @@ from scipy.linalg import lapack
 from polarbear.records import FloatArray
 
 
-class Factor(ABC):
-    """L with L Lᵀ = H, for a positive definite matrix H of N rows.
+class DenseFactor:
+    """The factor of a dense matrix.
 
     Attributes:
         size: N.
         half_log_det: ½ log det H.
-    """
-
-    size: int
-    half_log_det: float
-
-    @abstractmethod
-    def solve(self, right: FloatArray) -> FloatArray:
-        """H⁻¹ b for b (N,)."""
-
-    @abstractmethod
-    def forward(self, right: FloatArray) -> FloatArray:
-        """L⁻¹ B for B (N, m)."""
-
-    @abstractmethod
-    def backward(self, right: FloatArray) -> FloatArray:
-        """L⁻ᵀ B for B (N, m)."""
-
-
-class BandedFactor(Factor):
-    """The factor of a banded matrix.
-
-    Args:
-        band: (N, k + 1) the lower band, [j, i] being entry [j + i, j]; overwritten.
-
-    Raises:
-        numpy.linalg.LinAlgError: If the matrix is not positive definite in floating-point numbers.
-    """
-
-    def __init__(self, band: FloatArray) -> None:
-        self._band, info = lapack.dpbtrf(band.T, lower=1, overwrite_ab=1)
-        if info:
-            raise np.linalg.LinAlgError("the matrix is not positive definite")
-        self.size = len(band)
-        self.half_log_det = float(np.log(self._band[0]).sum())
-
-    def solve(self, right: FloatArray) -> FloatArray:
-        """As `Factor.solve`."""
-        return lapack.dpbtrs(self._band, right, lower=1)[0]
-
-    def forward(self, right: FloatArray) -> FloatArray:
-        """As `Factor.forward`."""
-        return lapack.dtbtrs(self._band, right, uplo="L")[0]
-
-    def backward(self, right: FloatArray) -> FloatArray:
-        """As `Factor.backward`."""
-        return lapack.dtbtrs(self._band, right, uplo="L", trans="T")[0]
-
-
-class DenseFactor(Factor):
-    """The factor of a dense matrix.
 
     Args:
         matrix: (N, N); overwritten.
@@ -80,19 +28,54 @@ class DenseFactor(Factor):
 
     def __init__(self, matrix: FloatArray) -> None:
         self._lower, info = lapack.dpotrf(matrix.T, lower=1, overwrite_a=1, clean=0)
-        if info:
-            raise np.linalg.LinAlgError("the matrix is not positive definite")
         self.size = len(matrix)
-        self.half_log_det = float(np.log(np.diagonal(self._lower)).sum())
+        self.half_log_det = _half_log_det(np.diagonal(self._lower), info)
 
     def solve(self, right: FloatArray) -> FloatArray:
-        """As `Factor.solve`."""
+        """H⁻¹ b for b (N,)."""
         return lapack.dpotrs(self._lower, right, lower=1)[0]
 
     def forward(self, right: FloatArray) -> FloatArray:
-        """As `Factor.forward`."""
+        """L⁻¹ B for B (N, m)."""
         return lapack.dtrtrs(self._lower, right, lower=1)[0]
 
     def backward(self, right: FloatArray) -> FloatArray:
-        """As `Factor.backward`."""
+        """L⁻ᵀ B for B (N, m)."""
         return lapack.dtrtrs(self._lower, right, lower=1, trans=1)[0]
+
+
+class BandedFactor:
+    """The factor of a banded matrix; attributes and methods as those of `DenseFactor`.
+
+    Args:
+        band: (N, k + 1) the lower band, [j, i] being entry [j + i, j]; overwritten.
+
+    Raises:
+        numpy.linalg.LinAlgError: If the matrix is not positive definite in floating-point numbers.
+    """
+
+    def __init__(self, band: FloatArray) -> None:
+        self._band, info = lapack.dpbtrf(band.T, lower=1, overwrite_ab=1)
+        self.size = len(band)
+        self.half_log_det = _half_log_det(self._band[0], info)
+
+    def solve(self, right: FloatArray) -> FloatArray:
+        """As `DenseFactor.solve`."""
+        return lapack.dpbtrs(self._band, right, lower=1)[0]
+
+    def forward(self, right: FloatArray) -> FloatArray:
+        """As `DenseFactor.forward`."""
+        return lapack.dtbtrs(self._band, right, uplo="L")[0]
+
+    def backward(self, right: FloatArray) -> FloatArray:
+        """As `DenseFactor.backward`."""
+        return lapack.dtbtrs(self._band, right, uplo="L", trans="T")[0]
+
+
+Factor = DenseFactor | BandedFactor
+
+
+def _half_log_det(diagonal: FloatArray, info: int) -> float:
+    if info:
+        raise np.linalg.LinAlgError("the matrix is not positive definite")
+    return float(np.log(diagonal).sum())

@@ -13,7 +13,6 @@ force, A H⁻¹ Aᵀ b; its volume relative to the prior's, log det H − log de
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
@@ -23,43 +22,7 @@ from polarbear.inference.gaussian.cholesky import BandedFactor, DenseFactor, Fac
 from polarbear.records import FloatArray, IntArray
 
 _SMALL = 1 << 14
-"""Entries up to which a sparse matrix is not worth the trouble."""
-
-
-class SparseMatrix:
-    """A matrix with few entries, times dense matrices; kept whole if it is small."""
-
-    def __init__(self, matrix: Any) -> None:
-        self._matrix = matrix
-
-    @classmethod
-    def of_rows(cls, values: FloatArray, columns: IntArray, width: int) -> SparseMatrix:
-        """Row by row, values (m, k) in the given columns of `width` ones."""
-        if len(values) * width <= _SMALL:
-            whole = np.zeros((len(values), width))
-            whole[np.arange(len(values))[:, np.newaxis], columns] = values
-            return cls(whole)
-        return cls(sparse.csr_array(_compressed(values, columns), shape=(len(values), width)))
-
-    @classmethod
-    def of_columns(cls, values: FloatArray, rows: IntArray, height: int) -> SparseMatrix:
-        """Column by column, values (m, k) in the given rows of `height` ones."""
-        if len(values) * height <= _SMALL:
-            whole = np.zeros((height, len(values)))
-            whole[rows, np.arange(len(values))[:, np.newaxis]] = values
-            return cls(whole)
-        return cls(sparse.csc_array(_compressed(values, rows), shape=(height, len(values))))
-
-    def __matmul__(self, dense: FloatArray) -> FloatArray:
-        return np.asarray(self._matrix @ dense, dtype=np.float64)
-
-
-def _compressed(values: FloatArray, places: IntArray) -> tuple[FloatArray, IntArray, IntArray]:
-    return values.ravel(), places.ravel(), np.arange(len(values) + 1) * values.shape[1]
-
-
-Loadings = FloatArray | SparseMatrix
-"""A matrix, which may be sparse."""
+"""Entries up to which a dense matrix is faster than a sparse one."""
 
 
 class Conditioned:
@@ -68,20 +31,18 @@ class Conditioned:
     Coefficients are ordered by column of A, and within a column by path.
 
     Attributes:
-        noises: How many standard normal numbers make a draw.
+        noises: Number of standard normal variables in a draw.
         half_log_det: ½ (log det H − log det J).
 
     Args:
-        loadings: (T, B) A.
+        loadings: (T, B) A, dense or sparse.
         transposed: (B, T) Aᵀ.
         factor: Of H.
         prior_half_log_det: ½ log det J.
         paths: Number q of paths.
     """
 
-    def __init__(
-        self, loadings: Loadings, transposed: Loadings, factor: Factor, prior_half_log_det: float, paths: int
-    ) -> None:
+    def __init__(self, loadings: Any, transposed: Any, factor: Factor, prior_half_log_det: float, paths: int) -> None:
         self._loadings, self._transposed, self._factor, self._q = loadings, transposed, factor, paths
         self.noises = factor.size
         self.half_log_det = factor.half_log_det - prior_half_log_det
@@ -102,34 +63,11 @@ class Conditioned:
         return self._factor.forward(pulled.reshape(-1, force.shape[2]))
 
 
-class Field(ABC):
-    """A Gaussian prior of q independent paths with the same covariance.
+class DenseField:
+    """A Gaussian prior of q independent paths η = A x with standard normal x.
 
     Attributes:
-        noises: How many standard normal numbers make a path.
-    """
-
-    noises: int
-
-    @abstractmethod
-    def spread(self, noise: FloatArray) -> FloatArray:
-        """R z, paths (T, m) with covariance R Rᵀ, for standard normal noise z (`noises`, m)."""
-
-    @abstractmethod
-    def gather(self, force: FloatArray) -> FloatArray:
-        """Rᵀ b, (`noises`, m), for forces b (T, m)."""
-
-    @abstractmethod
-    def conditioned(self, curvature: FloatArray) -> Conditioned:
-        """The prior times a likelihood of curvature (T, q, q).
-
-        Raises:
-            numpy.linalg.LinAlgError: If H is not positive definite in floating-point numbers.
-        """
-
-
-class DenseField(Field):
-    """Paths η = A x with standard normal x.
+        noises: Number r of standard normal variables in a path.
 
     Args:
         basis: (T, r) the matrix A.
@@ -137,24 +75,25 @@ class DenseField(Field):
     """
 
     def __init__(self, basis: FloatArray, paths: int) -> None:
-        self.basis = basis
-        self.paths = paths
-        self.noises = basis.shape[1]
+        self._basis, self._paths, self.noises = basis, paths, basis.shape[1]
 
     def spread(self, noise: FloatArray) -> FloatArray:
-        """As `Field.spread`."""
-        return self.basis @ noise
+        """R z, paths (T, m) with covariance R Rᵀ, for standard normal noise z (`noises`, m)."""
+        return self._basis @ noise
 
     def gather(self, force: FloatArray) -> FloatArray:
-        """As `Field.gather`."""
-        return self.basis.T @ force
+        """Rᵀ b, (`noises`, m), for forces b (T, m)."""
+        return self._basis.T @ force
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
-        """As `Field.conditioned`."""
-        basis, q, r = self.basis, self.paths, self.noises
+        """The prior times a likelihood of curvature (T, q, q).
+
+        Raises:
+            numpy.linalg.LinAlgError: If H is not positive definite in floating-point numbers.
+        """
+        basis, q, r = self._basis, self._paths, self.noises
         first, second = np.triu_indices(q)
-        weighted = curvature[:, first, second].T[:, :, np.newaxis] * basis
-        blocks = basis.T @ weighted
+        blocks = basis.T @ (curvature[:, first, second].T[:, :, np.newaxis] * basis)
         precision = np.empty((r, q, r, q))
         precision[:, first, :, second] = blocks
         precision[:, second, :, first] = blocks
@@ -179,12 +118,12 @@ class BandedDesign:
     def __init__(self, start: IntArray, weights: FloatArray, positions: int, reach: int, paths: int) -> None:
         self.paths, self.positions, self._width = paths, positions, weights.shape[1]
         columns: IntArray = start[:, np.newaxis] + np.arange(self._width, dtype=np.int64)
-        self.matrix = SparseMatrix.of_rows(weights, columns, positions)
-        self.transposed = SparseMatrix.of_columns(weights, columns, positions)
+        self.transposed = _columnwise(weights, columns, positions)
+        self.matrix = self.transposed.T.copy()
         first, second = np.triu_indices(self._width)
         products = weights[:, first] * weights[:, second]
-        places = columns[:, first] * self._width + (second - first)
-        self._products = SparseMatrix.of_columns(products, places, positions * self._width)
+        entries = columns[:, first] * self._width + (second - first)
+        self._products = _columnwise(products, entries, positions * self._width)
         self.bandwidth = max(reach * paths, self._width * paths - 1)
 
     def band(self, precision: FloatArray, curvature: FloatArray) -> FloatArray:
@@ -204,8 +143,8 @@ class BandedDesign:
         return band.reshape(self.positions * q, -1)
 
 
-class BandedField(Field):
-    """Paths η = A x with coefficients x of a banded prior precision.
+class BandedField:
+    """Paths η = A x with coefficients x of a banded prior precision; attributes and methods as those of `DenseField`.
 
     Args:
         design: Where each timepoint's coefficients are.
@@ -216,21 +155,34 @@ class BandedField(Field):
     """
 
     def __init__(self, design: BandedDesign, precision: FloatArray) -> None:
-        self.design, self.precision = design, precision
+        self.design, self.precision, self.noises = design, precision, design.positions
         self._factor = BandedFactor(np.array(precision.T, order="C"))
-        self.noises = design.positions
 
     def spread(self, noise: FloatArray) -> FloatArray:
-        """As `Field.spread`."""
+        """As `DenseField.spread`."""
         return self.design.matrix @ self._factor.backward(noise)
 
     def gather(self, force: FloatArray) -> FloatArray:
-        """As `Field.gather`."""
+        """As `DenseField.gather`."""
         return self._factor.forward(self.design.transposed @ force)
 
     def conditioned(self, curvature: FloatArray) -> Conditioned:
-        """As `Field.conditioned`."""
+        """As `DenseField.conditioned`."""
         design = self.design
         factor = BandedFactor(design.band(self.precision, curvature))
         prior = design.paths * self._factor.half_log_det
         return Conditioned(design.matrix, design.transposed, factor, prior, design.paths)
+
+
+Field = DenseField | BandedField
+
+
+def _columnwise(values: FloatArray, rows: IntArray, height: int) -> Any:
+    """A matrix column by column: values (m, k) in the given rows of `height`; dense if it is small."""
+    m, k = len(values), int(values.shape[1])
+    if m * height > _SMALL:
+        starts = np.arange(0, m * k + 1, k, dtype=np.int64)
+        return sparse.csc_array((values.ravel(), rows.ravel(), starts), shape=(height, m))
+    dense = np.zeros((height, m))
+    dense[rows, np.arange(m)[:, np.newaxis]] = values
+    return dense

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,8 @@ from scipy.linalg import lapack
 from polarbear.records import FloatArray, IntArray
 
 Kernel = Literal["matern-3/2", "matern-5/2", "squared-exponential"]
-
-
-def check_kernel(kernel: str) -> None:
-    """Raise a ValueError unless it is one of the kernels."""
-    if kernel not in get_args(Kernel):
-        raise ValueError(f"kernel is {kernel!r}; choose one of {', '.join(get_args(Kernel))}")
+_OMITTED = 1e-6
+"""Largest variance, of 1, that a low-rank factor may lack at a timepoint."""
 
 
 def covariance(kernel: Kernel, first: FloatArray, second: FloatArray, length: float) -> FloatArray:
@@ -46,29 +42,28 @@ def spectral_density(kernel: Kernel, frequency: FloatArray, length: float) -> Fl
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LowRankFactor:
-    """A covariance matrix A Aᵀ but for little.
+    """A covariance matrix as A Aᵀ, up to a millionth of the variance.
 
     Attributes:
         rows: (T, r) A; a column of zeros if no variance is worth keeping.
-        pivots: (r,) the places whose rows are lower triangular.
+        pivots: (r,) the indices of the rows that are lower triangular.
     """
 
     rows: FloatArray
     pivots: IntArray
 
 
-def low_rank_factor(variance: FloatArray, column: Callable[[int], FloatArray], left_out: float) -> LowRankFactor:
-    """Cholesky's method with the largest remaining variance as pivot, which ends when that is small enough.
+def low_rank_factor(variance: FloatArray, column: Callable[[int], FloatArray]) -> LowRankFactor:
+    """Cholesky's method with the largest remaining variance as pivot, until that is small enough.
 
     Args:
         variance: (T,) the diagonal of a covariance matrix.
-        column: From a place to that column (T,) of the matrix.
-        left_out: The largest variance that may be missing at any timepoint.
+        column: From an index to that column (T,) of the matrix.
     """
     remaining, columns, pivots = variance.copy(), np.empty((8, variance.size)), list[int]()
     while True:
         pivot, rank = int(np.argmax(remaining)), len(pivots)
-        if not remaining[pivot] > left_out:
+        if not remaining[pivot] > _OMITTED:
             break
         if rank == len(columns):
             columns = np.concatenate([columns, np.empty_like(columns)])
@@ -84,27 +79,26 @@ def low_rank_factor(variance: FloatArray, column: Callable[[int], FloatArray], l
     return LowRankFactor(np.ascontiguousarray(columns[: max(1, len(pivots))].T), np.array(pivots, dtype=np.int64))
 
 
-def kernel_factor(kernel: Kernel, at: FloatArray, length: float, left_out: float) -> LowRankFactor:
+def kernel_factor(kernel: Kernel, at: FloatArray, length: float) -> LowRankFactor:
     """The low-rank factor of the kernel at times (T,)."""
-    return low_rank_factor(np.ones(at.size), lambda t: covariance(kernel, at, at[[t]], length)[:, 0], left_out)
+    return low_rank_factor(np.ones(at.size), lambda t: covariance(kernel, at, at[[t]], length)[:, 0])
 
 
-def extended_factor(matrix: FloatArray, known: NDArray[np.bool_], factor: LowRankFactor, left_out: float) -> FloatArray:
-    """(T, r) A with A Aᵀ = `matrix`, whose rows at the known places are those of their `factor`, then zeros.
+def extended_factor(matrix: FloatArray, known: NDArray[np.bool_], factor: LowRankFactor) -> FloatArray:
+    """(T, r) A with A Aᵀ = `matrix`, whose rows at the known times are those of their `factor`, then zeros.
 
-    So the process at the known places is the same as without the others. These follow given its values at the pivots.
+    So the process at the known times is the same as without the others, which follow given its values at the pivots.
 
     Args:
         matrix: (T, T) positive semi-definite.
-        known: (T,) which places are known.
+        known: (T,) which times are known.
         factor: The low-rank factor there.
-        left_out: The largest variance that may be missing at any place.
     """
     rows, across = factor.rows, matrix[np.ix_(known, ~known)]
     follow, _ = lapack.dtrtrs(rows[factor.pivots], across[factor.pivots], lower=1)
     rest = matrix[np.ix_(~known, ~known)] - follow.T @ follow
-    own = low_rank_factor(np.diagonal(rest), lambda t: rest[:, t], left_out).rows
-    whole = np.zeros((known.size, rows.shape[1] + own.shape[1]))
-    whole[known, : rows.shape[1]] = rows
-    whole[~known] = np.concatenate([follow.T, own], axis=1)
-    return whole
+    own = low_rank_factor(np.diagonal(rest), lambda t: rest[:, t]).rows
+    extended = np.zeros((known.size, rows.shape[1] + own.shape[1]))
+    extended[known, : rows.shape[1]] = rows
+    extended[~known] = np.concatenate([follow.T, own], axis=1)
+    return extended

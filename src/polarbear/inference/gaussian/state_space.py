@@ -5,9 +5,9 @@ a time Δt they follow x(t + Δt) = Φ(a) x(t) + w with a = λ Δt, where Φ(a) 
 (1 + x)ᵖ, and w has the covariance Q(a) = q ∫₀ᵃ φ(s) φ(s)ᵀ ds, with φ the last column of Φ. As F + I is nilpotent, φ is
 a polynomial times e⁻ˢ, and Q a sum of incomplete gamma functions in which nothing cancels when a is small.
 
-The states are kept at knots alone. In between, the value is its conditional mean given both neighbours, which lacks at
-most a millionth of the variance, as knots are close where there are timepoints. So the number of states does not grow
-with the number of timepoints, and never are knots so close that floating-point numbers would not suffice.
+The states are computed at knots only. In between, the value is its conditional mean given both neighbours, which lacks
+at most a millionth of the variance, as knots are close where there are timepoints. So the number of states does not
+grow with the number of timepoints, and knots are never too close for floating-point numbers.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ class MaternProcess:
         self._powers = [np.linalg.matrix_power(nilpotent, k) / factorial(k) for k in range(states)]
         column = np.array([power[:, -1] for power in self._powers])
         self._products = np.zeros((2 * states - 1, states, states))
-        for k in range(states):
-            for other in range(states):
-                self._products[k + other] += np.outer(column[k], column[other])
+        for k, m in np.ndindex(states, states):
+            self._products[k + m] += np.outer(column[k], column[m])
         self._integrals = np.array([factorial(m) / 2.0 ** (m + 1) for m in range(2 * states - 1)])
         self._intensity = 1.0 / float(self._integrals @ self._products[:, 0, 0])
         self.stationary = self.noise(np.array(np.inf))
@@ -86,8 +85,8 @@ class MaternProcess:
         """(T, 2 p) weights of the states at both neighbouring knots in the conditional mean of the value.
 
         Args:
-            a: (T,) how far from the knot before.
-            step: (T,) how far from that knot to the next.
+            a: (T,) distance from the knot before.
+            step: (T,) distance between both knots.
         """
         reached = np.einsum("ti,tji->tj", self.noise(a)[:, 0], self.transition(step - a))
         after = (np.linalg.inv(self.noise(step)) @ reached[:, :, np.newaxis])[:, :, 0]
@@ -102,7 +101,7 @@ class MaternProcess:
             knots: (B,) at least two, increasing.
             scale: λ.
             sigma: The amplitude.
-            paths: How many independent paths.
+            paths: Number of independent paths.
         """
         p, steps = self.states, scale * np.diff(knots)
         before, weights = np.arange(at.size, dtype=np.int64), np.ones((at.size, 1))
@@ -117,32 +116,23 @@ class MaternProcess:
         longest, times = _LONGEST[self.states] / scale, at.tolist()
         if np.diff(at).min(initial=np.inf) > longest and len(times) > 1:
             return at
-        found, t = times[:1], 1
+        knots, t = times[:1], 1
         while t < len(times):
-            reach = found[-1] + longest
-            if times[t] <= reach:
-                found.append(reach)
-                t = bisect_right(times, reach)
-            else:
-                found.append(times[t])
-                t += 1
-        return np.array(found if len(found) > 1 else [found[0], found[0] + longest])
+            end = knots[-1] + longest
+            knots.append(max(end, times[t]))
+            t = max(t + 1, bisect_right(times, end))
+        return np.array(knots if len(knots) > 1 else [knots[0], knots[0] + longest])
 
     def refined(self, knots: FloatArray, at: FloatArray, scale: float) -> FloatArray:
         """The knots, and more where times (T,) lie beyond them or in an interval that is too long."""
         longest = _LONGEST[self.states] / scale
         before, after = (max(0, int(np.ceil(gap / longest))) for gap in (knots[0] - at.min(), at.max() - knots[-1]))
-        knots = np.concatenate(
-            [
-                knots[0] - longest * np.arange(before, 0, -1),
-                knots,
-                knots[-1] + longest * np.arange(1, after + 1),
-            ]
-        )
+        earlier, later = np.arange(before, 0, -1), np.arange(1, after + 1)
+        knots = np.concatenate([knots[0] - longest * earlier, knots, knots[-1] + longest * later])
         inside = np.unique(np.clip(np.searchsorted(knots, at, side="right") - 1, 0, knots.size - 2))
         gaps = np.diff(knots)
         pieces = np.ones(gaps.size, dtype=np.int64)
         pieces[inside] = np.ceil(gaps[inside] / longest - 1e-9).astype(np.int64)
-        part = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-        begun: FloatArray = np.repeat(knots[:-1], pieces) + part * np.repeat(gaps / pieces, pieces)
-        return np.append(begun, knots[-1])
+        piece = np.arange(int(pieces.sum())) - np.repeat(np.cumsum(pieces) - pieces, pieces)
+        starts: FloatArray = np.repeat(knots[:-1], pieces) + piece * np.repeat(gaps / pieces, pieces)
+        return np.append(starts, knots[-1])

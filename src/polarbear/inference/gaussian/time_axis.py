@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 
 from polarbear.records import FloatArray
 
-_CLOSEST = 1e-13
-"""Timepoints on an axis of unit length; its rounding is 1e-16."""
+_SMALLEST_GAP = 1e-13
+"""Between timepoints on the unit axis, whose rounding is 1e-16."""
 
 TimeScale = Literal["linear", "log"]
-
-
-def check_time_scale(time_scale: str) -> None:
-    """Raise a ValueError unless it is one of the time scales."""
-    if time_scale not in get_args(TimeScale):
-        raise ValueError(f"time_scale is {time_scale!r}; choose one of {', '.join(get_args(TimeScale))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +21,7 @@ class UnitAxis:
 
     Attributes:
         first: The first timepoint, or its logarithm.
-        span: How far it is to the last; 1 if there is only one.
+        span: The distance to the last; 1 if there is only one.
         time_scale: "linear" or "log".
     """
 
@@ -40,22 +34,22 @@ class UnitAxis:
         """The axis of timepoints (T,), at least one.
 
         Raises:
-            ValueError: If logarithms are asked of timepoints that are not all positive.
+            ValueError: If a logarithmic axis has timepoints that are not positive.
         """
         first, last = _scaled(times[[0, -1]], time_scale).tolist()
         return cls(first, last - first if last > first else 1.0, time_scale)
 
-    def place(self, times: FloatArray) -> FloatArray:
-        """Where times are on the axis, any of them.
+    def position(self, times: FloatArray) -> FloatArray:
+        """Positions of times on the axis.
 
         Raises:
-            ValueError: If logarithms are asked of times that are not all positive.
+            ValueError: If the axis is logarithmic and a time is not positive.
         """
         return (_scaled(times, self.time_scale) - self.first) / self.span
 
-    def time(self, place: float) -> float:
-        """The time at some place of the axis."""
-        time = self.first + place * self.span
+    def time(self, position: float) -> float:
+        """The time at a position on the axis."""
+        time = self.first + position * self.span
         return float(np.exp(time)) if self.time_scale == "log" else time
 
 
@@ -63,18 +57,18 @@ def unit_times(times: FloatArray, time_scale: TimeScale) -> FloatArray:
     """Timepoints, or their logarithms, moved and scaled so that the first is 0 and the last is 1.
 
     Raises:
-        ValueError: If logarithms are asked of timepoints that are not all positive, or two are so close to each other
-            that paths between them cannot be told from rounding.
+        ValueError: If a logarithmic axis has timepoints that are not positive, or two timepoints are too close for
+            floating-point numbers.
     """
-    places = UnitAxis.of(times, time_scale).place(times)
-    close = np.flatnonzero(np.diff(places) < _CLOSEST)
+    positions = UnitAxis.of(times, time_scale).position(times)
+    close = np.flatnonzero(np.diff(positions) < _SMALLEST_GAP)
     if close.size:
-        one, other = times[close[0] : close[0] + 2].tolist()
+        first, second = times[close[0] : close[0] + 2].tolist()
         raise ValueError(
-            f"timepoints {one!r} and {other!r} are closer than {_CLOSEST:g} of the {time_scale} time axis; "
+            f"timepoints {first!r} and {second!r} are closer than {_SMALLEST_GAP:g} of the {time_scale} time axis; "
             "leave one out"
         )
-    return places
+    return positions
 
 
 def _scaled(times: FloatArray, time_scale: TimeScale) -> FloatArray:

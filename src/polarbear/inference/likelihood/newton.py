@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.likelihood.timepoint_likelihood import Choices, normalized
 from polarbear.records import FloatArray
 
-_MOST_STEPS = 100
-_MOST_HALVINGS = 30
+_MAX_STEPS = 100
+_MAX_HALVINGS = 30
 _LONGEST_STEP = 3.0
-_PRECISION = 1e-10
+"""In log-ratings: a longer step leaves the parabola behind."""
+_TOLERANCE = 1e-10
+_ARMIJO = 1e-4
+"""Share of the predicted increase that a step has to reach (Armijo's rule)."""
 
 
 def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
@@ -29,48 +32,43 @@ def mode(choices: Choices) -> tuple[FloatArray, FloatArray]:
     """
     z = _start(choices)
     value, gradient, curvature = expansion(choices, z)
-    for _ in range(_MOST_STEPS):
+    for _ in range(_MAX_STEPS):
         pinned = curvature + np.trace(curvature) / z.size
         step = np.asarray(np.linalg.solve(pinned, gradient), dtype=np.float64)
         decrement = float(gradient @ step)
-        if not decrement > _PRECISION * (1.0 + abs(value)):
-            z = _normalized(z + step) if decrement >= 0 else z
+        if not decrement > _TOLERANCE * (1.0 + abs(value)):
+            z = normalized(z + step) if decrement >= 0 else z
             break
         size = min(1.0, _LONGEST_STEP / float(np.abs(step).max()))
-        for _ in range(_MOST_HALVINGS):
-            trial = _normalized(z + size * step)
-            found = expansion(choices, trial)
-            if found[0] >= value + 1e-4 * size * decrement:
+        for _ in range(_MAX_HALVINGS):
+            trial = normalized(z + size * step)
+            at_trial = expansion(choices, trial)
+            if at_trial[0] >= value + _ARMIJO * size * decrement:
                 break
             size *= 0.5
         else:
             break
-        z, (value, gradient, curvature) = trial, found
+        z, (value, gradient, curvature) = trial, at_trial
     return z, curvature
 
 
 def _start(choices: Choices) -> FloatArray:
     """Wins over the wins expected if all algorithms were alike."""
     alike = np.zeros((1, choices.wins.size, 1))
-    expected = choices.sets.gathered(choices.counts / choices.sets.sizes) + choices.total / choices.wins.size
-    won = choices.ties.wins().sum(axis=0)
-    expected += won - choices.ties.slope(alike, np.exp(alike))[1][0, :, 0]
-    return _normalized(np.log((choices.wins + won) / expected))
+    wins = choices.ties.wins().sum(axis=0)
+    expected = choices.sets.gather(choices.counts / choices.sets.sizes) + choices.total / choices.wins.size
+    expected += wins - choices.ties.slope(alike, np.exp(alike))[1][0, :, 0]
+    return normalized(np.log((choices.wins + wins) / expected))
 
 
 def expansion(choices: Choices, z: FloatArray) -> tuple[float, FloatArray, FloatArray]:
     """Log-density, its gradient and its negative Hessian at normalized log-ratings."""
     theta = np.exp(z)
-    chosen_from, expected, both = choices.sets.moments(theta, choices.counts)
+    chosen_from, expected, shared = choices.sets.moments(theta, choices.counts)
     expected += choices.total * theta
-    curvature = np.diag(expected) - both - choices.total * np.outer(theta, theta)
+    curvature = np.diag(expected) - shared - choices.total * np.outer(theta, theta)
     value = float(choices.wins @ z - choices.counts @ np.log(chosen_from))
     if not len(choices.ties):
         return value, choices.wins - expected, curvature
     of_ties = choices.ties.expansion(z[np.newaxis, :, np.newaxis], theta[np.newaxis, :, np.newaxis])
     return value + float(of_ties[0][0]), choices.wins - expected + of_ties[1][0, :, 0], curvature + of_ties[2][0, 0]
-
-
-def _normalized(z: FloatArray) -> FloatArray:
-    top = z.max()
-    return z - (top + np.log(np.exp(z - top).sum()))

@@ -1,10 +1,10 @@
 """Latent variables that make the ratings in large ties gamma variables again, for Gibbs sampling.
 
 A choice set S that was chosen from c times has the latent variable Z_S ~ Gamma(c, Σ_{j in S} λ_j) (see
-`inference.sampling.gibbs`). That is the sum of the jumps of a Poisson process: at u there are c e^{−u Σ λ_j} du / u of
-them. The processes of all the sets A ∪ R of a tie together are the integral of `polarbear.rankings.tie_integral`: at
-(u, p) arise so many jumps, each takes in every tied algorithm i by itself with odds p e^{−uλ_i} : 1 − p, and those that
-take in none do not count. So the nodes of the integral, with Poisson numbers of jumps at each, stand for 2^k − 1 latent
+`inference.sampling.gibbs`). That is the sum of the jumps of a Poisson process with rate c e^{−u Σ λ_j} du / u for jumps
+of size u. The processes of all the sets A ∪ R of a tie together are the integral of `polarbear.rankings.tie_integral`:
+jumps arise at (u, p), each takes in every tied algorithm i independently with odds p e^{−uλ_i} : 1 − p, and those that
+take in none do not count. So the nodes of the integral, with Poisson numbers of jumps at each, replace 2^k − 1 latent
 variables.
 """
 
@@ -20,6 +20,7 @@ from polarbear.records import FloatArray, IntArray
 
 Indices = NDArray[np.intp]
 _RARE = 1e-14
+"""Probability that a sum of rates exceeds what the nodes are scaled for."""
 
 
 class TieEvents:
@@ -32,7 +33,7 @@ class TieEvents:
     """
 
     def __init__(self, ties: TieTerms, shape: float, rng: np.random.Generator) -> None:
-        self._ties, self._most, self._rng = ties, float(gammainccinv(shape, _RARE)), rng
+        self._ties, self._scale, self._rng = ties, float(gammainccinv(shape, _RARE)), rng
 
     @property
     def work(self) -> int:
@@ -40,17 +41,17 @@ class TieEvents:
         return sum(2 * size * tie_nodes(size, 1.0).u.size for size in self._ties.tied.sum(axis=1).tolist())
 
     def __call__(self, rates: FloatArray) -> FloatArray:
-        """(C, n) the sum of the latent variables of all sets with the algorithm, given rates (C, n)."""
-        most = max(self._most, float(rates.sum(axis=1).max(initial=0.0)))
-        scaled, drawn = rates / most, np.zeros(rates.shape)
+        """(C, n) the sum of the latent variables of all sets that contain the algorithm, given rates (C, n)."""
+        scale = max(self._scale, float(rates.sum(axis=1).max(initial=0.0)))
+        sums = np.zeros(rates.shape)
         for tied, below, amount in zip(self._ties.tied, self._ties.below, self._ties.amounts, strict=True):
-            self._add(drawn, scaled, np.flatnonzero(tied), np.flatnonzero(below), float(amount))
-        return drawn / most
+            self._add(sums, rates / scale, np.flatnonzero(tied), np.flatnonzero(below), float(amount))
+        return sums / scale
 
-    def _add(self, drawn: FloatArray, scaled: FloatArray, tied: Indices, below: Indices, amount: float) -> None:
+    def _add(self, sums: FloatArray, rates: FloatArray, tied: Indices, below: Indices, amount: float) -> None:
         """Add the part of one tie to (C, n)."""
-        chains = len(scaled)
-        theta, base = scaled[:, tied], scaled[:, below].sum(axis=1)
+        chains = len(rates)
+        theta, base = rates[:, tied], rates[:, below].sum(axis=1)
         nodes = tie_nodes(tied.size, float((theta.min(axis=1) + base).min()))
         expected = amount * nodes.weights * np.exp(-base[:, np.newaxis] * nodes.u)
         for rate in theta.T:
@@ -60,12 +61,12 @@ class TieEvents:
         u, odds = nodes.u[node], nodes.p[node] / (1.0 - nodes.p[node])
         empty: IntArray = events[chain, node]
         filled: IntArray = np.zeros_like(empty)
-        for one, rate in zip(tied, theta.T, strict=True):
-            taken = odds * np.exp(-rate[chain] * u)
-            chance = taken / (1.0 + taken)
-            first: IntArray = self._rng.binomial(empty, chance)
-            further: IntArray = self._rng.binomial(filled, chance)
-            drawn[:, one] += np.bincount(chain, u * (first + further), minlength=chains)
+        for algorithm, rate in zip(tied, theta.T, strict=True):
+            odds_in = odds * np.exp(-rate[chain] * u)
+            probability = odds_in / (1.0 + odds_in)
+            first: IntArray = self._rng.binomial(empty, probability)
+            further: IntArray = self._rng.binomial(filled, probability)
+            sums[:, algorithm] += np.bincount(chain, u * (first + further), minlength=chains)
             empty -= first
             filled += first
-        drawn[:, below] += np.bincount(chain, u * filled, minlength=chains)[:, np.newaxis]
+        sums[:, below] += np.bincount(chain, u * filled, minlength=chains)[:, np.newaxis]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,8 +12,8 @@ from polarbear.inference.likelihood.large_ties import TieTerms
 from polarbear.rankings import ChoiceCounts, set_sizes
 from polarbear.records import FloatArray
 
-_LEAST = -700.0
-"""The exponentials of log-ratings below this vanish. They matter in sums of such alone, which are taken apart."""
+_SMALLEST = -700.0
+"""Exponentials of log-ratings below this vanish, which matters in sums of nothing else; these are in logarithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,12 +24,12 @@ class Choices:
     whole set, because the density of log-ratings under it is Π_i θ_i^α.
 
     Attributes:
-        wins: (n,) how often each algorithm was chosen, and α.
+        wins: (n,) how often each algorithm was chosen, plus α.
         sets: The s choice sets; the set of all algorithms is left out.
-        counts: (s,) how often each of them was chosen from.
-        whole: How often the set of all algorithms was chosen from, the prior's n α left out.
+        counts: (s,) how often each set was chosen from.
+        whole: How often the set of all algorithms was chosen from, not including the prior's n α.
         alpha: The prior's parameter α.
-        ties: Ties of so many algorithms that their choices are in neither `wins` nor `counts`.
+        ties: Ties of so many algorithms that neither `wins` nor `counts` include their choices.
     """
 
     wins: FloatArray
@@ -41,57 +41,53 @@ class Choices:
 
     @property
     def total(self) -> float:
-        """How often the set of all algorithms was chosen from, the prior's n α among them."""
+        """How often the set of all algorithms was chosen from, including the prior's n α."""
         return self.whole + self.wins.size * self.alpha
 
     @classmethod
     def at(cls, counts: ChoiceCounts, timepoint: int, alpha: float) -> Choices:
         """The choices at one timepoint of `counts`, with a Dirichlet prior."""
-        wins, sets, amounts = counts.at(timepoint)
-        whole = set_sizes(sets) == wins.size
-        parts, order = choice_sets(sets[~whole], wins.size)
-        return cls(
-            wins=wins + alpha,
-            sets=parts,
-            counts=amounts[~whole][order],
-            whole=float(amounts[whole].sum()),
-            alpha=alpha,
-            ties=TieTerms.at(counts.ties, timepoint, wins.size),
-        )
+        wins, masks, amounts = counts.at(timepoint)
+        whole = set_sizes(masks) == wins.size
+        sets, order = choice_sets(masks[~whole], wins.size)
+        ties = TieTerms.at(counts.ties, timepoint, wins.size)
+        return cls(wins + alpha, sets, amounts[~whole][order], float(amounts[whole].sum()), alpha, ties)
 
     def groups(self) -> list[NDArray[np.intp]]:
         """The algorithms that rankings connect, directly or through others, group by group."""
-        if self.whole > 0:
-            return [np.arange(self.wins.size)]
         label = np.arange(self.wins.size)
-        for met in (*self.sets.connected(), *(self.ties.tied | self.ties.below)):
-            label[np.isin(label, label[met])] = label[met][0]
-        return [np.flatnonzero(label == one) for one in np.unique(label)]
+        if self.whole > 0:
+            return [label]
+        for members in (*self.sets.connected(), *(self.ties.tied | self.ties.below)):
+            label[np.isin(label, label[members])] = label[members][0]
+        return [np.flatnonzero(label == group) for group in np.unique(label)]
 
-    def within(self, group: NDArray[np.intp]) -> Choices:
-        """The choices from members of one of the `groups`."""
-        size = self.sets.sizes_among(group)
-        whole, part = size == group.size, (size > 0) & (size < group.size)
+    def of_algorithms(self, chosen: NDArray[np.intp]) -> Choices:
+        """The choices from one of the `groups`, or from all algorithms in another order."""
+        sizes = self.sets.sizes_among(chosen)
+        part = (sizes > 0) & (sizes < chosen.size)
         return Choices(
-            self.wins[group],
-            self.sets.among(group, part),
+            self.wins[chosen],
+            self.sets.among(chosen, part),
             self.counts[part],
-            float(self.counts[whole].sum()),
+            self.whole + float(self.counts[sizes == chosen.size].sum()),
             self.alpha,
-            self.ties.of_algorithms(group),
+            self.ties.of_algorithms(chosen),
         )
-
-    def ordered(self, order: NDArray[np.intp]) -> Choices:
-        """The same choices, algorithms in another order."""
-        return replace(self, wins=self.wins[order], sets=self.sets.ordered(order), ties=self.ties.of_algorithms(order))
 
     def log_density(self, log_theta: FloatArray) -> FloatArray:
         """The log-density (D,) of log-ratings (n, D) whose ratings sum to 1, up to a constant."""
         density = self.wins @ log_theta
-        theta = np.exp(np.maximum(log_theta, _LEAST))
-        self.sets.subtract_logarithms(density, theta, self.counts)
-        if (faint := log_theta.min(axis=0) < _LEAST).any():
-            below = self.wins @ log_theta[:, faint]
-            self.sets.subtract_faint(below, log_theta[:, faint], self.counts)
-            density[faint] = below
+        theta = np.exp(np.maximum(log_theta, _SMALLEST))
+        for draws, terms in self.sets.weighted_log_sums(theta, self.counts):
+            density[draws] -= terms
+        if (faint := log_theta.min(axis=0) < _SMALLEST).any():
+            log_faint = log_theta[:, faint]
+            density[faint] = self.wins @ log_faint - self.sets.log_sums(log_faint.T) @ self.counts
         return density + self.ties.value(log_theta[np.newaxis], theta[np.newaxis])
+
+
+def normalized(log_ratings: FloatArray) -> FloatArray:
+    """(..., n) log-ratings whose ratings sum to 1."""
+    top = log_ratings.max(axis=-1, keepdims=True)
+    return log_ratings - (top + np.log(np.exp(log_ratings - top).sum(axis=-1, keepdims=True)))

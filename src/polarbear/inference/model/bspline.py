@@ -2,28 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedField, Field
+from polarbear.inference.gaussian.gaussian_paths import BandedDesign, BandedField
 from polarbear.inference.model.temporal import TemporalModel
-from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel
-from polarbear.inference.path_sampling.hyperpriors import Hyperprior, LogNormal, check_finite, check_positive
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
+from polarbear.inference.path_sampling.hyperpriors import LogNormal
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import Finite, Natural, Whole, real, settings
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class BSpline(TemporalModel):
     """η_q(t) = Σ_j β_qj B_j(t) with β_qj ~ N(0, σ²), log-ratings μ = Q η, on a time axis of unit length.
 
     The inner knots lie at quantiles of the timepoints, so that each coefficient governs about as many timepoints; the
     outer ones are repeated at both ends.
 
-    Where coefficients know only a few rankings each, as with K = T / 2 at a thousand timepoints, weights are poor, and
+    Where few rankings inform each coefficient, as with K = T / 2 at a thousand timepoints, weights are poor, and
     annealing or Markov chains answer: the cost then grows faster than T.
 
     Attributes:
@@ -39,59 +38,33 @@ class BSpline(TemporalModel):
 
     name: ClassVar[str] = "b-spline"
 
-    degree: int = 3
-    coefficients: int | None = None
-    sigma_log_mean: float = 0.0
-    sigma_log_sd: float = 0.5
+    degree: Natural = 3
+    coefficients: Whole | None = None
+    sigma_log_mean: Finite = 0.0
+    sigma_log_sd: Annotated[float, real(gt=0)] = 0.5
 
     def __post_init__(self) -> None:
-        if self.degree < 0:
-            raise ValueError(f"degree is {self.degree!r}; the degree of a spline is 0 or more")
         if self.coefficients is not None and self.coefficients <= self.degree:
             raise ValueError(
                 f"coefficients is {self.coefficients!r}; splines of degree {self.degree} need at least "
                 f"{self.degree + 1}, or None for half the number of timepoints"
             )
-        check_finite(sigma_log_mean=self.sigma_log_mean)
-        check_positive(sigma_log_sd=self.sigma_log_sd)
-        TemporalModel.__post_init__(self)
 
-    def prior(self, at: FloatArray, paths: int) -> PathModel:
-        """The splines at times (T,) on the unit axis."""
-        return self._splines(at, at, paths)
-
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
-        """The splines of the fit, at more times between."""
-        return self._splines(at, at[fitted], 1)
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
+        """The splines of the fit at times (T,) on the unit axis."""
+        known = at if fitted is None else at[fitted]
+        count = max(self.degree + 1, known.size // 2) if self.coefficients is None else self.coefficients
+        start, values = splines(at, knots(known, count, self.degree), self.degree)
+        design = BandedDesign(start, values, count, 0, paths)
+        return PathPrior(
+            (LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd),),
+            lambda hyperparameters: BandedField(design, np.full((1, count), float(hyperparameters[0]) ** -2)),
+        )
 
     @property
     def reach(self) -> tuple[float, float]:
         """The splines end at the first and the last fitted time."""
         return 0.0, 1.0
-
-    def _splines(self, at: FloatArray, fitted: FloatArray, paths: int) -> PathModel:
-        count = max(self.degree + 1, fitted.size // 2) if self.coefficients is None else self.coefficients
-        start, values = splines(at, knots(fitted, count, self.degree), self.degree)
-        sigma = LogNormal("sigma", self.sigma_log_mean, self.sigma_log_sd)
-        return _Splines(sigma, BandedDesign(start, values, count, 0, paths))
-
-
-class _Splines:
-    """Splines at given timepoints; the coefficients' prior precision is diagonal."""
-
-    def __init__(self, sigma: LogNormal, design: BandedDesign) -> None:
-        self._sigma, self._design = sigma, design
-
-    @property
-    def hyperpriors(self) -> Sequence[Hyperprior]:
-        return (self._sigma,)
-
-    def steady(self) -> PathModel:
-        """Itself: σ scales the paths."""
-        return self
-
-    def field(self, hyperparameters: FloatArray) -> Field:
-        return BandedField(self._design, np.full((1, self._design.positions), float(hyperparameters[0]) ** -2))
 
 
 def knots(at: FloatArray, count: int, degree: int) -> FloatArray:

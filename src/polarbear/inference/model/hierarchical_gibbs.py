@@ -15,30 +15,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from polarbear.inference.likelihood.timepoint_likelihood import Choices
-from polarbear.inference.sampling.gibbs import Sweeps, mixing, normalized
+from polarbear.inference.likelihood.timepoint_likelihood import Choices, normalized
+from polarbear.inference.path_sampling.hyperpriors import Hyperprior
+from polarbear.inference.sampling.chain_order import CHAINS, GROUPS, record
+from polarbear.inference.sampling.gibbs import Sweeps, mixing
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
 
-_CHAINS, _KEPT, _WARM_UP = 48, 80, 200
+_WARM_UP = 200
 _LENGTHS = 6
-"""How often chains that have not converged are continued to twice their length, less one; 32 sweeps for each draw."""
-_CONVERGED = 1.01
-_GROUPS = 4
+"""How often chains that have not converged are continued to twice their length, less one; 32 sweeps per draw."""
 _METROPOLIS_STEPS = 5
-_AIM, _PACE = 0.4, 0.1
+_ACCEPTANCE, _PACE = 0.4, 0.1
+"""The rate of acceptance aimed at, and the speed at which steps adapt to it."""
 _ALPHA = 1.0
-"""Of the prior that choices come with, which is taken off again."""
+"""Of the prior that `Choices` includes, which is subtracted again."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class HierarchicalChains:
-    """What C chains kept.
+    """Draws of C chains.
 
     Attributes:
         log_theta: (T, n, steps, C) log-ratings.
         log_kappa: (steps, C).
-        ess: (T,) how many draws they are worth, the smallest of the ratings and κ.
+        ess: (T,) effective sample size, the smallest of the ratings and κ.
         r_hat: (T,) the largest nested split R-hat of the same.
     """
 
@@ -49,12 +50,7 @@ class HierarchicalChains:
 
 
 def hierarchical_chains(
-    counts: ChoiceCounts,
-    log_prior: Callable[[FloatArray], FloatArray],
-    start: FloatArray,
-    *,
-    enough: float,
-    rng: np.random.Generator,
+    counts: ChoiceCounts, prior: Hyperprior, *, enough: float, rng: np.random.Generator
 ) -> HierarchicalChains:
     """Sample the joint posterior of the ratings and κ by 48 chains.
 
@@ -63,31 +59,24 @@ def hierarchical_chains(
 
     Args:
         counts: The rankings, of at least two algorithms, at one timepoint or more.
-        log_prior: From log κ (C,) to its prior log-density, up to a constant.
-        start: (2,) mean and standard deviation of the log κ that chains start from.
-        enough: Effective sample size to aim at.
+        prior: The prior of κ.
+        enough: The effective sample size aimed at.
         rng: The source of randomness.
     """
-    chains = _Chains(counts, log_prior, start[0] + start[1] * rng.standard_normal(_CHAINS), rng)
+    start = prior.mean + prior.spread * rng.standard_normal(CHAINS)
+    chains = _Chains(counts, prior.log_density, start, rng)
     for _ in range(_WARM_UP):
         chains.sweep(adapt=True)
-    log_theta, log_kappa = np.empty((*counts.wins.shape, _KEPT, _CHAINS)), np.empty((_KEPT, _CHAINS))
-    first, ess, r_hat = 0, np.zeros(counts.timepoints), np.full(counts.timepoints, np.inf)
-    for length in range(_LENGTHS):
-        for step in range(first, _KEPT):
-            for _ in range(1 << length):
-                chains.sweep(adapt=False)
-            log_kappa[step], log_theta[:, :, step] = chains.log_kappa, chains.log_theta.transpose(1, 2, 0)
-        shared = log_kappa[np.newaxis]
-        each = [mixing(np.concatenate([here, shared]).transpose(1, 2, 0), groups=_GROUPS) for here in log_theta]
-        ess, r_hat = np.array(each).T
-        if length == _LENGTHS - 1 or (ess.min() >= enough and r_hat.max() < _CONVERGED):
-            break
-        first = _KEPT // 2
-        log_kappa[:first] = log_kappa[1::2]
-        for here in log_theta:
-            here[:, :first] = here[:, 1::2]
-    return HierarchicalChains(log_theta, log_kappa, np.minimum(ess, float(_KEPT * _CHAINS)), r_hat)
+    (log_theta, log_kappa), ess, r_hat = record(chains, _mixing, enough, _LENGTHS)
+    return HierarchicalChains(log_theta, log_kappa[0], np.minimum(ess, float(log_kappa.size)), r_hat)
+
+
+def _mixing(recorded: list[FloatArray]) -> tuple[FloatArray, FloatArray]:
+    """(T,) effective sample sizes and R-hats at each timepoint, of κ and the ratings."""
+    log_theta, log_kappa = recorded
+    each = [mixing(np.concatenate([ratings, log_kappa]).transpose(1, 2, 0), groups=GROUPS) for ratings in log_theta]
+    ess, r_hat = np.array(each).T
+    return ess, r_hat
 
 
 class _Chains:
@@ -112,8 +101,12 @@ class _Chains:
         self.log_kappa = log_kappa
         self.log_theta = np.log(rng.dirichlet(np.ones(self._n), (log_kappa.size, counts.timepoints)))
 
+    def snapshot(self) -> tuple[FloatArray, FloatArray]:
+        """Log-ratings (T, n, C), and log κ (1, C)."""
+        return self.log_theta.transpose(1, 2, 0), self.log_kappa[np.newaxis]
+
     def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once; while adapting, bring the rates of acceptance near where they should be."""
+        """Move all chains once; while adapting, bring the rates of acceptance near the one aimed at."""
         alpha = np.exp(self.log_kappa)[:, np.newaxis] / self._n
         for t, sweeps in enumerate(self._sweeps):
             self.log_theta[:, t] = sweeps.logarithmic(self.log_theta[:, t], alpha)
@@ -121,13 +114,13 @@ class _Chains:
         alone = np.mean([self._move_alone() for _ in range(_METROPOLIS_STEPS)])
         together = self._move_together()
         if adapt:
-            self._alone *= float(np.exp(_PACE * (alone - _AIM) / _AIM))
-            self._together *= float(np.exp(_PACE * (together - _AIM) / _AIM))
+            self._alone *= float(np.exp(_PACE * (alone - _ACCEPTANCE) / _ACCEPTANCE))
+            self._together *= float(np.exp(_PACE * (together - _ACCEPTANCE) / _ACCEPTANCE))
 
     def _move_gaps(self) -> None:
         """At each timepoint a Metropolis step that stretches one gap between neighbours in the order of log-ratings.
 
-        Where rankings say little but the order, Gibbs sampling moves gaps by steps that are short beside their width.
+        Where rankings say little but the order, Gibbs steps of the gaps are short compared to their width.
         """
         order = np.argsort(self.log_theta, axis=2)
         ordered = np.take_along_axis(self.log_theta, order, axis=2)
@@ -153,7 +146,7 @@ class _Chains:
     def _move_together(self) -> float:
         """A Metropolis step of log κ while κ times the log-ratios of ratings stays.
 
-        With few rankings, or such that all agree, both move far: the prior's tails fall off like θ^(κ / n). The
+        With few rankings, or rankings that all agree, both move far: the prior's tails fall off like θ^(κ / n). The
         Jacobian is that of n − 1 log-ratios at each timepoint.
         """
         trial = self._trial(self._together)
@@ -178,12 +171,12 @@ class _Chains:
     def _log_likelihood(self, log_theta: FloatArray) -> FloatArray:
         """(C, T) the log-likelihood of log-ratings (C, T, n), up to a constant."""
         each = zip(self._choices, log_theta.transpose(1, 2, 0), strict=True)
-        density = np.stack([choices.log_density(np.ascontiguousarray(here)) for choices, here in each], axis=1)
+        density = np.stack([choices.log_density(np.ascontiguousarray(ratings)) for choices, ratings in each], axis=1)
         return density - _ALPHA * log_theta.sum(axis=2)
 
     def _log_density(self, log_kappa: FloatArray, total: FloatArray) -> FloatArray:
         """(C,) the log-density of log κ given the sum (C,) of all log-ratings, up to a constant."""
         kappa = np.exp(log_kappa)
         alpha = kappa / self._n
-        each = gammaln(kappa) - self._n * gammaln(alpha)
-        return self._log_prior(log_kappa) + len(self._choices) * each + alpha * total
+        normalizer = gammaln(kappa) - self._n * gammaln(alpha)
+        return self._log_prior(log_kappa) + len(self._choices) * normalizer + alpha * total

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.inference.gaussian.kernels import LowRankFactor, extended_factor, low_rank_factor, spectral_density
-from polarbear.inference.model.gaussian_process import KernelModel, LowRankProcess
-from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel
+from polarbear.inference.gaussian.kernels import extended_factor, low_rank_factor, spectral_density
+from polarbear.inference.model.gaussian_process import KernelModel
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
 from polarbear.records import FloatArray
+from polarbear.validation import Positive, real, settings
 
 _HEURISTICS = {"squared-exponential": (3.2, 1.75), "matern-5/2": (4.1, 2.65), "matern-3/2": (4.5, 3.42)}
 """c = first · ℓ / S and m = second · c · S / ℓ (Riutort-Mayol et al. 2022, section 4.3)."""
 _SMALLEST_EXTENSION = 1.2
 _TAIL = 0.05
-_LEFT_OUT = 1e-6
+"""Prior probability of length-scales too short, and of those too long, for the basis functions."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class HilbertSpaceGaussianProcess(KernelModel):
     """η_q(t) = σ Σ_j β_qj s(√λ_j; ℓ)^½ φ_j(t) with β_qj ~ N(0, 1), log-ratings μ = Q η, on a unit time axis.
 
@@ -31,14 +30,9 @@ class HilbertSpaceGaussianProcess(KernelModel):
     for length-scales between the 5 % and the 95 % quantile of the prior, unless they are given.
 
     Attributes:
-        kernel: "matern-3/2", "matern-5/2" or "squared-exponential".
-        sigma_log_mean: Mean of log σ; σ ~ LogNormal(0, 0.5) by default.
-        sigma_log_sd: Standard deviation of log σ.
-        ell_shape: Shape a of ℓ ~ InvGamma(a, b), as a share of the time axis.
-        ell_scale: Scale b; InvGamma(5, 2) by default, with mean 0.5.
+        kernel, sigma_log_mean, sigma_log_sd, ell_shape, ell_scale, time_scale: As of `GaussianProcess`.
         functions: Number m of basis functions.
-        extension: How many times longer than the time axis the basis functions' domain is, c > 1.
-        time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
+        extension: Length c > 1 of the basis functions' domain, in lengths of the time axis.
 
     Raises:
         ValueError: If a parameter is out of its range.
@@ -46,15 +40,8 @@ class HilbertSpaceGaussianProcess(KernelModel):
 
     name: ClassVar[str] = "hilbert-space-gaussian-process"
 
-    functions: int | None = None
-    extension: float | None = None
-
-    def __post_init__(self) -> None:
-        self.check()
-        if self.functions is not None and self.functions < 1:
-            raise ValueError(f"functions is {self.functions!r}; at least 1 basis function is needed")
-        if self.extension is not None and not 1 < self.extension < math.inf:
-            raise ValueError(f"extension is {self.extension!r}; the domain must be longer than the time axis: > 1")
+    functions: Positive | None = None
+    extension: Annotated[float, real(gt=1)] | None = None
 
     def domain(self) -> tuple[int, float]:
         """The number m of basis functions and the extension c."""
@@ -64,35 +51,23 @@ class HilbertSpaceGaussianProcess(KernelModel):
         functions = math.ceil(many * extension / shortest) if self.functions is None else self.functions
         return functions, extension
 
-    def prior(self, at: FloatArray, paths: int) -> PathModel:
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
         """The process at times (T,) on the unit axis."""
-        weighted = self._functions(at)
-        return LowRankProcess(self.hyperpriors, paths, lambda length: _factor(weighted(length)).rows)
-
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
-        """The process at more times."""
-        weighted = self._functions(at)
+        known = np.ones(at.size, dtype=np.bool_) if fitted is None else fitted
+        functions, extension = self.domain()
+        frequency = np.arange(1, functions + 1, dtype=np.float64) * (math.pi / extension)
+        values = np.sin((at[:, np.newaxis] - 0.5 + extension / 2) * frequency) / np.sqrt(extension / 2)
 
         def basis(length: float) -> FloatArray:
-            whole = weighted(length)
-            return extended_factor(whole @ whole.T, fitted, _factor(whole[fitted]), _LEFT_OUT)
+            weighted = values * np.sqrt(spectral_density(self.kernel, frequency, length))  # eq. 14
+            rows = weighted[known]
+            factor = low_rank_factor(np.square(rows).sum(axis=1), lambda t: rows @ rows[t])
+            return factor.rows if known.all() else extended_factor(weighted @ weighted.T, known, factor)
 
-        return LowRankProcess(self.hyperpriors, 1, basis)
+        return self.low_rank(basis, paths)
 
     @property
     def reach(self) -> tuple[float, float]:
         """The domain of the basis functions."""
         extension = self.domain()[1]
         return 0.5 - extension / 2, 0.5 + extension / 2
-
-    def _functions(self, at: FloatArray) -> Callable[[float], FloatArray]:
-        """From ℓ to the basis functions (T, m), each times the standard deviation of its coefficient."""
-        kernel, (functions, extension) = self.kernel, self.domain()
-        frequency = np.arange(1, functions + 1, dtype=np.float64) * (math.pi / extension)
-        values = np.sin((at[:, np.newaxis] - 0.5 + extension / 2) * frequency) / np.sqrt(extension / 2)
-        return lambda length: values * np.sqrt(spectral_density(kernel, frequency, length))
-
-
-def _factor(weighted: FloatArray) -> LowRankFactor:
-    """The low-rank factor of the covariance of weighted basis functions (T, m)."""
-    return low_rank_factor(np.square(weighted).sum(axis=1), lambda t: weighted @ weighted[t], _LEFT_OUT)

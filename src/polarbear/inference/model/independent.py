@@ -3,42 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.likelihood.newton import mode
 from polarbear.inference.likelihood.timepoint_likelihood import Choices
 from polarbear.inference.path_sampling.hyperpriors import draw_hyperparameters
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.sampling.diagnostics import FEWEST_OF_CHAINS, GIBBS, IMPORTANCE_SAMPLING, Diagnostics
+from polarbear.inference.sampling.diagnostics import (
+    FEWEST_OF_CHAINS,
+    GIBBS,
+    GOOD_K_HAT,
+    IMPORTANCE_SAMPLING,
+    LARGEST_K_HAT,
+    Diagnostics,
+    Sampled,
+)
 from polarbear.inference.sampling.gibbs import gibbs
-from polarbear.inference.sampling.importance import ImportanceDraws, importance
 from polarbear.inference.sampling.proposal import Proposal, log_gamma, proposal
+from polarbear.inference.sampling.psis import importance
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+from polarbear.validation import real, settings
 
-_GOOD_K_HAT = 0.5
-_USABLE_K_HAT = 0.7
 _NEARLY_ALL = 0.9
-"""Worth at least this share of their number, draws are accepted with a k-hat that is just usable."""
-_FEWEST_PROPOSALS = 400
+"""With an effective sample size of this share of their number, draws are accepted with a k-hat below 0.7."""
+_MIN_PROPOSALS = 400
 _STARTS = 100
+"""Points that Markov chains start from."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class IndependentDirichlet:
     """θ(t) ~ Dirichlet(α, …, α), independently at each timepoint.
 
-    Its posterior is not joint over time: draws at different timepoints have nothing to do with each other.
+    Its posterior is not joint over time: draws at different timepoints are unrelated.
 
     At each timepoint the draws come from importance sampling around the posterior mode (see
-    `inference.sampling.proposal`). They are accepted if Pareto k-hat is below 0.5 and they are worth half their
-    number, or below 0.7 and 90 % of it. Otherwise four times as many proposals with heavier tails are tried, and
-    accepted if k-hat is below 0.7 and the draws are worth a quarter of their number. Where that fails too, Gibbs
-    sampling answers.
+    `inference.sampling.proposal`). They are accepted if Pareto k-hat is below 0.5 and their effective sample size is
+    half their number, or below 0.7 and 90 % of it. Otherwise four times as many proposals with heavier tails are tried,
+    and accepted if k-hat is below 0.7 and the effective sample size is a quarter of the draws. Where that fails too,
+    Gibbs sampling answers.
 
     Attributes:
         alpha: Concentration α > 0. At 1 all ratings on the simplex are equally likely a priori; below 1 few algorithms
@@ -53,11 +62,7 @@ class IndependentDirichlet:
     pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS, NUTS, PATHFINDER)
 
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < np.inf:
-            raise ValueError(f"alpha is {self.alpha!r}; the concentration must be positive and finite")
+    alpha: Annotated[float, real(gt=0)] = 1.0
 
     @property
     def adjusted(self) -> bool:
@@ -82,18 +87,18 @@ class IndependentDirichlet:
         counts do.
         """
         draws, exact, cache = sampling.draws, sampling.method == EXACT_GIBBS, sampling.cache
-        theta, found = np.empty((counts.timepoints, counts.algorithms, draws)), list[Sampled]()
+        theta, sampled = np.empty((counts.timepoints, counts.algorithms, draws)), list[Sampled]()
         cache.begin()
         for t, seed in enumerate(sampling.seeds(counts.timepoints)):
             key = cache.key(counts.at(t), counts.ties.at(t), self.alpha, draws, exact, seed)
-            here: Sampled | None = cache.known(key)
-            if here is None:
-                here = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact)
-            theta[t] = here.theta
-            found.append(replace(here, theta=theta[t]))
-            cache.keep(key, found[t])
-        method = tuple(here.method for here in found)
-        ess, k_hat, r_hat = np.array([(here.ess, here.k_hat, here.r_hat) for here in found]).reshape(-1, 3).T
+            at_time: Sampled | None = cache.known(key)
+            if at_time is None:
+                at_time = sample(Choices.at(counts, t, self.alpha), draws=draws, rng=seed.generator(), exact=exact)
+            theta[t] = at_time.theta
+            sampled.append(replace(at_time, theta=theta[t]))
+            cache.keep(key, sampled[t])
+        method = tuple(each.method for each in sampled)
+        ess, k_hat, r_hat = np.array([(each.ess, each.k_hat, each.r_hat) for each in sampled]).reshape(-1, 3).T
         return Posterior(
             draws=theta.transpose(2, 0, 1),
             times=times,
@@ -106,43 +111,33 @@ class IndependentDirichlet:
 
 def dirichlet(alpha: FloatArray, timepoints: int, algorithms: int, rng: np.random.Generator) -> FloatArray:
     """(T, n, D) independent draws from Dirichlet(α, …, α) for each of the concentrations (D,)."""
-    log_gammas = log_gamma(alpha[:, np.newaxis], timepoints * algorithms, rng)
+    log_gammas = log_gamma(alpha[:, np.newaxis], (alpha.size, timepoints * algorithms), rng)
     log_theta = log_gammas.T.reshape(timepoints, algorithms, alpha.size)
     theta = np.exp(log_theta - log_theta.max(axis=1, keepdims=True))
     theta /= theta.sum(axis=1, keepdims=True)
     return theta
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Sampled:
-    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
-
-    theta: FloatArray
-    method: str
-    ess: float
-    k_hat: float = float("nan")
-    r_hat: float = float("nan")
-
-
 def sample(choices: Choices, *, draws: int, rng: np.random.Generator, exact: bool = False) -> Sampled:
     """Draw the ratings at one timepoint.
 
     The Dirichlet prior makes the sum of the ratings in a group and their shares of it independent, and rankings within
-    groups tell of the shares alone. So groups of algorithms that no ranking connects, such as one that was not run,
+    groups depend on the shares alone. So groups of algorithms that no ranking connects, such as one that was not run,
     are sampled apart, exactly.
 
     Args:
         choices: The choices, prior included.
-        draws: How many draws D.
+        draws: Number D of draws.
         rng: The source of randomness.
-        exact: Sample by Gibbs at once.
+        exact: Whether to use Gibbs sampling at once.
     """
     groups = choices.groups()
     if len(groups) == 1:
         return _connected(choices, draws, rng, exact=exact)
-    parts = [_connected(choices.within(group), draws, rng, exact=exact) for group in groups]
+    parts = [_connected(choices.of_algorithms(group), draws, rng, exact=exact) for group in groups]
     theta = np.empty((choices.wins.size, draws))
-    log_masses = log_gamma(choices.alpha * np.array([[group.size] for group in groups]), draws, rng)
+    sizes = np.array([[group.size] for group in groups])
+    log_masses = log_gamma(choices.alpha * sizes, (len(groups), draws), rng)
     masses = np.exp(log_masses - log_masses.max(axis=0))
     masses /= masses.sum(axis=0)
     for group, part, mass in zip(groups, parts, masses, strict=True):
@@ -163,27 +158,31 @@ def _connected(choices: Choices, draws: int, rng: np.random.Generator, *, exact:
     if n == 1:
         return Sampled(np.ones((1, draws)), IMPORTANCE_SAMPLING, float(draws), -np.inf)
     try:
-        centre, curvature = mode(choices)
-        order = np.argsort(-centre, kind="stable")
-        ordered = choices.ordered(order)
-        source = proposal(ordered, centre[order], curvature[np.ix_(order, order)])
+        ordered, order, source = propose(choices)
     except np.linalg.LinAlgError:
         start = rng.dirichlet(np.ones(n), _STARTS)
     else:
         back = np.argsort(order)
-        if not exact and (found := _by_importance(ordered, source, draws, rng)):
-            return Sampled(found.theta[back], IMPORTANCE_SAMPLING, found.ess, found.k_hat)
+        if not exact and (weighted := _by_importance(ordered, source, draws, rng)):
+            return replace(weighted, theta=weighted.theta[back])
         start = np.exp(source.heavier_tailed().draw(_STARTS, rng)[0])[back].T
-    chains = gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
-    return Sampled(chains.theta, GIBBS, chains.ess, r_hat=chains.r_hat)
+    return gibbs(choices, start=start, draws=draws, enough=min(draws, max(FEWEST_OF_CHAINS, draws / 4)), rng=rng)
 
 
-def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> ImportanceDraws | None:
+def _by_importance(ordered: Choices, source: Proposal, draws: int, rng: np.random.Generator) -> Sampled | None:
     """Draws good enough to be accepted, or None."""
-    proposals = max(draws, _FEWEST_PROPOSALS)
-    found = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
-    enough = _USABLE_K_HAT if found.ess >= _NEARLY_ALL * draws else _GOOD_K_HAT
-    if found.k_hat < enough and found.ess >= draws / 2:
-        return found
-    found = importance(ordered, source.heavier_tailed(), draws=draws, proposals=4 * proposals, rng=rng)
-    return found if found.k_hat < _USABLE_K_HAT and found.ess >= draws / 4 else None
+    proposals = max(draws, _MIN_PROPOSALS)
+    weighted = importance(ordered, source, draws=draws, proposals=proposals, rng=rng)
+    enough = LARGEST_K_HAT if weighted.ess >= _NEARLY_ALL * draws else GOOD_K_HAT
+    if weighted.k_hat < enough and weighted.ess >= draws / 2:
+        return weighted
+    weighted = importance(ordered, source.heavier_tailed(), draws=draws, proposals=4 * proposals, rng=rng)
+    return weighted if weighted.k_hat < LARGEST_K_HAT and weighted.ess >= draws / 4 else None
+
+
+def propose(choices: Choices) -> tuple[Choices, NDArray[np.intp], Proposal]:
+    """The choices with algorithms in order, best first; that order; and a proposal distribution for them."""
+    centre, curvature = mode(choices)
+    order = np.argsort(-centre, kind="stable")
+    ordered = choices.of_algorithms(order)
+    return ordered, order, proposal(ordered, centre[order], curvature[np.ix_(order, order)])

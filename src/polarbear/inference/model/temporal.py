@@ -1,35 +1,37 @@
-"""What the temporal models have in common: from counts to a posterior that is joint over time."""
+"""The base of temporal models: from counts to a posterior that is joint over time."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any, ClassVar, Literal, get_args
+from dataclasses import asdict, field
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polarbear.inference.batches import IN_CACHE, batches
 from polarbear.inference.gaussian.gaussian_paths import Field
-from polarbear.inference.gaussian.time_axis import TimeScale, UnitAxis, check_time_scale, unit_times
+from polarbear.inference.gaussian.time_axis import TimeScale, UnitAxis, unit_times
 from polarbear.inference.likelihood.path_likelihood import helmert, ratings
-from polarbear.inference.path_sampling.hyperparameter_posterior import PathModel
+from polarbear.inference.path_sampling.hyperparameter_posterior import PathPrior
 from polarbear.inference.path_sampling.hyperpriors import by_value, draw_hyperparameters
 from polarbear.inference.path_sampling.nested_laplace import path_draws
 from polarbear.inference.posterior import Posterior
-from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import HMC, NLIS, NUTS, PATHFINDER, Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
+from polarbear.validation import settings
 
 Repeated = Literal["adjusted", "as published"]
 
-_ENTRIES_AT_ONCE = 1 << 18
+_NUMBERS_TOGETHER = 4 * IN_CACHE
+"""In paths that are computed together."""
 _PRECISION = 1e8
 """Of the observation of a path at the fitted times, in units of σ⁻²."""
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class TemporalModel(ABC):
     """Log-ratings μ(t) = Q η(t) of n algorithms, where the n − 1 contrasts η_q are independent Gaussian paths.
 
@@ -37,9 +39,9 @@ class TemporalModel(ABC):
 
     Attributes:
         time_scale: "linear", or "log" if ratings change as much from 10 to 100 evaluations as from 100 to 1,000.
-        repeated: What is made of the rankings of one instance at several timepoints. "adjusted": they repeat each
-            other, and the posterior is widened by how much (see `inference.model.adjustment`); "as published": each
-            counts as new evidence (eq. 7 of Wurth et al. 2026).
+        repeated: How rankings of one instance at several timepoints count. "adjusted": they repeat each other, and the
+            posterior is widened accordingly (see `inference.model.adjustment`); "as published": each counts as new
+            evidence (eq. 7 of Wurth et al. 2026).
     """
 
     name: ClassVar[str]
@@ -50,35 +52,25 @@ class TemporalModel(ABC):
     time_scale: TimeScale = field(default="linear", kw_only=True)
     repeated: Repeated = field(default="adjusted", kw_only=True)
 
-    def __post_init__(self) -> None:
-        check_time_scale(self.time_scale)
-        if self.repeated not in get_args(Repeated):
-            raise ValueError(f"repeated is {self.repeated!r}; choose one of {', '.join(get_args(Repeated))}")
-
     @abstractmethod
-    def prior(self, at: FloatArray, paths: int) -> PathModel:
-        """The prior of so many contrasts at times (T,) on the unit axis."""
-
-    @abstractmethod
-    def extended(self, at: FloatArray, fitted: NDArray[np.bool_]) -> PathModel:
-        """The prior of one contrast at times (T,), at some of which the model was fitted.
-
-        At the fitted times it is the same as that of the fit. Given the path there, the first hyperparameter, σ, is the
-        unit of what the path does elsewhere.
+    def prior(self, at: FloatArray, paths: int, fitted: NDArray[np.bool_] | None = None) -> PathPrior:
+        """The prior of contrasts.
 
         Args:
-            at: (T,) times on the unit axis of the fitted ones, within `reach`.
-            fitted: (T,) which are those of the fit.
+            at: (T,) times on the unit axis; it is that of the fitted times, and they are within `reach`.
+            paths: Number of contrasts.
+            fitted: (T,) at which of the times the model was fitted; None: at all. There the prior is that of the fit.
+                Given the path there, the first hyperparameter, σ, scales the path elsewhere.
         """
 
     @property
     def adjusted(self) -> bool:
-        """Whether its posterior is widened by how much the rankings of an instance repeat each other."""
+        """Whether its posterior is widened because rankings of an instance repeat each other."""
         return self.repeated == "adjusted"
 
     @property
     def reach(self) -> tuple[float, float]:
-        """From where to where on the unit axis the model can predict."""
+        """The interval of the unit axis in which the model can predict."""
         return -np.inf, np.inf
 
     def describe(self) -> dict[str, Any]:
@@ -93,10 +85,10 @@ class TemporalModel(ABC):
         prior, paths = self.prior(at, 1), algorithms - 1
         hyperparameters = draw_hyperparameters(prior.hyperpriors, held, sampling.draws, sampling.rng)
         theta = np.ones((at.size, algorithms, sampling.draws))
-        step = max(1, _ENTRIES_AT_ONCE // theta[:, :, 0].size)
-        for value, alike in by_value(np.stack(list(hyperparameters.values()))) if paths else ():
+        for value, draws in by_value(np.stack(list(hyperparameters.values()))) if paths else ():
             free = prior.field(value).conditioned(np.zeros((at.size, 1, 1)))
-            for some in np.split(alike, range(step, alike.size, step)):
+            for batch in batches(draws.size, theta[:, :, 0].size, _NUMBERS_TOGETHER):
+                some = draws[batch]
                 spread = free.spread(sampling.rng.standard_normal((free.noises, paths * some.size)))
                 theta[:, :, some] = ratings(spread.reshape(at.size, paths, some.size), helmert(algorithms))
         return theta[: times.size], hyperparameters
@@ -104,10 +96,9 @@ class TemporalModel(ABC):
     def predict(self, posterior: Posterior, times: FloatArray, rng: np.random.Generator) -> FloatArray:
         """Ratings (S, n, D) at times that were not fitted; see `Posterior.at`.
 
-        Rankings tell of a path only through the fitted timepoints. Given the path there and the hyperparameters, what
-        it does elsewhere follows from the prior alone and is Gaussian. So each draw is continued by itself. All that is
-        needed is the prior at the fitted and the new times together, conditioned on an observation all but without
-        noise at the fitted ones.
+        Rankings depend on a path only at the fitted timepoints. Given the path there and the hyperparameters, the path
+        elsewhere follows from the prior alone and is Gaussian. So each draw is continued by itself, from the prior at
+        the fitted and the new times together, conditioned on an observation with hardly any noise at the fitted ones.
 
         Raises:
             ValueError: If a time is out of the model's reach.
@@ -116,24 +107,24 @@ class TemporalModel(ABC):
         if algorithms == 1:
             return np.ones((times.size, 1, len(posterior.draws)))
         axis = UnitAxis.of(posterior.times, self.time_scale)
-        places = axis.place(times)
+        positions = axis.position(times)
         low, high = self.reach
-        for outside in times[(places < low) | (places > high)]:
+        for outside in times[(positions < low) | (positions > high)]:
             raise ValueError(
                 f"{self.name} says nothing of time {outside:g}; it predicts from {axis.time(low):g} to "
                 f"{axis.time(high):g}"
             )
-        every = np.concatenate([axis.place(posterior.times), places])
-        order = np.argsort(every)
+        at = np.concatenate([axis.position(posterior.times), positions])
+        order = np.argsort(at)
         fitted = order < posterior.times.size
-        prior = self.extended(every[order], fitted)
+        prior = self.prior(at[order], 1, fitted)
         sigma, *others = [posterior.hyperparameters[hyperprior.name] for hyperprior in prior.hyperpriors]
         contrasts = helmert(algorithms)
-        step = max(1, _ENTRIES_AT_ONCE // (every.size * algorithms))
         theta = np.empty((times.size, algorithms, sigma.size))
-        for value, alike in by_value(np.stack([np.ones_like(sigma), *others])):
+        for value, draws in by_value(np.stack([np.ones_like(sigma), *others])):
             field = prior.field(value)
-            for some in np.split(alike, range(step, alike.size, step)):
+            for batch in batches(draws.size, at.size * algorithms, _NUMBERS_TOGETHER):
+                some = draws[batch]
                 log_theta = np.log(np.maximum(posterior.draws[some], np.finfo(np.float64).tiny))
                 known = (log_theta @ contrasts).transpose(1, 2, 0) / sigma[some]
                 theta[:, :, some] = ratings(sigma[some] * _conditional(field, fitted, known, rng), contrasts)
@@ -142,33 +133,29 @@ class TemporalModel(ABC):
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
-        Without timepoints, or with one algorithm alone, only hyperparameters are left, and they follow their prior.
+        Without timepoints, or with a single algorithm, the hyperparameters follow their prior.
         """
         timepoints, algorithms = counts.timepoints, counts.algorithms
         at = unit_times(times, self.time_scale) if timepoints else np.zeros(1)
         prior = self.prior(at, max(1, algorithms - 1))
         padded = counts if timepoints else ChoiceCounts.none(1, algorithms)
-        found = path_draws(padded.padded(max(2, algorithms)), prior, sampling)
-        theta = found.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, sampling.draws))
-        drawn = zip(prior.hyperpriors, found.hyperparameters, strict=True)
+        sampled = path_draws(padded.padded(max(2, algorithms)), prior, sampling)
+        theta = sampled.theta[:timepoints] if algorithms > 1 else np.ones((timepoints, 1, sampling.draws))
+        hyperparameters = zip(prior.hyperpriors, sampled.hyperparameters, strict=True)
         return Posterior(
             draws=theta.transpose(2, 0, 1),
             times=times,
             names=names,
             joint=True,
-            diagnostics=Diagnostics(
-                (found.method,) * timepoints,
-                *np.repeat([[found.ess], [found.k_hat], [found.r_hat]], timepoints, axis=1),
-                divergences=found.divergences,
-            ),
-            hyperparameters={hyperprior.name: values for hyperprior, values in drawn},
+            diagnostics=sampled.diagnostics.at(np.arange(timepoints)),
+            hyperparameters={hyperprior.name: values for hyperprior, values in hyperparameters},
             model=self,
-            chains=found.chains,
+            chains=sampled.chains,
         )
 
 
 def _conditional(field: Field, fitted: NDArray[np.bool_], known: FloatArray, rng: np.random.Generator) -> FloatArray:
-    """(S, q, D) paths at the new times given those at the fitted ones (T, q, D), which all have the same prior."""
+    """(S, q, D) paths at the new times given those at the fitted ones (T, q, D), all with the same prior."""
     shape = known.shape[1:]
     conditioned = field.conditioned(np.where(fitted, _PRECISION, 0.0)[:, np.newaxis, np.newaxis])
     force = np.zeros((fitted.size, 1, shape[0] * shape[1]))

@@ -14,18 +14,19 @@ from polarbear.records import FloatArray, IntArray
 Evaluate = Callable[[FloatArray], FloatArray]
 """From points (K, p) to their log-densities (K,), up to a constant; −inf where it cannot be computed."""
 
-_MOST_STEPS = 12
+_MAX_STEPS = 12
 _CAUTION = 0.7
-"""Steps begin this much shorter than what is known of the spread."""
+"""The first stencil is smaller than the prior's spread by this factor."""
 _LONGEST_STEP = 2.0
 _NARROWEST, _WIDEST = 25.0, 1 / 9
+"""Limits of the curvature in one step, so that axes shrink to a fifth, or grow to three times their length, at most."""
 _SPACING = {1: 0.75, 2: 1.0}
-"""Distance of grid points, in posterior standard deviations."""
+"""Distance of grid points for each number of hyperparameters, in posterior standard deviations."""
 _DROP = 8.0
 """The grid ends where the log-density has fallen this far below its largest value."""
-_MOST_POINTS = 160
+_MAX_POINTS = 160
 _CELLS = 8
-"""The density is constant on cells, so many to a grid spacing in each direction."""
+"""Cells to a grid spacing in each direction; the density is constant on each."""
 _GOLDEN = 0.5 * (np.sqrt(5.0) - 1.0)
 
 
@@ -38,7 +39,7 @@ class Frame:
 
     @classmethod
     def around(cls, mean: FloatArray, spread: FloatArray) -> Frame:
-        """Coordinates to start from when a mean (p,) and standard deviations (p,) are all that is known."""
+        """Coordinates to start from, by a prior mean (p,) and standard deviations (p,)."""
         return cls(mean, np.diag(_CAUTION * spread))
 
     def outside(self, v: FloatArray) -> FloatArray:
@@ -53,7 +54,7 @@ class Drawn:
     Attributes:
         points: (K, p).
         log_density: (K,) the density they were drawn from, up to a constant.
-        within: (K, p) the points in coordinates in which the grid is standard.
+        within: (K, p) the points in the frame's coordinates.
         blend: (K, G) weights that interpolate anything smooth from the G grid points.
     """
 
@@ -85,17 +86,17 @@ class Marginal:
         return self.grid[self.values > self.values.max() - _DROP]
 
     def draw(self, number: int, rng: np.random.Generator) -> Drawn:
-        """Draw points spread evenly: a lattice, shifted at random, through the inverse distribution functions.
+        """Draw evenly spread points: a randomly shifted lattice, by inverse distribution functions.
 
-        The log-density is interpolated (by cubes of distances and a parabola, which is exact for a normal density),
-        and constant on small cells.
+        The log-density is interpolated (by cubes of distances and a parabola, which is exact for a normal density), and
+        constant on small cells.
         """
         p = self.grid.shape[1]
         ticks = (np.arange(_CELLS) + 0.5) / _CELLS - 0.5
-        offsets = np.stack(np.meshgrid(*[ticks * self.spacing] * p, indexing="ij"), axis=-1).reshape(-1, p)
+        offsets = _product(ticks * self.spacing, p)
         cells = (self.inside[:, np.newaxis] + offsets).reshape(-1, p)
-        through = _Interpolation(self.grid)
-        heights = through.of_values(self.values, cells)
+        interpolation = _Interpolation(self.grid)
+        heights = interpolation.of_values(self.values, cells)
         mass = np.exp(heights - heights.max())
         column = np.rint((cells[:, 0] / self.spacing + 0.5) * _CELLS - 0.5).astype(np.int64)
         order = np.lexsort((cells[:, -1], column))
@@ -105,34 +106,34 @@ class Marginal:
         chosen = order[_two_stage(mass[order], column[order], first, second)]
         jitter = (rng.random((number, p)) - 0.5) * (self.spacing / _CELLS)
         within = cells[chosen] + jitter
-        return Drawn(self.frame.outside(within), heights[chosen], within, through.weights(within))
+        return Drawn(self.frame.outside(within), heights[chosen], within, interpolation.weights(within))
 
 
 def _two_stage(mass: FloatArray, column: IntArray, first: FloatArray, second: FloatArray) -> NDArray[np.intp]:
     """Indices drawn with probability `mass`: `first` chooses the column, `second` the entry in it."""
-    begin = np.flatnonzero(np.concatenate(([True], column[1:] != column[:-1])))
+    begin = np.flatnonzero(np.diff(column, prepend=column[0] - 1))
     end = np.append(begin[1:], mass.size)
-    upto = np.concatenate((np.zeros(1), np.cumsum(mass)))
-    wanted: FloatArray = first * upto[-1]
-    at = np.minimum(np.searchsorted(upto[end], wanted, side="right"), begin.size - 1)
-    low, high = upto[begin[at]], upto[end[at]]
-    entry = np.searchsorted(upto, low + second * (high - low), side="right") - 1
-    return np.clip(entry, begin[at], end[at] - 1)
+    cumulative = np.concatenate((np.zeros(1), np.cumsum(mass)))
+    levels: FloatArray = first * cumulative[-1]
+    chosen = np.minimum(np.searchsorted(cumulative[end], levels, side="right"), begin.size - 1)
+    low, high = cumulative[begin[chosen]], cumulative[end[chosen]]
+    entry = np.searchsorted(cumulative, low + second * (high - low), side="right") - 1
+    return np.clip(entry, begin[chosen], end[chosen] - 1)
 
 
-def explore(evaluate: Evaluate, frame: Frame, *, at_once: int = 0) -> Marginal:
+def explore(evaluate: Evaluate, frame: Frame, *, radius: int = 0) -> Marginal:
     """The values of a log-density on a grid around its mode.
 
     Args:
         evaluate: The log-density.
         frame: The mode and its curvature, as `locate` finds them.
-        at_once: How far from the mode, in grid points, values are computed together; beyond, from neighbour to
-            neighbour.
+        radius: Distance from the mode, in grid points, within which all values are computed together; beyond, from
+            neighbour to neighbour.
     """
     spacing = _SPACING[frame.centre.size]
     while True:
-        grid, values = _flooded(lambda v: evaluate(frame.outside(v)), frame.centre.size, spacing, at_once)
-        if len(grid) < _MOST_POINTS:
+        grid, values = _flood(lambda v: evaluate(frame.outside(v)), frame.centre.size, spacing, radius)
+        if len(grid) < _MAX_POINTS:
             finite = np.isfinite(values)
             return Marginal(frame, grid[finite], values[finite], spacing)
         spacing *= 1.5
@@ -151,8 +152,8 @@ def locate(evaluate: Evaluate, frame: Frame) -> Frame:
         numpy.linalg.LinAlgError: If the log-density cannot be computed around the mode.
     """
     p = frame.centre.size
-    stencil = np.stack(np.meshgrid(*[np.array([-1.0, 0.0, 1.0])] * p, indexing="ij"), axis=-1).reshape(-1, p)
-    for _ in range(_MOST_STEPS):
+    stencil = _product(np.array([-1.0, 0.0, 1.0]), p)
+    for _ in range(_MAX_STEPS):
         values = evaluate(frame.outside(stencil))
         finite = np.isfinite(values)
         if finite.sum() < len(stencil) - 1:
@@ -160,27 +161,27 @@ def locate(evaluate: Evaluate, frame: Frame) -> Frame:
         fitted = np.linalg.lstsq(_parabola(stencil[finite]), values[finite], rcond=None)[0]
         gradient, hessian = fitted[1 : p + 1], np.zeros((p, p))
         hessian[np.triu_indices(p)] = fitted[p + 1 :]
-        lengths, turns = np.linalg.eigh(-(hessian + hessian.T))
-        narrow = np.clip(lengths, _WIDEST, _NARROWEST)
-        step = turns @ ((turns.T @ gradient) / narrow)
+        curvatures, directions = np.linalg.eigh(-(hessian + hessian.T))
+        curvatures = np.clip(curvatures, _WIDEST, _NARROWEST)
+        step = directions @ ((directions.T @ gradient) / curvatures)
         step *= min(1.0, _LONGEST_STEP / max(float(np.linalg.norm(step)), 1e-12))
-        frame = Frame(frame.centre + frame.axes @ step, frame.axes @ (turns / np.sqrt(narrow)))
-        if np.linalg.norm(step) < 0.5 and narrow.min() > 0.5 and narrow.max() < 2.0:
+        frame = Frame(frame.centre + frame.axes @ step, frame.axes @ (directions / np.sqrt(curvatures)))
+        if np.linalg.norm(step) < 0.5 and curvatures.min() > 0.5 and curvatures.max() < 2.0:
             break
     return frame
 
 
-def _flooded(evaluate: Evaluate, p: int, spacing: float, at_once: int) -> tuple[FloatArray, FloatArray]:
-    """Grid points (G, p) and values (G,): all neighbours of points whose value is near the largest, and those."""
+def _flood(evaluate: Evaluate, p: int, spacing: float, radius: int) -> tuple[FloatArray, FloatArray]:
+    """Grid points (G, p) and values (G,): points whose value is near the largest, and all their neighbours."""
     known: dict[tuple[int, ...], float] = {}
-    front: Iterable[tuple[int, ...]] = itertools.product(range(-at_once, at_once + 1), repeat=p)
+    front: Iterable[tuple[int, ...]] = itertools.product(range(-radius, radius + 1), repeat=p)
     while front:
         batch = list(front)
         known |= zip(batch, evaluate(spacing * np.array(batch, dtype=np.float64)).tolist(), strict=True)
         limit = max(known.values()) - _DROP
         high = [point for point, value in known.items() if value > limit]
-        front = sorted({near for point in high for near in _neighbours(point)} - known.keys())
-        if len(known) >= _MOST_POINTS:
+        front = sorted({neighbour for point in high for neighbour in _neighbours(point)} - known.keys())
+        if len(known) >= _MAX_POINTS:
             break
     return spacing * np.array(list(known), dtype=np.float64), np.array(list(known.values()))
 
@@ -190,9 +191,9 @@ def _neighbours(point: tuple[int, ...]) -> list[tuple[int, ...]]:
 
 
 class _Interpolation:
-    """A function's values at points (K, p) from its values at grid points (G, p).
+    """A function's values at points (K, p) from its values at grid points (G, p): cubes of distances and a parabola.
 
-    Cubes of distances and a parabola: of all functions through the values, about the smoothest.
+    That is about the smoothest of all functions through the values.
     """
 
     def __init__(self, grid: FloatArray) -> None:
@@ -210,15 +211,15 @@ class _Interpolation:
 
     def weights(self, points: FloatArray) -> FloatArray:
         """(K, G) the weights of the values at the grid points."""
-        found = np.asarray(np.linalg.solve(self._system, self._at(points).T), dtype=np.float64)
-        return found.T[:, : len(self._grid)]
+        weights = np.asarray(np.linalg.solve(self._system, self._at(points).T), dtype=np.float64)
+        return weights.T[:, : len(self._grid)]
 
     def _at(self, points: FloatArray) -> FloatArray:
         return np.concatenate([_cubes(points, self._grid), _parabola(points)[:, self._keep]], axis=1)
 
 
 def _independent(terms: FloatArray) -> IntArray:
-    """Indices of columns that are linearly independent: on a small grid, squares may not be told from constants."""
+    """Indices of linearly independent columns: on a small grid, squares may be constant."""
     kept: list[int] = []
     for column in range(terms.shape[1]):
         if np.linalg.matrix_rank(terms[:, [*kept, column]]) > len(kept):
@@ -233,7 +234,10 @@ def _parabola(points: FloatArray) -> FloatArray:
 
 
 def _cubes(points: FloatArray, grid: FloatArray) -> FloatArray:
-    squares = np.zeros((len(points), len(grid)))
-    for u, v in zip(points.T, grid.T, strict=True):
-        squares += (u[:, np.newaxis] - v) ** 2
+    squares = np.square(points[:, np.newaxis] - grid).sum(axis=2)
     return squares * np.sqrt(squares)
+
+
+def _product(values: FloatArray, p: int) -> FloatArray:
+    """(m^p, p) all tuples of values (m,)."""
+    return np.array(list(itertools.product(values.tolist(), repeat=p)))

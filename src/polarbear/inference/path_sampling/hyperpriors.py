@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import digamma, gammainccinv, polygamma
 
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,15 +41,11 @@ class InverseGamma:
     @property
     def mean(self) -> float:
         """Prior mean of log h."""
-        from scipy.special import digamma
-
         return math.log(self.scale) - float(digamma(self.shape))
 
     @property
     def spread(self) -> float:
         """Prior standard deviation of log h."""
-        from scipy.special import polygamma
-
         return math.sqrt(float(polygamma(1, self.shape)))
 
     def log_density(self, u: FloatArray) -> FloatArray:
@@ -60,8 +58,6 @@ class InverseGamma:
 
     def quantile(self, probability: float) -> float:
         """The value below which h lies with this probability."""
-        from scipy.special import gammainccinv
-
         return self.scale / float(gammainccinv(self.shape, probability))
 
 
@@ -72,17 +68,31 @@ class Exponential:
     name: str
     rate: float
 
+    @property
+    def mean(self) -> float:
+        """Prior mean of log h."""
+        return -math.log(self.rate) - np.euler_gamma
+
+    @property
+    def spread(self) -> float:
+        """Prior standard deviation of log h."""
+        return math.pi / math.sqrt(6.0)
+
+    def log_density(self, u: FloatArray) -> FloatArray:
+        """The log-density of u, up to a constant."""
+        return u - self.rate * np.exp(u)
+
     def draw(self, number: int, rng: np.random.Generator) -> FloatArray:
         """(number,) values of h."""
         return rng.standard_exponential(number) / self.rate
 
 
-Hyperprior = LogNormal | InverseGamma
+Hyperprior = LogNormal | InverseGamma | Exponential
 """A prior of a positive number h, seen as a prior of u = log h with a mean and a standard deviation `spread`."""
 
 
 def draw_hyperparameters(
-    priors: Sequence[Hyperprior | Exponential], held: Mapping[str, float], number: int, rng: np.random.Generator
+    priors: Sequence[Hyperprior], held: Mapping[str, float], number: int, rng: np.random.Generator
 ) -> dict[str, FloatArray]:
     """(number,) values of each hyperparameter by name, drawn from its prior or held at a value.
 
@@ -93,9 +103,9 @@ def draw_hyperparameters(
     for name in held:
         if name not in names:
             raise ValueError(f"there is no hyperparameter {name!r}; the model has {', '.join(names) or 'none'}")
-    check_positive(**held)
+    values = {name: real_number(value, name, gt=0) for name, value in held.items()}
     return {
-        prior.name: np.full(number, float(held[prior.name])) if prior.name in held else prior.draw(number, rng)
+        prior.name: np.full(number, values[prior.name]) if prior.name in values else prior.draw(number, rng)
         for prior in priors
     }
 
@@ -106,17 +116,3 @@ def by_value(values: FloatArray) -> Iterator[tuple[FloatArray, IntArray]]:
     order = np.argsort(which, kind="stable").astype(np.int64)
     ends = np.cumsum(np.bincount(which, minlength=distinct.shape[1]))
     yield from zip(distinct.T, np.split(order, ends[:-1]), strict=True)
-
-
-def check_positive(**parameters: float) -> None:
-    """Raise a ValueError that names the first parameter that is not positive and finite."""
-    for name, value in parameters.items():
-        if not 0 < value < math.inf:
-            raise ValueError(f"{name} is {value!r}; it must be positive and finite")
-
-
-def check_finite(**parameters: float) -> None:
-    """Raise a ValueError that names the first parameter that is not finite."""
-    for name, value in parameters.items():
-        if not math.isfinite(value):
-            raise ValueError(f"{name} is {value!r}; it must be finite")

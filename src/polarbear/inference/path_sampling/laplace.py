@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
+from polarbear.inference.batches import batches
 from polarbear.inference.gaussian.gaussian_paths import Conditioned, Field
 from polarbear.inference.likelihood.path_likelihood import Likelihood
 from polarbear.records import FloatArray
 
-Item = TypeVar("Item")
-
-_MOST_STEPS = 60
-_AT_ONCE = 4
+_MAX_STEPS = 60
+_TOGETHER = 4
 """Paths whose expansions are computed together."""
-_CLOSE = 1e-5
+_TOLERANCE = 1e-5
 """Newton's method ends when the log-density could not grow by more than about half of this."""
-_MOST_CHANGE = 0.1
-"""A single step will do if it moves the path by less than this, squared and in the likelihood's own curvature."""
+_SMALL_MOVE = 0.1
+"""A single step suffices if it moves the path by less than this, squared and in the likelihood's own curvature."""
 
 
 @dataclass(slots=True, eq=False)
@@ -45,18 +43,18 @@ class LaplaceApproximation:
 
 
 class _Search:
-    """One path on its way to the mode."""
+    """Newton's method to the most probable path under one field."""
 
-    def __init__(self, field: Field, start: FloatArray, settled: bool) -> None:
+    def __init__(self, field: Field, start: FloatArray, known_pull: bool) -> None:
         self.field = field
         self.path, self.pull, self.value = start, np.zeros_like(start), -np.inf
         self.trial: tuple[FloatArray, FloatArray] = (self.path, self.pull)
-        self.known_pull = settled
-        self.found: LaplaceApproximation | None = None
+        self.known_pull = known_pull
+        self.mode: LaplaceApproximation | None = None
         self.failed = False
 
     def advance(self, value: float, gradient: FloatArray, curvature: FloatArray) -> None:
-        """Judge the trial by the log-likelihood there; accept it and step on, or go half the way back."""
+        """Judge the trial by the log-likelihood there; accept it and step on, or go back half the way."""
         path, pull = self.trial
         height = value - 0.5 * float(np.vdot(path, pull)) if self.known_pull else -np.inf
         if height < self.value - 1e-9 * abs(self.value):
@@ -68,14 +66,12 @@ class _Search:
         except np.linalg.LinAlgError:
             self.failed = True
             return
-        force = _times(curvature, path) + gradient
-        new = conditioned.response(force)
-        new_pull = force - _times(curvature, new)
+        new, new_pull = _newton_step(conditioned, path, gradient, curvature)
         move = new - path
         decrement = float(np.vdot(move, _times(curvature, move))) + float(np.vdot(move, new_pull - pull))
-        if self.known_pull and decrement < _CLOSE:
-            reached = self.value + 0.5 * decrement - conditioned.half_log_det
-            self.found = LaplaceApproximation(new, new_pull, curvature, conditioned, reached)
+        if self.known_pull and decrement < _TOLERANCE:
+            log_evidence = self.value + 0.5 * decrement - conditioned.half_log_det
+            self.mode = LaplaceApproximation(new, new_pull, curvature, conditioned, log_evidence)
         self.trial, self.known_pull = (new, new_pull), True
 
 
@@ -87,7 +83,7 @@ def find_modes(
     Args:
         likelihood: The rankings.
         fields: The priors.
-        starts: (T, q) where to start from under each; None: at zero, all algorithms alike.
+        starts: (T, q) where to start under each field; None: at zero, all algorithms alike.
 
     Returns:
         For each field the mode, or None where floating-point numbers do not suffice.
@@ -97,49 +93,48 @@ def find_modes(
         _Search(field, zero if start is None else start, start is None)
         for field, start in zip(fields, starts, strict=True)
     ]
-    for _ in range(_MOST_STEPS):
-        active = [search for search in searches if search.found is None and not search.failed]
-        if not active:
-            break
-        for some in _parts(active):
-            value, gradient, curvature = likelihood.expansion(np.stack([search.trial[0] for search in some], axis=2))
-            for k, search in enumerate(some):
+    for _ in range(_MAX_STEPS):
+        active = [search for search in searches if search.mode is None and not search.failed]
+        for some in batches(len(active), 1, _TOGETHER):
+            paths = np.stack([search.trial[0] for search in active[some]], axis=2)
+            value, gradient, curvature = likelihood.expansion(paths)
+            for k, search in enumerate(active[some]):
                 search.advance(float(value[k]), np.ascontiguousarray(gradient[:, :, k]), curvature[k])
-    return [search.found for search in searches]
+    return [search.mode for search in searches]
 
 
 def find_near_modes(
     likelihood: Likelihood, fields: Sequence[Field], starts: FloatArray
 ) -> list[LaplaceApproximation | None]:
     """Paths near the most probable ones, by one Newton step from good starts (K, T, q); by more where that is far."""
-    found: list[LaplaceApproximation | None] = []
-    for some in _parts(range(len(fields))):
+    modes: list[LaplaceApproximation | None] = []
+    for some in batches(len(fields), 1, _TOGETHER):
         expansion = likelihood.expansion(np.ascontiguousarray(starts[some].transpose(1, 2, 0)))
-        slopes = expansion.gradient.transpose(2, 0, 1)
-        each = zip(some, slopes, expansion.curvature, strict=True)
-        found += [_near_mode(likelihood, fields[k], starts[k], slope, curvature) for k, slope, curvature in each]
-    return found
+        gradients = expansion.gradient.transpose(2, 0, 1)
+        for field, start, gradient, curvature in zip(
+            fields[some], starts[some], gradients, expansion.curvature, strict=True
+        ):
+            try:
+                conditioned = field.conditioned(curvature)
+            except np.linalg.LinAlgError:
+                modes.append(None)
+                continue
+            path, pull = _newton_step(conditioned, start, gradient, curvature)
+            move: FloatArray = path - start
+            if float(np.vdot(move, _times(curvature, move))) > _SMALL_MOVE:
+                modes += find_modes(likelihood, [field], [path])
+            else:
+                modes.append(LaplaceApproximation(path, pull, curvature, conditioned, np.nan))
+    return modes
 
 
-def _near_mode(
-    likelihood: Likelihood, field: Field, start: FloatArray, slope: FloatArray, curvature: FloatArray
-) -> LaplaceApproximation | None:
-    try:
-        conditioned = field.conditioned(curvature)
-    except np.linalg.LinAlgError:
-        return None
-    force = _times(curvature, start) + slope
-    path = conditioned.response(force)
-    move: FloatArray = path - start
-    if float(np.vdot(move, _times(curvature, move))) > _MOST_CHANGE:
-        return find_modes(likelihood, [field], [path])[0]
-    pull = force - _times(curvature, path)
-    return LaplaceApproximation(path, pull, curvature, conditioned, np.nan)
-
-
-def _parts(items: Sequence[Item]) -> list[Sequence[Item]]:
-    """A few items at a time: their expansions are computed together."""
-    return [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
+def _newton_step(
+    conditioned: Conditioned, path: FloatArray, gradient: FloatArray, curvature: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """The next path (T, q), and its α."""
+    force = _times(curvature, path) + gradient
+    new = conditioned.response(force)
+    return new, force - _times(curvature, new)
 
 
 def _times(curvature: FloatArray, path: FloatArray) -> FloatArray:
@@ -167,20 +162,49 @@ class Node:
         height = -0.5 * float(np.vdot(centre.path, centre.pull)) - centre.conditioned.half_log_det
         return cls(hyperparameters, centre, log_prior + height)
 
-    def path(self, moves: FloatArray) -> FloatArray:
-        """(T, q, D) the paths that differ from the centre by `moves`."""
-        return self.centre.path[:, :, np.newaxis] + moves
-
     def log_ratio(self, moves: FloatArray) -> FloatArray:
         """(D,) log of posterior over proposal density for moves (T, q, D), the log-likelihood left out.
 
         With x = m + d, J m = Aᵀ α and δ = A d, what remains of −½ xᵀ J x + ½ dᵀ H d is −½ mᵀ J m − α · δ + ½ δᵀ C δ.
         """
-        bent = self.centre.curvature @ moves
-        bent *= 0.5
-        bent -= self.centre.pull[:, :, np.newaxis]
-        return self.offset + np.einsum("tqd,tqd->d", moves, bent)
+        half_gradient = self.centre.curvature @ moves
+        half_gradient *= 0.5
+        half_gradient -= self.centre.pull[:, :, np.newaxis]
+        return self.offset + np.einsum("tqd,tqd->d", moves, half_gradient)
 
-    def log_ratio_slope(self, moves: FloatArray) -> FloatArray:
-        """(T, q, D) the gradient of `log_ratio` in the moves."""
-        return self.centre.curvature @ moves - self.centre.pull[:, :, np.newaxis]
+
+class LogRatio:
+    """The log-ratio r of posterior to Gaussian density at draws of several nodes.
+
+    States are for each node e (noises, D_k), in coordinates in which its Gaussian is standard normal.
+    """
+
+    def __init__(self, likelihood: Likelihood, nodes: Sequence[Node]) -> None:
+        self._likelihood, self._nodes = likelihood, nodes
+
+    def expand(self, states: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray, list[FloatArray]]:
+        """Paths (T, q, D), their log-ratios (D,) without the log-likelihood, and moves (T, q, D_k) from the centres."""
+        moves = [node.centre.conditioned.spread(e) for node, e in zip(self._nodes, states, strict=True)]
+        each = list(zip(self._nodes, moves, strict=True))
+        paths = np.concatenate([node.centre.path[:, :, np.newaxis] + move for node, move in each], axis=2)
+        return paths, np.concatenate([node.log_ratio(move) for node, move in each]), moves
+
+    def paths(self, states: Sequence[FloatArray]) -> FloatArray:
+        """(T, q, D)."""
+        return self.expand(states)[0]
+
+    def value(self, states: Sequence[FloatArray]) -> FloatArray:
+        """(D,) log-ratios."""
+        paths, ratio, _ = self.expand(states)
+        return self._likelihood.value(paths) + ratio
+
+    def __call__(self, states: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
+        """(D,) log-ratios, and the gradient of each node's (noises, D_k)."""
+        paths, ratio, moves = self.expand(states)
+        value, slope = self._likelihood.slope(paths)
+        slopes = np.split(slope, np.cumsum([move.shape[2] for move in moves])[:-1], axis=2)
+        gradient = [
+            node.centre.conditioned.gather(own + (node.centre.curvature @ move - node.centre.pull[:, :, np.newaxis]))
+            for node, move, own in zip(self._nodes, moves, slopes, strict=True)
+        ]
+        return value + ratio, gradient

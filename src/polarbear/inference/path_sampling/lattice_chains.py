@@ -1,116 +1,307 @@
-"""The base of all Markov chains of paths: hyperparameters on a lattice, and steps that adapt during warm-up."""
+"""Markov chains of paths and hyperparameters, the latter on a lattice.
+
+There are two kinds, by their coordinates. In both, each sweep moves paths by Hamiltonian Monte Carlo, and then the
+hyperparameters by Metropolis steps while the coordinates of paths stay.
+
+- `LaplaceChains`: paths are η = m + R e, where m is the most probable path given the hyperparameters and R belongs to
+  the Gaussian there. So e is nearly standard normal whatever the hyperparameters are, and the Gaussian's covariance is
+  the metric.
+- `PriorChains`: paths are η = R z with standard normal z, where R belongs to the hyperparameters' prior. Moved
+  hyperparameters thus stretch or bend the path. When rankings say little but the order, both move far, and these chains
+  are the better ones.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import TypeVar
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polarbear.inference.likelihood.path_likelihood import Likelihood
+from polarbear.inference.batches import IN_MEMORY
+from polarbear.inference.gaussian.gaussian_paths import Field
+from polarbear.inference.likelihood.path_likelihood import Likelihood, ratings
+from polarbear.inference.path_sampling.hamiltonian import State, choose, leapfrog, metropolis
 from polarbear.inference.path_sampling.hyperparameter_grid import Frame
-from polarbear.inference.path_sampling.hyperparameter_posterior import Surface
+from polarbear.inference.path_sampling.hyperparameter_posterior import HyperparameterPosterior
+from polarbear.inference.path_sampling.laplace import LogRatio, Node, find_modes
+from polarbear.inference.sampling.chain_order import CHAINS
 from polarbear.records import FloatArray, IntArray
 
+Item = TypeVar("Item")
 Built = TypeVar("Built")
 
-MOST_CACHED = 1024
+_MAX_CACHED = 1024
 """Maximum number of lattice points cached."""
-TRAJECTORY = 0.5 * np.pi
+_TRAJECTORY = 0.5 * np.pi
 """Length of a trajectory of Hamiltonian Monte Carlo: a quarter of the Gaussian flow's rotation."""
-CHAINS = 48
 _SPACING = 1 / 3
 """Of the lattice, in standard deviations of the approximate posterior of the hyperparameters."""
-_APART = 1.5
-"""How far apart chains start, in the same standard deviations."""
+_DISPERSION = 1.5
+"""Of the chains at the start, in the same standard deviations."""
 _DIVERGED = 1000.0
-"""A trajectory whose energy is off by more has diverged, as Stan and NumPyro say."""
+"""A trajectory whose energy is off by more has diverged, as Stan and NumPyro define it."""
 _METROPOLIS_STEPS = 2
-_AIM_PATHS, _AIM_POINTS = 0.95, 0.35
-"""Rates of acceptance aimed at, of paths and of hyperparameters."""
+_PATH_ACCEPTANCE, _POINT_ACCEPTANCE = 0.95, 0.35
+"""The rates of acceptance aimed at, of paths and of hyperparameters."""
 _PACE = 0.1
-"""How fast steps adapt to them."""
-_MOST_LEAPFROG_STEPS = 24
+"""Speed at which steps adapt to them."""
+_MAX_LEAPFROG_STEPS = 24
 
 
-class LatticeChains(ABC):
-    """The state of C chains, each at a place of the lattice of hyperparameters and on a path.
+class _Coordinates(Protocol):
+    """What coordinates of all chains' paths stand for: a log-density but for −½ e·e, as `hamiltonian.Target` has it."""
+
+    def __call__(self, states: Sequence[FloatArray], /) -> tuple[FloatArray, list[FloatArray]]: ...
+    def value(self, states: Sequence[FloatArray], /) -> FloatArray: ...
+    def paths(self, states: Sequence[FloatArray], /) -> FloatArray: ...
+
+
+class LatticeChains(ABC, Generic[Item]):
+    """The state of C chains, each at a point of the lattice of hyperparameters and on a path.
 
     Args:
         likelihood: The rankings.
-        surface: The prior of the hyperparameters and paths.
+        posterior: The hyperparameters' posterior, and the prior of paths.
         frame: About where the posterior of the hyperparameters is.
         rng: The source of randomness.
-        step_size: The first step size of Hamiltonian Monte Carlo, an angle.
 
     Attributes:
-        step_size: The present one.
-        diverged: (C,) how many transitions diverged so far.
+        step_size: Step size of Hamiltonian Monte Carlo, an angle.
+        diverged: (C,) number of transitions that diverged so far.
+
+    Raises:
+        numpy.linalg.LinAlgError: If floating-point numbers do not suffice anywhere.
     """
 
+    step_size: float
+
     def __init__(
-        self, likelihood: Likelihood, surface: Surface, frame: Frame, rng: np.random.Generator, step_size: float
+        self, likelihood: Likelihood, posterior: HyperparameterPosterior, frame: Frame, rng: np.random.Generator
     ) -> None:
-        self._likelihood, self._surface, self._frame, self._rng = likelihood, surface, frame, rng
-        self.step_size, self._metropolis_step = step_size, 1.0
-        first = _APART * rng.standard_normal((CHAINS, frame.centre.size))
-        self._places: IntArray = np.rint(first / _SPACING).astype(np.int64)
+        self._likelihood, self._posterior, self._frame, self._rng = likelihood, posterior, frame, rng
+        self._metropolis_step = 1.0
+        start = _DISPERSION * rng.standard_normal((CHAINS, frame.centre.size))
+        self._lattice: IntArray = np.rint(start / _SPACING).astype(np.int64)
+        self._item = lru_cache(_MAX_CACHED)(self._build_at)
         self.diverged = np.zeros(CHAINS, dtype=np.int64)
+        self._items = self._keep([self._item(tuple(point)) for point in self._lattice.tolist()])
+        self._states = self._start()
+        self._coordinates = self._join(self._items)
 
     @property
     def points(self) -> FloatArray:
         """(C, p) logarithms of the hyperparameters."""
-        return self._at(self._places)
+        return self._at(self._lattice)
 
-    @property
-    @abstractmethod
-    def paths(self) -> FloatArray:
-        """(T, q, C) η."""
+    def snapshot(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Ratings (T, n, C), logarithms of hyperparameters (p, C), and numbers of divergences (C,)."""
+        paths = self._coordinates.paths(self._states)
+        return ratings(paths, self._likelihood.contrasts), self.points.T, self.diverged.astype(np.float64)
 
     def sweep(self, *, adapt: bool) -> None:
-        """Move all chains once; while adapting, bring the rates of acceptance near where they should be."""
+        """Move all chains once; while adapting, bring the rates of acceptance near those aimed at."""
         accepted = self._move_paths()
         moved = np.mean([self._move_points() for _ in range(_METROPOLIS_STEPS)])
         if adapt:
-            self.step_size = min(TRAJECTORY, self.step_size * np.exp(_PACE * (accepted - _AIM_PATHS) / _AIM_PATHS))
-            self._metropolis_step *= float(np.exp(_PACE * (moved - _AIM_POINTS) / _AIM_POINTS))
+            growth = np.exp(_PACE * (accepted - _PATH_ACCEPTANCE) / _PATH_ACCEPTANCE)
+            self.step_size = min(_TRAJECTORY, self.step_size * growth)
+            self._metropolis_step *= float(np.exp(_PACE * (moved - _POINT_ACCEPTANCE) / _POINT_ACCEPTANCE))
 
-    @abstractmethod
     def _move_paths(self) -> float:
         """Hamiltonian Monte Carlo on paths; returns the mean probability of acceptance."""
+        step_size, steps = self._steps(self._rng.uniform(0.8, 1.2))
+        start = State(self._states, *self._coordinates(self._states))
+        end, gain = leapfrog(self._coordinates, start, self._momenta(), steps=steps, step_size=step_size)
+        self.diverged += ~(gain >= -_DIVERGED)
+        accept, mean = metropolis(gain, self._rng)
+        self._states = choose(accept, end.states, self._states)
+        return mean
 
-    @abstractmethod
     def _move_points(self) -> float:
         """A Metropolis step of the hyperparameters; returns the mean probability of acceptance."""
+        moves = self._metropolis_step / _SPACING * self._rng.standard_normal(self._lattice.shape)
+        trial = self._lattice + np.rint(moves).astype(np.int64)
+        built = [self._item(tuple(point)) for point in trial.tolist()]
+        items = [old if new is None else new for new, old in zip(built, self._items, strict=True)]
+        states, coordinates = self._resized(items), self._join(items)
+        gain = coordinates.value(states) - self._coordinates.value(self._states)
+        gain += self._posterior.log_prior(self._at(trial)) - self._posterior.log_prior(self.points)
+        accept, mean = metropolis(np.where([new is None for new in built], -np.inf, gain), self._rng)
+        self._lattice[accept] = trial[accept]
+        self._items = [new if taken else old for new, old, taken in zip(items, self._items, accept, strict=True)]
+        if states is not self._states:
+            self._states = [new if taken else old for new, old, taken in zip(states, self._states, accept, strict=True)]
+        self._coordinates = self._join(self._items)
+        return mean
 
-    def _start_where(self, found: Sequence[Built | None]) -> list[Built]:
-        """Go on with the chains at whose places something was found, and return that; LinAlgError if none was."""
-        kept = [one is not None for one in found]
+    def _build_at(self, point: tuple[int, ...]) -> Item | None:
+        return self._build(self._at(np.array([point]))[0])
+
+    def _at(self, lattice: IntArray) -> FloatArray:
+        """(K, p) the points at lattice points (K, p)."""
+        return self._frame.outside(_SPACING * lattice.astype(np.float64))
+
+    def _keep(self, built: Sequence[Built | None]) -> list[Built]:
+        """What was built, without the chains for which nothing was."""
+        kept = [item is not None for item in built]
         if not any(kept):
             raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-        self._places, self.diverged = self._places[kept], self.diverged[kept]
-        return [one for one in found if one is not None]
-
-    def _at(self, places: IntArray) -> FloatArray:
-        """(K, p) the points at places (K, p) of the lattice."""
-        return self._frame.outside(_SPACING * places.astype(np.float64))
-
-    def _trial(self) -> IntArray:
-        """(C, p) lattice points to move to."""
-        moves = self._metropolis_step / _SPACING * self._rng.standard_normal(self._places.shape)
-        return self._places + np.rint(moves).astype(np.int64)
+        self._lattice, self.diverged = self._lattice[kept], self.diverged[kept]
+        return [item for item in built if item is not None]
 
     def _leapfrog_steps(self, step_size: float) -> int:
-        """Steps of a trajectory."""
-        return int(np.clip(np.ceil(TRAJECTORY / step_size), 1, _MOST_LEAPFROG_STEPS))
+        return int(np.clip(np.ceil(_TRAJECTORY / step_size), 1, _MAX_LEAPFROG_STEPS))
 
-    def _count_divergences(self, gain: FloatArray) -> None:
-        self.diverged += ~(gain >= -_DIVERGED)
+    @abstractmethod
+    def _build(self, point: FloatArray) -> Item | None:
+        """What the coordinates at a point (p,) depend on, or None where floating-point numbers do not suffice."""
 
-    def _accepted(self, gain: FloatArray, able: NDArray[np.bool_] | None = None) -> tuple[NDArray[np.bool_], float]:
-        """(C,) which moves are made, by their gain in log density, and the mean probability; those not able are not."""
-        capped: FloatArray = np.minimum(np.where(np.isnan(gain), -np.inf, gain), 0.0)
-        chances: FloatArray = np.exp(capped) if able is None else np.where(able, np.exp(capped), 0.0)
-        return self._rng.random(chances.size) < chances, float(chances.mean())
+    @abstractmethod
+    def _join(self, items: Sequence[Item]) -> _Coordinates:
+        """The coordinates of all chains, from what each chain's depend on."""
+
+    @abstractmethod
+    def _start(self) -> list[FloatArray]:
+        """The coordinates of paths to start from."""
+
+    @abstractmethod
+    def _steps(self, jitter: float) -> tuple[float | FloatArray, int]:
+        """The step size, for all chains or for each (C,), and the number of leapfrog steps."""
+
+    @abstractmethod
+    def _momenta(self) -> list[FloatArray]:
+        """Standard normal numbers of the same shapes as the coordinates."""
+
+    @abstractmethod
+    def _resized(self, items: Sequence[Item]) -> list[FloatArray]:
+        """Each chain's coordinates, as many as needed at other points, where missing ones are standard normal.
+
+        The present coordinates if they serve both the present and the other points.
+        """
+
+
+class LaplaceChains(LatticeChains[Node]):
+    """Chains whose coordinates are e, for each chain (noises, 1); arguments as for `LatticeChains`."""
+
+    step_size = 0.5
+
+    def _build(self, point: FloatArray) -> Node | None:
+        if (field := self._posterior.field(point)) is None:
+            return None
+        centre = find_modes(self._likelihood, [field], [self._posterior.paths(point[np.newaxis])[0]])[0]
+        return None if centre is None else Node.at(point, centre, 0.0)
+
+    def _join(self, items: Sequence[Node]) -> LogRatio:
+        return LogRatio(self._likelihood, items)
+
+    def _start(self) -> list[FloatArray]:
+        return [self._rng.standard_normal((node.centre.conditioned.noises, 1)) for node in self._items]
+
+    def _steps(self, jitter: float) -> tuple[float, int]:
+        step_size = min(_TRAJECTORY, self.step_size * jitter)
+        return step_size, self._leapfrog_steps(step_size)
+
+    def _momenta(self) -> list[FloatArray]:
+        return [self._rng.standard_normal(e.shape) for e in self._states]
+
+    def _resized(self, items: Sequence[Node]) -> list[FloatArray]:
+        sizes = [node.centre.conditioned.noises for node in items]
+        each = list(zip(self._states, sizes, strict=True))
+        more = [self._rng.standard_normal((max(0, size - len(e)), 1)) for e, size in each]
+        return [np.concatenate([e, new])[:size] for (e, size), new in zip(each, more, strict=True)]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Prior:
+    """The prior of one chain's paths, and its loadings R (T, r) if they are few."""
+
+    field: Field
+    loadings: FloatArray | None
+
+
+class _PriorPaths:
+    """The log-likelihood of paths η = R z, for z (r, q, C) in an array with the largest r of all priors or more.
+
+    In memory each chain's numbers are contiguous. All chains' loadings are multiplied together if they are known, else
+    one by one.
+    """
+
+    def __init__(self, likelihood: Likelihood, priors: Sequence[_Prior]) -> None:
+        self._likelihood, self._priors, self._stack = likelihood, priors, None
+        self._noises = max(prior.field.noises for prior in priors)
+        known = [prior.loadings for prior in priors if prior.loadings is not None]
+        if len(known) == len(priors):
+            self._stack = np.zeros((len(known), likelihood.shape[0], self._noises))
+            for row, loadings in zip(self._stack, known, strict=True):
+                row[:, : loadings.shape[1]] = loadings
+
+    def paths(self, states: Sequence[FloatArray]) -> FloatArray:
+        """(T, q, C)."""
+        z = np.ascontiguousarray(states[0].transpose(2, 0, 1))
+        if self._stack is not None:
+            return np.ascontiguousarray((self._stack @ z[:, : self._noises]).transpose(1, 2, 0))
+        fields = [prior.field for prior in self._priors]
+        return np.stack([field.spread(e[: field.noises]) for field, e in zip(fields, z, strict=True)], axis=2)
+
+    def gather(self, force: FloatArray, size: int) -> FloatArray:
+        """(size, q, C) Rᵀ b for forces b (T, q, C)."""
+        gathered = np.zeros((force.shape[2], size, force.shape[1]))
+        forces = np.ascontiguousarray(force.transpose(2, 0, 1))
+        if self._stack is not None:
+            gathered[:, : self._noises] = self._stack.swapaxes(1, 2) @ forces
+        else:
+            for row, prior, own in zip(gathered, self._priors, forces, strict=True):
+                row[: prior.field.noises] = prior.field.gather(own)
+        return gathered.transpose(1, 2, 0)
+
+    def value(self, states: Sequence[FloatArray]) -> FloatArray:
+        """(C,) log-likelihoods."""
+        return self._likelihood.value(self.paths(states))
+
+    def __call__(self, states: Sequence[FloatArray]) -> tuple[FloatArray, list[FloatArray]]:
+        """(C,) log-likelihoods, and their gradient by z."""
+        value, slope = self._likelihood.slope(self.paths(states))
+        return value, [self.gather(slope, len(states[0]))]
+
+
+class PriorChains(LatticeChains[_Prior]):
+    """Chains whose coordinates are z, in one array (r, q, C); arguments as for `LatticeChains`."""
+
+    step_size = 0.2
+
+    def _build(self, point: FloatArray) -> _Prior | None:
+        if (field := self._posterior.field(point)) is None:
+            return None
+        few = CHAINS * self._likelihood.shape[0] * field.noises <= IN_MEMORY
+        return _Prior(field, field.spread(np.eye(field.noises)) if few else None)
+
+    def _join(self, items: Sequence[_Prior]) -> _PriorPaths:
+        return _PriorPaths(self._likelihood, items)
+
+    def _start(self) -> list[FloatArray]:
+        modes = find_modes(self._likelihood, [prior.field for prior in self._items], [None] * len(self._items))
+        each = [None if mode is None else (prior, mode) for prior, mode in zip(self._items, modes, strict=True)]
+        kept = self._keep(each)
+        self._items = [prior for prior, _ in kept]
+        size = max(prior.field.noises for prior in self._items)
+        return [self._join(self._items).gather(np.stack([mode.pull for _, mode in kept], axis=2), size)]
+
+    def _steps(self, jitter: float) -> tuple[FloatArray, int]:
+        """Steps are shorter where σ, the first of the hyperparameters, is large and z moves paths far."""
+        relative = np.exp(np.minimum(self._frame.centre[0] - self.points[:, 0], 0.0))
+        return np.minimum(self.step_size * jitter * relative, _TRAJECTORY), self._leapfrog_steps(self.step_size)
+
+    def _momenta(self) -> list[FloatArray]:
+        size, q, chains = self._states[0].shape
+        return [self._rng.standard_normal((chains, size, q)).transpose(1, 2, 0)]
+
+    def _resized(self, items: Sequence[_Prior]) -> list[FloatArray]:
+        size, q, chains = self._states[0].shape
+        if (more := max(prior.field.noises for prior in items) - size) > 0:
+            new = self._rng.standard_normal((chains, more, q)).transpose(1, 2, 0)
+            self._states = [np.concatenate([self._states[0], new])]
+        return self._states

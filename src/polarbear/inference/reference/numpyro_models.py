@@ -1,8 +1,8 @@
-"""Every model a second time, as NumPyro programs for samplers that know nothing of ours.
+"""Every model as a NumPyro program for independent samplers.
 
-They are written from the definitions and share no code with the models: covariance matrices are built from the formulas
-and factorized whole, splines come from SciPy, basis functions from the textbook, and contrasts from another basis.
-Paths are whitened (η = L z with standard normal z). Slow and plain; the extra ``nuts`` is needed.
+The programs are written from the definitions and share no code with the models: covariance matrices are built from the
+formulas and factorized whole, splines come from SciPy, basis functions from the textbook, and contrasts from another
+basis. Paths are whitened (η = L z with standard normal z). Slow and plain; the extra ``nuts`` is needed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _SPARSE_JITTER = 1e-6
 """Part of the sparse model: the variance added to inducing values, relative to σ²."""
 _TIE_NODES = 240
 _FIRST_LOG_U, _FADED = -40.0, 4.0
-"""The integral of a tie goes from log u = −40, where nothing has begun, to 4 − log x for the smallest x."""
+"""The integral of a tie runs from log u = −40, where the integrand vanishes, to 4 − log x for the smallest x."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +43,10 @@ class Program:
 
     Attributes:
         run: The program.
-        paths: The name of its unknown paths, or of log-ratings; all else it samples are hyperparameters.
-        unknowns: How many numbers it samples.
+        paths: The name of its unknown paths, or of log-ratings; it samples nothing else but hyperparameters.
+        unknowns: Number of variables it samples.
         hyperparameters: The names of the hyperparameters that it computes.
-        uneven: Whether the unknowns differ so much in what they do at different hyperparameters that no one covariance
-            serves all.
+        uneven: Whether the unknowns' covariance differs much between hyperparameters.
     """
 
     run: Callable[[], None]
@@ -88,8 +87,8 @@ def program(model: Model, counts: ChoiceCounts, times: FloatArray) -> Program:
         return _dirichlet(counts, None, model.alpha)
     if isinstance(model, HierarchicalDirichlet):
         return _dirichlet(counts, 1.0 / counts.algorithms if model.rate is None else model.rate, 0.0)
-    if isinstance(model, TemporalModel):
-        return _gaussian(model, counts, unit_times(times, model.time_scale))
+    if isinstance(model, TemporalModel) and (loading := _loading(model, unit_times(times, model.time_scale))):
+        return _gaussian(model, counts, *loading)
     raise TypeError(f"{model.name} has no NumPyro program; methods nuts and pathfinder are for polarbear's own models")
 
 
@@ -110,12 +109,11 @@ def _dirichlet(counts: ChoiceCounts, rate: float | None, alpha: float) -> Progra
     return Program(run, "v", counts.wins.size + len(hyperparameters), hyperparameters)
 
 
-def _gaussian(model: TemporalModel, counts: ChoiceCounts, at: FloatArray) -> Program:
+def _gaussian(model: TemporalModel, counts: ChoiceCounts, size: int, loading: Callable[[Any], Any]) -> Program:
     """μ(t) = C η(t) with orthonormal contrasts C and n − 1 Gaussian paths η_q = L z_q."""
     jnp, numpyro, dist = library("jax.numpy"), library("numpyro"), library("numpyro.distributions")
     add_rankings, n = _likelihood(counts), counts.algorithms
     contrasts = np.linalg.qr(np.eye(n) - 1 / n)[0][:, :-1]
-    size, loading = _loading(model, at)
     plain: Any = model
 
     def run() -> None:
@@ -133,19 +131,19 @@ def _gaussian(model: TemporalModel, counts: ChoiceCounts, at: FloatArray) -> Pro
 
 def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:
     """From log-ratings (T, n), up to a constant at each timepoint: multiplies by the probability of the rankings."""
-    jnp, numpyro, of_ties = library("jax.numpy"), library("numpyro"), _ties(counts)
+    jnp, numpyro, add_ties = library("jax.numpy"), library("numpyro"), _ties(counts)
     most = int(np.diff(counts.offsets).max())
     amounts = np.zeros((counts.timepoints, most))
     members = np.ones((counts.timepoints, most, counts.algorithms))
     for t in range(counts.timepoints):
-        _, sets, here = counts.at(t)
-        amounts[t, : len(sets)], members[t, : len(sets)] = here, membership(sets, counts.algorithms)
+        _, sets, chosen_from = counts.at(t)
+        amounts[t, : len(sets)], members[t, : len(sets)] = chosen_from, membership(sets, counts.algorithms)
 
     def add_rankings(mu: Any) -> None:
         mu = mu - mu.max(axis=1, keepdims=True)
         theta = jnp.exp(mu)
         chosen_from = jnp.einsum("tsn,tn->ts", members, theta)
-        numpyro.factor("rankings", (counts.wins * mu).sum() - (amounts * jnp.log(chosen_from)).sum() + of_ties(mu))
+        numpyro.factor("rankings", (counts.wins * mu).sum() - (amounts * jnp.log(chosen_from)).sum() + add_ties(mu))
         numpyro.deterministic(LOG_THETA, mu - jnp.log(theta.sum(axis=1, keepdims=True)))
 
     return add_rankings
@@ -154,8 +152,8 @@ def _likelihood(counts: ChoiceCounts) -> Callable[[Any], None]:
 def _ties(counts: ChoiceCounts) -> Callable[[Any], Any]:
     """From log-ratings (T, n), none above 0: the mean log-likelihood of ties that are not listed as choice sets.
 
-    A tie adds Σ log θ_i over the tied, less the integral of `polarbear.rankings.tie_integral`, which is taken plainly:
-    by the trapezoidal rule in log u, and by as many Gauss–Legendre nodes in p as make it exact.
+    A tie adds Σ log θ_i over the tied, minus the integral of `polarbear.rankings.tie_integral`, computed here by the
+    trapezoidal rule in log u, and by as many Gauss–Legendre nodes in p as make it exact.
     """
     jax, jnp, ties, n = library("jax"), library("jax.numpy"), counts.ties, counts.algorithms
     when = np.repeat(np.arange(counts.timepoints), np.diff(ties.offsets))
@@ -163,46 +161,49 @@ def _ties(counts: ChoiceCounts) -> Callable[[Any], Any]:
     roots, weights = np.polynomial.legendre.leggauss(n // 2 + 1)
     share = 0.5 * (1.0 + roots)
 
-    def of_one(tie: Any) -> Any:
+    def add(tie: Any) -> Any:
         mu, members, others = tie
         ratings, rest, k = members * jnp.exp(mu), others @ jnp.exp(mu), members.sum()
         smallest = rest + jnp.exp(jnp.where(members > 0, mu, 0.0).min())
         last = jax.lax.stop_gradient(_FADED - jnp.log(jnp.minimum(smallest, 1.0)))
         u = jnp.exp(jnp.linspace(_FIRST_LOG_U, last, _TIE_NODES))[:, np.newaxis]
-        gone = -jnp.expm1(-u * ratings)
-        mean = jnp.exp(jnp.log1p(-gone[:, np.newaxis] * share[:, np.newaxis]).sum(axis=2)) @ (0.5 * weights)
+        absent = -jnp.expm1(-u * ratings)
+        mean = jnp.exp(jnp.log1p(-absent[:, np.newaxis] * share[:, np.newaxis]).sum(axis=2)) @ (0.5 * weights)
         integrand = k * jnp.exp(-u[:, 0]) - jnp.exp(-u[:, 0] * rest) * ((k + 1) * mean - 1)
         return (members * mu).sum() - integrand.sum() * (last - _FIRST_LOG_U) / (_TIE_NODES - 1)
 
-    def of_all(mu: Any) -> Any:
-        return ties.amounts @ jax.lax.map(jax.checkpoint(of_one), (mu[when], tied, below))
+    def add_all(mu: Any) -> Any:
+        return ties.amounts @ jax.lax.map(jax.checkpoint(add), (mu[when], tied, below))
 
-    return of_all if when.size else lambda _: 0.0
-
-
-def _loading(model: TemporalModel, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
-    """How many standard normal numbers make a path, and the function from hyperparameters to L (T, that number)."""
-    if isinstance(model, RandomWalk):
-        return _walk_loading(model, at)
-    if isinstance(model, BSpline):
-        return _spline_loading(model, at)
-    if isinstance(model, HilbertSpaceGaussianProcess):
-        return _basis_loading(model, at)
-    if isinstance(model, SparseGaussianProcess):
-        return _inducing_loading(model, at)
-    if isinstance(model, GaussianProcess):
-        return _process_loading(model, at)
-    raise TypeError(f"{model.name} has no NumPyro program; methods nuts and pathfinder are for polarbear's own models")
+    return add_all if when.size else lambda _: 0.0
 
 
-def _walk_loading(model: RandomWalk, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
+def _loading(model: TemporalModel, at: FloatArray) -> tuple[int, Callable[[Any], Any]] | None:
+    """Number of standard normal variables in a path, and the function from hyperparameters to L (T, that number)."""
     jnp = library("jax.numpy")
-    first = jnp.zeros((at.size, at.size)).at[:, 0].set(model.initial_sd)
-    steps = jnp.asarray(np.tril(np.ones((at.size, at.size)))[:, 1:] * np.sqrt(np.diff(at)))
-    return at.size, lambda drawn: first.at[:, 1:].set(drawn["sigma"] * steps)
+    if isinstance(model, RandomWalk):
+        start = jnp.zeros((at.size, at.size)).at[:, 0].set(model.initial_sd)
+        steps = jnp.asarray(np.tril(np.ones((at.size, at.size)))[:, 1:] * np.sqrt(np.diff(at)))
+        return at.size, lambda drawn: start.at[:, 1:].set(drawn["sigma"] * steps)
+    if isinstance(model, BSpline):
+        return _splines(model, at)
+    if isinstance(model, HilbertSpaceGaussianProcess):
+        functions, extension = model.domain()
+        root = np.arange(1, functions + 1, dtype=np.float64) * (np.pi / extension)
+        values = np.sqrt(2 / extension) * np.sin(root * (at[:, np.newaxis] - 0.5 + extension / 2))
+        return functions, lambda drawn: drawn["sigma"] * values * _amplitude(model.kernel, root, drawn["ell"])
+    if isinstance(model, SparseGaussianProcess):
+        return _inducing(model, at)
+    if isinstance(model, GaussianProcess):
+        apart, jitter = np.abs(at[:, np.newaxis] - at), _JITTER * np.eye(at.size)
+        return (
+            at.size,
+            lambda drawn: drawn["sigma"] * jnp.linalg.cholesky(_kernel(model.kernel, apart, drawn["ell"]) + jitter),
+        )
+    return None
 
 
-def _spline_loading(model: BSpline, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
+def _splines(model: BSpline, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
     from scipy.interpolate import BSpline as SciPySpline
 
     count = model.coefficients or max(model.degree + 1, at.size // 2)
@@ -212,14 +213,7 @@ def _spline_loading(model: BSpline, at: FloatArray) -> tuple[int, Callable[[Any]
     return count, lambda drawn: drawn["sigma"] * basis
 
 
-def _basis_loading(model: HilbertSpaceGaussianProcess, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
-    functions, extension = model.domain()
-    root = np.arange(1, functions + 1, dtype=np.float64) * (np.pi / extension)
-    values = np.sqrt(2 / extension) * np.sin(root * (at[:, np.newaxis] - 0.5 + extension / 2))
-    return functions, lambda drawn: drawn["sigma"] * values * _amplitude(model.kernel, root, drawn["ell"])
-
-
-def _inducing_loading(model: SparseGaussianProcess, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
+def _inducing(model: SparseGaussianProcess, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
     jnp = library("jax.numpy")
     points = np.quantile(at, np.linspace(0, 1, min(model.inducing, at.size)))
     across, apart = np.abs(at[:, np.newaxis] - points), np.abs(points[:, np.newaxis] - points)
@@ -230,15 +224,6 @@ def _inducing_loading(model: SparseGaussianProcess, at: FloatArray) -> tuple[int
         return drawn["sigma"] * weights.T
 
     return points.size, loading
-
-
-def _process_loading(model: GaussianProcess, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
-    jnp = library("jax.numpy")
-    apart, jitter = np.abs(at[:, np.newaxis] - at), _JITTER * np.eye(at.size)
-    return (
-        at.size,
-        lambda drawn: drawn["sigma"] * jnp.linalg.cholesky(_kernel(model.kernel, apart, drawn["ell"]) + jitter),
-    )
 
 
 def _kernel(name: str, distance: FloatArray, length: Any) -> Any:

@@ -1,7 +1,7 @@
-"""The No-U-Turn sampler (Hoffman and Gelman 2014) by NumPyro: the gold standard, for anyone who doubts the rest.
+"""The No-U-Turn sampler (Hoffman and Gelman 2014) by NumPyro: the gold standard to check the other methods.
 
 It samples programs that share no code with the models (see `inference.reference.numpyro_models`), in double precision,
-and leaves JAX's settings as they are. It takes seconds to compile and seconds to hours to sample.
+and leaves JAX's settings unchanged. It takes seconds to compile and seconds to hours to sample.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from polarbear.inference.reference.numpyro_models import LOG_THETA, Program, lib
 from polarbear.inference.reference.nuts_metric import laplace_covariance
 from polarbear.inference.sampling.chain_order import ChainOrder, choose_evenly
 from polarbear.inference.sampling.diagnostics import NO_U_TURN, Diagnostics
-from polarbear.inference.sampling.importance import ratings_in_order
+from polarbear.inference.sampling.psis import ratings_in_order
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
@@ -28,14 +28,14 @@ _CHAINS = 4
 _WARM_UP = 1000
 _FEWEST_SAMPLES = 250
 _TARGET_ACCEPTANCE = 0.95
-_MOST_LEARNED, _MOST_DENSE = 120, 2000
-"""The most unknowns of which a dense metric is learned while warming up, and of which there is a dense one at all."""
+_MAX_LEARNED, _MAX_DENSE = 120, 2000
+"""Maximum number of unknowns with a dense metric learned while warming up, and with a dense metric at all."""
 _SEEDS = 1 << 32
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chains:
-    """What the chains kept.
+    """Draws of the chains.
 
     Attributes:
         log_theta: (chains, samples, T, n) log-ratings.
@@ -49,14 +49,14 @@ class Chains:
 
     @property
     def divergences(self) -> int:
-        """How many transitions diverged."""
+        """Number of transitions that diverged."""
         return int(self.diverging.sum())
 
     def diagnostics(self, draws: int) -> Diagnostics:
         """At each timepoint the smallest effective sample size and largest split R-hat, hyperparameters among them.
 
         Args:
-            draws: How many of the samples are used; they are not worth more than their number.
+            draws: Number of samples that are used, which limits the effective sample size.
         """
         measures = library("numpyro.diagnostics")
         timepoints = self.log_theta.shape[2]
@@ -70,13 +70,13 @@ class Chains:
 
 
 def chains(model: Model, counts: ChoiceCounts, times: FloatArray, *, samples: int, seed: int) -> Chains:
-    """Run four chains of 1,000 steps to warm up and so many samples, one after the other.
+    """Run four chains of 1,000 steps to warm up and `samples` samples, one after the other.
 
     Args:
         model: One of the models of `polarbear.inference.models`.
         counts: The rankings.
         times: (T,) the timepoints.
-        samples: How many samples each chain keeps.
+        samples: Number of samples that each chain keeps.
         seed: The seed of JAX's generator.
 
     Raises:
@@ -102,10 +102,10 @@ def chains(model: Model, counts: ChoiceCounts, times: FloatArray, *, samples: in
             progress_bar=False,
         )
         sampler.run(at_chains, extra_fields=("diverging",))
-        found = sampler.get_samples(group_by_chain=True)
+        samples_by_name = sampler.get_samples(group_by_chain=True)
         return Chains(
-            log_theta=np.asarray(found[LOG_THETA]),
-            hyperparameters={name: np.asarray(found[name]) for name in posterior.hyperparameters},
+            log_theta=np.asarray(samples_by_name[LOG_THETA]),
+            hyperparameters={name: np.asarray(samples_by_name[name]) for name in posterior.hyperparameters},
             diverging=np.asarray(sampler.get_extra_fields(group_by_chain=True)["diverging"], dtype=bool),
         )
 
@@ -116,8 +116,8 @@ def _metric(posterior: Program, key: Any) -> dict[str, Any]:
     The weights of basis functions fade at frequencies that depend on the length-scale: there a diagonal metric learned
     while warming up gave no divergence in 24,000 steps, the covariance of `laplace_covariance` 1,191.
     """
-    if posterior.unknowns <= _MOST_LEARNED or posterior.unknowns > _MOST_DENSE or posterior.uneven:
-        return {"dense_mass": posterior.unknowns <= _MOST_LEARNED}
+    if posterior.unknowns <= _MAX_LEARNED or posterior.unknowns > _MAX_DENSE or posterior.uneven:
+        return {"dense_mass": posterior.unknowns <= _MAX_LEARNED}
     covariance = laplace_covariance(posterior, key)
     return {"dense_mass": True, "inverse_mass_matrix": covariance, "adapt_mass_matrix": False}
 
@@ -127,15 +127,15 @@ def nuts(
 ) -> Posterior:
     """The posterior by the No-U-Turn sampler; see `polarbear.inference.fit`, and `chains` for the errors."""
     samples = max(_FEWEST_SAMPLES, -(-sampling.draws // _CHAINS))
-    found = chains(model, counts, times, samples=samples, seed=int(sampling.rng.integers(_SEEDS)))
+    sampled = chains(model, counts, times, samples=samples, seed=int(sampling.rng.integers(_SEEDS)))
     chain, step = choose_evenly(_CHAINS, samples, sampling.draws, sampling.rng)
     return Posterior(
-        draws=ratings_in_order(found.log_theta[chain, step]),
+        draws=ratings_in_order(sampled.log_theta[chain, step]),
         times=times,
         names=names,
         joint=model.joint,
-        diagnostics=found.diagnostics(sampling.draws),
-        hyperparameters={name: values[chain, step] for name, values in found.hyperparameters.items()},
+        diagnostics=sampled.diagnostics(sampling.draws),
+        hyperparameters={name: values[chain, step] for name, values in sampled.hyperparameters.items()},
         model=model,
-        chains=ChainOrder(chain, step, found.diverging[chain, step]),
+        chains=ChainOrder(chain, step, sampled.diverging[chain, step]),
     )

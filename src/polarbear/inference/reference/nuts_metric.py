@@ -1,6 +1,6 @@
 """A metric for the No-U-Turn sampler where there are too many unknowns to learn one while warming up.
 
-It is the covariance of Laplace's approximation, at the means that a short pilot run finds. With paths z and the other
+It is the covariance of Laplace's approximation, at the means of a short pilot run. With paths z and the other
 unknowns φ, and the Hessian H of minus the log-density, paths follow φ by J = −H_zz⁻¹ H_zφ, and the covariance is that
 of (e + J φ, φ) with e ~ N(0, H_zz⁻¹) and φ as in the pilot run. Whatever the metric, the sampler's target is the same.
 """
@@ -19,11 +19,11 @@ from polarbear.records import FloatArray
 _PILOT_WARM_UP, _PILOT_SAMPLES = 400, 200
 _PILOT_DEPTH = 7
 _RIDGE = 0.01
-"""Added to H_zz, so that nothing is thought to be wider than 10."""
+"""Added to H_zz, so that no standard deviation exceeds 10."""
 
 
 def laplace_covariance(posterior: Program, key: Any) -> FloatArray:
-    """(d, d) approximate posterior covariance of the unknowns, unconstrained, in the order in which JAX lines them up.
+    """(d, d) approximate posterior covariance of the unconstrained unknowns, in the order in which JAX ravels them.
 
     Args:
         posterior: The program.
@@ -41,8 +41,8 @@ def laplace_covariance(posterior: Program, key: Any) -> FloatArray:
     pilot.run(key, init_params=ready.param_info.z)
     samples = pilot.get_samples()
     mean, restored = ravel({name: values.mean(axis=0) for name, values in samples.items()})
-    marked = {name: np.full(values.shape[1:], float(name == posterior.paths)) for name, values in samples.items()}
-    paths = np.asarray(ravel(marked)[0]) > 0
+    mask = {name: np.full(values.shape[1:], float(name == posterior.paths)) for name, values in samples.items()}
+    paths = np.asarray(ravel(mask)[0]) > 0
     others = [np.asarray(samples[name]) for name in sorted(samples) if name != posterior.paths]
 
     def potential(unknowns: Any) -> Any:
@@ -58,12 +58,11 @@ def laplace_covariance(posterior: Program, key: Any) -> FloatArray:
 def _joint(hessian: FloatArray, paths: NDArray[np.bool_], others: FloatArray) -> FloatArray:
     """The covariance of paths and others, from the Hessian of all and samples (S, k) of the others."""
     inverse = np.linalg.inv(hessian[np.ix_(paths, paths)] + _RIDGE * np.eye(int(paths.sum())))
-    follow = -inverse @ hessian[np.ix_(paths, ~paths)]
-    centred = others - others.mean(axis=0)
-    spread = centred.T @ centred / len(centred)
+    response = -inverse @ hessian[np.ix_(paths, ~paths)]
+    spread = np.cov(others.T, ddof=0).reshape(others.shape[1], -1)
     covariance = np.empty_like(hessian)
-    covariance[np.ix_(paths, paths)] = inverse + follow @ spread @ follow.T
-    covariance[np.ix_(paths, ~paths)] = follow @ spread
-    covariance[np.ix_(~paths, paths)] = (follow @ spread).T
+    covariance[np.ix_(paths, paths)] = inverse + response @ spread @ response.T
+    covariance[np.ix_(paths, ~paths)] = response @ spread
+    covariance[np.ix_(~paths, paths)] = (response @ spread).T
     covariance[np.ix_(~paths, ~paths)] = spread
     return 0.5 * (covariance + covariance.T)

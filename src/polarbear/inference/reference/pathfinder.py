@@ -11,8 +11,7 @@ import numpy as np
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.reference.numpyro_models import LOG_THETA, library, program
 from polarbear.inference.sampling.diagnostics import PATHFINDER_DRAWS, Diagnostics
-from polarbear.inference.sampling.importance import ratings_in_order, resample
-from polarbear.inference.sampling.psis import smooth
+from polarbear.inference.sampling.psis import ratings_in_order, resample, smooth
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.rankings import ChoiceCounts
 from polarbear.records import FloatArray
@@ -21,13 +20,13 @@ _PATHS = 4
 _LONGEST_PATH = 200
 _ELBO_DRAWS = 25
 _BATCH = 64
-"""Draws whose densities are computed at once."""
+"""Draws whose densities are computed together."""
 _SEEDS = 1 << 32
 _ONE_AFTER_THE_OTHER = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-"""How XLA is to run the paths. Where it factorizes two batches of matrices at a time, each waits in a thread of its
-pool for other threads of that pool, and on two cores both wait for ever (jaxlib 0.10.2, `ParallelBatchMap`)."""
+"""Option of XLA. If it factorizes two batches of matrices at a time, each waits in a thread of its pool for other
+threads of that pool, and on two cores there is a deadlock (jaxlib 0.10.2, `ParallelBatchMap`)."""
 _WARNING = (
-    "Pathfinder's draws are not to be relied on: for models over time its posterior means were off by 0.65 to 2.1 "
+    "Pathfinder's draws are unreliable: for models over time its posterior means were off by 0.65 to 2.1 "
     "posterior standard deviations and its pair probabilities by 0.2 to 0.33; even for the independent Dirichlet model "
     "its standard deviations were up to twice too large or too small. Use the default method, or nuts to check it"
 )
@@ -46,21 +45,18 @@ def pathfinder(
         TypeError: If the model is none of polarbear's own.
         ImportError: If NumPyro or BlackJAX is not installed.
     """
-    found, log_weights = _proposals(model, counts, times, sampling.draws, int(sampling.rng.integers(_SEEDS)))
+    proposals, log_weights = _proposals(model, counts, times, sampling.draws, int(sampling.rng.integers(_SEEDS)))
     warnings.warn(_WARNING, UserWarning, stacklevel=3)
     weights, k_hat = smooth(log_weights)
     chosen = resample(weights, sampling.draws, sampling.rng)
     ess = min(1.0 / float(weights @ weights), float(sampling.draws))
-    timepoints = counts.timepoints
     return Posterior(
-        draws=ratings_in_order(found.pop(LOG_THETA)[chosen]),
+        draws=ratings_in_order(proposals.pop(LOG_THETA)[chosen]),
         times=times,
         names=names,
         joint=model.joint,
-        diagnostics=Diagnostics(
-            (PATHFINDER_DRAWS,) * timepoints, *np.repeat([[ess], [k_hat], [np.nan]], timepoints, axis=1)
-        ),
-        hyperparameters={name: values[chosen] for name, values in found.items()},
+        diagnostics=Diagnostics.shared(counts.timepoints, PATHFINDER_DRAWS, ess, k_hat=k_hat),
+        hyperparameters={name: values[chosen] for name, values in proposals.items()},
         model=model,
     )
 
@@ -90,5 +86,7 @@ def _proposals(
 
         paths = jax.jit(partial(jax.lax.map, path), compiler_options=_ONE_AFTER_THE_OTHER)
         log_weights, values = paths((keys[:_PATHS], ready.param_info.z))
-        found = {name: np.asarray(values[name]) for name in (LOG_THETA, *posterior.hyperparameters)}
-    return {name: array.reshape(-1, *array.shape[2:]) for name, array in found.items()}, np.asarray(log_weights).ravel()
+        proposals = {name: np.asarray(values[name]) for name in (LOG_THETA, *posterior.hyperparameters)}
+    return {name: array.reshape(-1, *array.shape[2:]) for name, array in proposals.items()}, np.asarray(
+        log_weights
+    ).ravel()

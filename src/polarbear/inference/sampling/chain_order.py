@@ -1,13 +1,76 @@
-"""Where in Markov chains the draws of a posterior come from."""
+"""Recording Markov chains until they have converged, and where in them the draws of a posterior come from."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.records import IntArray
+from polarbear.inference.sampling.diagnostics import LARGEST_R_HAT
+from polarbear.records import FloatArray, IntArray
+
+CHAINS = 48
+GROUPS = 4
+"""Of chains that nested R-hat compares (Margossian et al. 2024)."""
+_RECORDED = 80
+"""Draws of each chain."""
+
+
+class Sweeping(Protocol):
+    """The state of C Markov chains."""
+
+    def sweep(self, *, adapt: bool) -> None:
+        """Move all chains once."""
+        ...
+
+    def snapshot(self) -> Sequence[FloatArray]:
+        """What is recorded: arrays whose last axis runs over the chains."""
+        ...
+
+
+def record(
+    chains: Sweeping,
+    mixing: Callable[[list[FloatArray]], tuple[FloatArray, FloatArray]],
+    enough: float,
+    lengths: int,
+) -> tuple[list[FloatArray], FloatArray, FloatArray]:
+    """Record 80 draws of each chain.
+
+    As long as the chains have not converged, they are continued to twice their length, and every other draw is kept.
+
+    Args:
+        chains: The chains, warmed up.
+        mixing: From what is recorded to effective sample sizes and R-hats.
+        enough: The effective sample size aimed at.
+        lengths: Maximum number of lengths; 2^(lengths − 1) sweeps then lie between two draws.
+
+    Returns:
+        Arrays (..., 80, C) of what `snapshot` gives, effective sample sizes, and R-hats.
+    """
+    recorded = [np.empty((*array.shape[:-1], _RECORDED, array.shape[-1])) for array in chains.snapshot()]
+    first = 0
+    for length in range(lengths):
+        for step in range(first, _RECORDED):
+            for _ in range(1 << length):
+                chains.sweep(adapt=False)
+            for record, array in zip(recorded, chains.snapshot(), strict=True):
+                record[..., step, :] = array
+        ess, r_hat = mixing(recorded)
+        if length == lengths - 1 or converged(ess, r_hat, enough):
+            return recorded, ess, r_hat
+        first = _RECORDED // 2
+        for record in recorded:
+            for step in range(first):  # in place: a copy would take half the memory again
+                record[..., step, :] = record[..., 2 * step + 1, :]
+    raise ValueError(f"lengths is {lengths}; chains need at least 1")
+
+
+def converged(ess: float | FloatArray, r_hat: float | FloatArray, enough: float) -> bool:
+    """Whether effective sample sizes are large enough, and the chains have forgotten where they began."""
+    return bool(np.min(ess) >= enough and np.max(r_hat) < LARGEST_R_HAT)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,7 +79,7 @@ class ChainOrder:
 
     Attributes:
         chain: (D,) the chain's number, from 0.
-        step: (D,) the draw's place among those that its chain kept, from 0.
+        step: (D,) the draw's position among those that its chain kept, from 0.
         diverging: (D,) whether the trajectory of a transition to it, from the draw kept before, diverged.
     """
 
@@ -30,8 +93,7 @@ class ChainOrder:
     def table(self) -> IntArray:
         """(chains, length) indices of draws, chain by chain in the order of their steps.
 
-        A draw that is there twice is taken once, and all chains are as long as the shortest, to which the first draws
-        of longer ones are left out.
+        Repeated draws appear once, and longer chains lose their first draws, so that all are as long as the shortest.
         """
         _, first = np.unique(np.stack([self.chain, self.step]), axis=1, return_index=True)
         rows = np.split(first, np.flatnonzero(np.diff(self.chain[first])) + 1)
@@ -40,9 +102,9 @@ class ChainOrder:
 
 
 def choose_evenly(chains: int, length: int, draws: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
-    """The chain and step of each of so many draws, in random order.
+    """The chain and step of each of `draws` draws, in random order.
 
-    From every chain about as many are taken, evenly spaced; where more are wanted than there are, some again.
+    Every chain gives about as many, evenly spaced; where there are fewer than `draws`, some repeat.
     """
     each = min(length, -(-draws // chains))
     steps = (np.arange(1, each + 1) * length) // each - 1

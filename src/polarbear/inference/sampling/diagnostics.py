@@ -18,12 +18,25 @@ NO_U_TURN = "the No-U-Turn sampler"
 PATHFINDER_DRAWS = "Pathfinder"
 PRIOR_DRAWS = "independent draws of the prior"
 LARGEST_R_HAT, FEWEST_OF_CHAINS = 1.01, 400
-"""What is asked of Markov chains (Wurth et al. 2026, section 3.3; Vehtari et al. 2021): with fewer effective draws the
-R-hat and the effective sample size themselves are not known well."""
+"""Limits for Markov chains (Wurth et al. 2026, section 3.3; Vehtari et al. 2021): with fewer effective draws R-hat and
+the effective sample size themselves are uncertain."""
 LARGEST_K_HAT, FEWEST_WEIGHTED = 0.7, 100
-"""What is asked of importance sampling. Its draws are independent, and their weights known, so that only the Monte
-Carlo error counts: at most 0.05 for a probability."""
+"""Limits for importance sampling. Its draws are independent, and their weights known, so that only the Monte Carlo
+error counts: at most 0.05 for a probability."""
+GOOD_K_HAT = 0.5
+"""Below it importance sampling is reliable with few draws (Vehtari et al. 2024)."""
 _CHAINS = {GIBBS, HAMILTONIAN, NO_U_TURN}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sampled:
+    """Draws (n, D) of the ratings at one timepoint, and the entries of `Diagnostics` for it."""
+
+    theta: FloatArray
+    method: str
+    ess: float
+    k_hat: float = float("nan")
+    r_hat: float = float("nan")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,15 +47,15 @@ class Diagnostics:
         method: (T,) "importance sampling" or "Gibbs" for models that treat each timepoint by itself, "nested Laplace
             importance sampling", "annealed importance sampling" or "Hamiltonian Monte Carlo" for those that do not;
             "the No-U-Turn sampler" or "Pathfinder" where they were asked for.
-        ess: (T,) how many independent draws the draws are worth; unreliable below 400 where Markov chains answered, and
-            below 100 elsewhere.
+        ess: (T,) effective sample size; unreliable below 400 where Markov chains answered, and below 100 elsewhere.
         k_hat: (T,) Pareto k-hat of the importance weights (Vehtari et al. 2024): good below 0.5, unreliable from 0.7;
             -inf where all weights are nearly equal, NaN where Markov chains answered (Gibbs, Hamiltonian, No-U-Turn).
         r_hat: (T,) the largest split R-hat where Markov chains answered, unreliable from 1.01; else NaN.
-        divergences: How many transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler diverged: the energy,
-            which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither answered.
-        widened: (T,) how many times as wide as by the likelihood the draws were made, to be as wide as the instances
-            differ (see `inference.model.adjustment`); None if they were not.
+        divergences: Number of transitions of Hamiltonian Monte Carlo or the No-U-Turn sampler that diverged: the
+            energy, which trajectories should keep, was off by more than 1,000. Unreliable if any did; None if neither
+            answered.
+        widened: (T,) factor by which the draws were widened from the likelihood's spread to that of the instances (see
+            `inference.model.adjustment`); None if they were not.
 
     Raises:
         ValueError: If an array does not hold one entry for each timepoint.
@@ -63,6 +76,21 @@ class Diagnostics:
                 raise ValueError(f"{name} has shape {array.shape}; {len(self.method)} timepoints need one entry each")
             array.flags.writeable = False
             object.__setattr__(self, name, array)
+
+    @classmethod
+    def shared(
+        cls,
+        timepoints: int,
+        method: str,
+        ess: float,
+        *,
+        k_hat: float = float("nan"),
+        r_hat: float = float("nan"),
+        divergences: int | None = None,
+    ) -> Diagnostics:
+        """The same diagnostics at all timepoints, whose draws were made together."""
+        each = np.repeat([[ess], [k_hat], [r_hat]], timepoints, axis=1)
+        return cls((method,) * timepoints, *each, divergences=divergences)
 
     def at(self, timepoints: NDArray[np.intp]) -> Diagnostics:
         """The diagnostics at some timepoints, given by their indices."""
@@ -108,12 +136,10 @@ class Diagnostics:
         total, doubtful = len(self.method), int(self.doubtful.sum())
         if not total:
             return "There are no timepoints."
-        parts = [
-            f"{method} answered at {self.method.count(method)} of {total} timepoints"
-            for method in dict.fromkeys(self.method)
-        ]
-        sentence = f"{', '.join(parts)}."
-        words = [sentence[0].upper() + sentence[1:]]
+        methods = dict.fromkeys(self.method)
+        parts = [f"{method} answered at {self.method.count(method)} of {total} timepoints" for method in methods]
+        words = [f"{', '.join(parts)}."]
+        words[0] = words[0][0].upper() + words[0][1:]
         words.append(f"The draws are worth at least {self.ess.min():.0f} independent ones at every timepoint.")
         if self.largest_k_hat is not None:
             words.append(f"The largest Pareto k-hat is {self.largest_k_hat:.2f} (good below 0.5).")

@@ -2,16 +2,16 @@
 
 Put the algorithms in an order, best first, and break the stick: v_i = θ_i / Σ_{j ≥ i} θ_j is the chance that i is
 chosen from itself and those behind. The logits y_i = log(v_i / (1 − v_i)) have the same density as the log-ratings.
-They are independent and log-F distributed, exactly, when all rankings agree, when there are none, and when there are
-two algorithms; with many rankings they are nearly normal. In between,
+They are independent and exactly log-F distributed when all rankings agree, when there are none, and when there are two
+algorithms; with many rankings they are nearly normal. In between,
 
     y_k = mode_k + B_kk e_k + Σ_{j>k} B_kj g_j(e_j)
 
 with independent log-F distributed e_k comes close. The triangular B carries the correlation, from the Hessian at the
 mode, and the shapes of each e_k are read off the density along its axis, as Geweke (1989, section 4) does for his split
 distributions. How far e_j moves the other logits follows its score, the derivative of its log-density: g_j is minus
-that, which is e_j near the mode and all along if e_j is normal. But the score is bounded where a tail is heavy: how
-hopeless an algorithm is that lost every race says nothing more of the others. B being triangular, the density of y is
+the score, which is e_j near the mode, and everywhere if e_j is normal. But the score is bounded where a tail is heavy:
+how hopeless an algorithm is that lost every race says no more about the others. As B is triangular, the density of y is
 that of e.
 """
 
@@ -26,15 +26,17 @@ from polarbear.inference.likelihood.timepoint_likelihood import Choices
 from polarbear.records import FloatArray
 
 _PROBE = 0.1
+"""Step of the differences along an axis, in standard deviations."""
 _NORMAL = 250.0
-"""Axes both of whose shapes are larger are as good as normal."""
+"""Axes with two larger shapes are practically normal."""
 _SMALLEST_SHAPE = 1e-14
 _MOST_LOPSIDED = 1000.0
-"""How many times the smaller shape of an axis the larger may be: beyond, differences cannot tell it."""
+"""Largest ratio of an axis's shapes; finite differences do not resolve larger ones."""
 _ROUNDING = 16 * np.finfo(np.float64).eps
-"""Of a fourth difference, by the values: its coefficients have the sum 16."""
-_MOST_IN_HEAVY_TAILS = 10.0
+"""Of a fourth difference relative to the values: the absolute coefficients add up to 16."""
+_LARGEST_HEAVY_SHAPE = 10.0
 _STENCIL = np.arange(-2.0, 3.0)
+"""Points of the central differences for the second, third and fourth derivative."""
 _SECOND = np.array([-1.0, 16.0, -30.0, 16.0, -1.0]) / 12
 _THIRD = np.array([-0.5, 1.0, 0.0, -1.0, 0.5])
 _FOURTH = np.array([1.0, -4.0, 6.0, -4.0, 1.0])
@@ -71,7 +73,7 @@ class Proposal:
         e[normal] = pull[normal] = bells
         left, right = self.left[~normal, np.newaxis], self.right[~normal, np.newaxis]
         spread = np.sqrt(1 / left + 1 / right)
-        x = log_gamma(left, number, rng) - log_gamma(right, number, rng)
+        x = log_gamma(left, (len(left), number), rng) - log_gamma(right, (len(right), number), rng)
         density += left.T[0] @ x - (left + right).T[0] @ softplus(x)
         e[~normal] = (x - np.log(left / right)) / spread
         pull[~normal] = spread * ((left + right) * expit(x) - left)
@@ -80,7 +82,7 @@ class Proposal:
 
     def heavier_tailed(self) -> Proposal:
         """The same mode and curvature with shapes of half the size or less: tails at least twice as heavy."""
-        left, right = (np.minimum(shape / 2, _MOST_IN_HEAVY_TAILS) for shape in (self.left, self.right))
+        left, right = (np.minimum(shape / 2, _LARGEST_HEAVY_SHAPE) for shape in (self.left, self.right))
         return Proposal(self.centre, self.axes, left, right)
 
 
@@ -129,12 +131,12 @@ def _shapes(choices: Choices, centre: FloatArray, axes: FloatArray) -> tuple[Flo
 
 
 def stick_breaking(logits: FloatArray) -> FloatArray:
-    """Log-ratings (n, D) that sum to 1 as ratings, from logits (n − 1, D)."""
-    left_over = softplus(logits)
+    """Log-ratings (n, D) whose ratings sum to 1, from logits (n − 1, D)."""
+    log_rest = softplus(logits)
     log_theta = np.zeros((logits.shape[0] + 1, logits.shape[1]))
-    np.subtract(logits, left_over, out=log_theta[:-1])
+    np.subtract(logits, log_rest, out=log_theta[:-1])
     behind = np.zeros(logits.shape[1])
-    for row, own in zip(log_theta[1:], left_over, strict=True):
+    for row, own in zip(log_theta[1:], log_rest, strict=True):  # np.cumsum takes twice as long
         behind += own
         row -= behind
     return log_theta
@@ -145,11 +147,11 @@ def softplus(x: FloatArray) -> FloatArray:
     return np.maximum(x, 0.0) + np.log1p(np.exp(-np.abs(x)))
 
 
-def log_gamma(shape: FloatArray, number: int, rng: np.random.Generator) -> FloatArray:
-    """Logarithms (k, number) of gamma variables with shapes (k, 1), finite for small ones: G_a is G_{a+1} U^{1/a}."""
+def log_gamma(shape: FloatArray, size: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """Logarithms of gamma variables in an array of a given size, finite for small shapes: G_a is G_{a+1} U^{1/a}."""
     small = shape < 1
-    result = np.log(rng.standard_gamma(shape + small, (shape.size, number)))
+    result = np.log(rng.standard_gamma(shape + small, size))
     if small.any():
-        rows = small[:, 0]
-        result[rows] -= rng.standard_exponential((int(rows.sum()), number)) / shape[rows]
+        shape, small = np.broadcast_to(shape, size), np.broadcast_to(small, size)
+        result[small] -= rng.standard_exponential(np.count_nonzero(small)) / shape[small]
     return result

@@ -1,12 +1,19 @@
-"""Pareto-smoothed importance weights."""
+"""Pareto-smoothed importance sampling of the posterior of the ratings at one timepoint."""
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
+from polarbear.inference.likelihood.timepoint_likelihood import Choices
+from polarbear.inference.sampling.diagnostics import IMPORTANCE_SAMPLING, Sampled
+from polarbear.inference.sampling.proposal import Proposal
 from polarbear.records import FloatArray
 
-_FEWEST_IN_TAIL = 5
+_MIN_TAIL = 5
+"""Weights that a Pareto distribution is fitted to, at least (Vehtari et al. 2024)."""
+_SMALLEST_LOG, _ROOM = -690.0, 15.0
+"""Smaller log-ratings are compressed into this much room below the first number; exponentials end at −708."""
 
 
 def smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
@@ -27,21 +34,20 @@ def smooth(log_weights: FloatArray) -> tuple[FloatArray, float]:
     if shifted.min() > -1e-6:
         return _normalized(shifted), -np.inf
     length = int(np.ceil(min(0.2 * number, 3.0 * np.sqrt(number))))
-    if length < _FEWEST_IN_TAIL:
+    if length < _MIN_TAIL:
         return _normalized(shifted), np.inf
     cutoff = max(np.partition(shifted, -length - 1)[-length - 1], np.log(np.finfo(np.float64).tiny))
     tail = np.flatnonzero(shifted > cutoff)
     tail = tail[np.argsort(shifted[tail], kind="stable")]
-    if tail.size < _FEWEST_IN_TAIL:
+    if tail.size < _MIN_TAIL:
         return _normalized(shifted), np.inf
     excess = np.exp(shifted[tail]) - np.exp(cutoff)
     k_hat, scale = _generalized_pareto(excess)
     if np.isfinite(k_hat):
-        at = (np.arange(tail.size) + 0.5) / tail.size
+        level = (np.arange(tail.size) + 0.5) / tail.size
         with np.errstate(over="ignore"):
-            growth = -np.log1p(-at) if abs(k_hat) < 1e-12 else np.expm1(-k_hat * np.log1p(-at)) / k_hat
-        quantile = scale * growth
-        shifted[tail] = np.minimum(np.log(quantile + np.exp(cutoff)), 0.0)
+            growth = -np.log1p(-level) if abs(k_hat) < 1e-12 else np.expm1(-k_hat * np.log1p(-level)) / k_hat
+        shifted[tail] = np.minimum(np.log(scale * growth + np.exp(cutoff)), 0.0)
     return _normalized(shifted), float(k_hat)
 
 
@@ -67,3 +73,35 @@ def _generalized_pareto(excess: FloatArray) -> tuple[float, float]:
 def _normalized(log_weights: FloatArray) -> FloatArray:
     weights = np.exp(log_weights - log_weights.max())
     return weights / weights.sum()
+
+
+def importance(choices: Choices, source: Proposal, *, draws: int, proposals: int, rng: np.random.Generator) -> Sampled:
+    """Weight proposals by the posterior density, smooth the weights, and resample.
+
+    Args:
+        choices: The choices, prior included, algorithms in the proposal's order.
+        source: The proposal distribution.
+        draws: Number of equally weighted draws to return.
+        proposals: Number of proposals to weight.
+        rng: The source of randomness.
+    """
+    log_theta, log_proposed = source.draw(proposals, rng)
+    weights, k_hat = smooth(choices.log_density(log_theta) - log_proposed)
+    chosen = resample(weights, draws, rng)
+    ess = min(1.0 / float(weights @ weights), float(draws))
+    return Sampled(ratings_in_order(np.take(log_theta, chosen, axis=1)), IMPORTANCE_SAMPLING, ess, k_hat)
+
+
+def ratings_in_order(log_theta: FloatArray) -> FloatArray:
+    """Ratings from their logarithms; those too small for floating-point numbers become the smallest, in order."""
+    below = np.maximum(_SMALLEST_LOG - log_theta, 0.0)
+    return np.exp(np.maximum(log_theta, _SMALLEST_LOG) - _ROOM * below / (1000.0 + below))
+
+
+def resample(weights: FloatArray, draws: int, rng: np.random.Generator) -> NDArray[np.intp]:
+    """Indices (draws,) of equally weighted draws by systematic resampling, in random order."""
+    cumulative = np.cumsum(weights)
+    ends = np.ceil(cumulative * (draws / float(cumulative[-1])) - rng.random())
+    ends[-1] = draws
+    copies = np.diff(ends, prepend=0.0).astype(np.int64)
+    return rng.permutation(np.repeat(np.arange(weights.size), copies))

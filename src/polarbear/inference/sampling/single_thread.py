@@ -1,7 +1,7 @@
 """One thread for linear algebra.
 
-What BLAS computes depends, in its last bits, on its number of threads, which is that of the cores unless something else
-is said. The matrices here are small, and several threads gain nothing on them.
+The last bits of what BLAS computes depend on its number of threads, which is that of the cores by default. The matrices
+here are small, and several threads gain nothing on them.
 """
 
 from __future__ import annotations
@@ -14,43 +14,30 @@ from collections.abc import Generator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
-
-class _OneThread:
-    """The limit on BLAS threads, which holds for the whole process as long as anybody asks for it."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._askers = 0
-        self._limit = ExitStack()
-
-    def begin(self) -> None:
-        with self._lock:
-            if not self._askers:
-                libraries = _libraries("scipy.linalg" in sys.modules)
-                self._limit.enter_context(libraries.limit(limits=1, user_api="blas"))
-            self._askers += 1
-
-    def end(self) -> None:
-        with self._lock:
-            self._askers -= 1
-            if not self._askers:
-                self._limit.close()
+_LOCK = threading.Lock()
+_LIMIT = ExitStack()
+"""The limit on BLAS threads, which holds for the whole process while anything runs within `one_thread`."""
+_running = 0
 
 
 @functools.cache
 def _libraries(_with_scipy: bool) -> Any:
-    """The BLAS libraries that are loaded; NumPy's own, and once it is imported SciPy's."""
+    """The BLAS libraries that are loaded: NumPy's own, and SciPy's once it is imported."""
     return importlib.import_module("threadpoolctl").ThreadpoolController()
-
-
-_ONE_THREAD = _OneThread()
 
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """BLAS computes in one thread, in the whole process, as long as this lasts."""
-    _ONE_THREAD.begin()
+    """BLAS computes in one thread, in the whole process, until the last of those that asked for it is done."""
+    global _running
+    with _LOCK:
+        if not _running:
+            _LIMIT.enter_context(_libraries("scipy.linalg" in sys.modules).limit(limits=1, user_api="blas"))
+        _running += 1
     try:
         yield
     finally:
-        _ONE_THREAD.end()
+        with _LOCK:
+            _running -= 1
+            if not _running:
+                _LIMIT.close()
