@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from polarbear.optimizers import ModularCMAES
-from polarbear.optimizers.modular_cmaes import BASELINE, FAULTY, OPTIONS, RATES, SWITCHES
+from polarbear.optimizers.adapters.modcma import BASELINE, FAULTY, OPTIONS, RATES, SWITCHES
 from polarbear.protocols import PLAIN
 
 FOREIGN_NUMBERS = "ignore:(overflow|invalid value) encountered:RuntimeWarning"

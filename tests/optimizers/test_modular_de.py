@@ -10,7 +10,7 @@ import pytest
 
 from polarbear.experiment import execute
 from polarbear.optimizers import describe, from_description
-from polarbear.optimizers.modular_de import OPTIONS, PRESETS, SWITCHES, VARIANTS, ModularDE
+from polarbear.optimizers.adapters.modde import OPTIONS, PRESETS, SWITCHES, VARIANTS, ModularDE
 from polarbear.protocols import PLAIN
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Watcher, task
@@ -344,7 +344,7 @@ def test_wrong_arguments_are_named(keywords, error, complaint):
 
 def test_an_unknown_variant_lists_all():
     with pytest.raises(ValueError, match=r"did you mean 'L-SHADE'\? valid are: DAS1, DAS2, Gamperle1"):
-        ModularDE.variant("LSHADE")
+        ModularDE.variant("LSHADES")
 
 
 def test_names_say_what_is_special():

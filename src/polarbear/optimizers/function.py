@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from polarbear.descriptions import check_runs_when_called, checked_name, imported
-from polarbear.optimizers.arguments import checked_keywords, set_fields
+from polarbear.optimizers.settings import family, set_fields
 from polarbear.protocols import Optimizer
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from polarbear.protocols import Objective
 
 
-@checked_keywords
+@family("function")
 @dataclass(frozen=True)
 class FunctionOptimizer:
     """A function ``function(problem, rng)`` as an optimizer.
 
     The function evaluates ``problem(x)`` as often as it likes; `problem` has `dimension`, `lower` and `upper`, is
-    always minimized, and ends the run by itself. It has to be picklable to travel to worker processes.
+    always minimized, and ends the run by itself. The function must be picklable to travel to worker processes.
 
     Attributes:
         function: The function, or where to import it from, ``"module:function"``.
-        name: What it is called; by default the function's name.
+        name: Its name; by default the function's.
 
     Raises:
         TypeError: If the function cannot be called with two arguments, or is a generator or async function.
@@ -43,7 +43,8 @@ class FunctionOptimizer:
             set_fields(self, {"function": function})
         _check_signature(function)
 
-    def _default_name(self) -> str:
+    def default_name(self) -> str:
+        """The function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> object:
@@ -58,7 +59,7 @@ def _check_signature(function: Any) -> None:
     check_runs_when_called(function, "the optimizer")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built-in callables may not tell
+    except (TypeError, ValueError):  # built-in callables may have none
         return
     try:
         signature.bind(None, None)
@@ -74,7 +75,7 @@ def as_optimizer(x: Any) -> Optimizer:
 
     Raises:
         TypeError: If `x` is a class, or neither can be called with (problem, rng) nor has methods `init`, `ask` and
-            `tell`; if what is called is a generator or async function; or if its name is no text.
+            `tell`; if one of these is a generator or async function; or if its name is no text.
         ValueError: If its name is blank or takes more than a line.
     """
     if isinstance(x, type):

@@ -2,14 +2,14 @@
 
 How `pymoo` 0.6.2 is used:
 
-- Whole generations are evaluated at once; with constraints point by point, as each point has its constraints' values.
-- Its random state is seeded from the run's generator. Algorithms that draw from unseeded generators besides are left
-  out, and so are ISRES and SRES on problems with constraints.
-- Every start has a copy of the algorithm, as in `pymoo.optimize.minimize`: its operators are shared default arguments,
-  which keep what they learn of a problem.
+- Whole generations are evaluated at once; with constraints point by point, each with its constraint values.
+- Its random state is seeded from the run's generator. Algorithms that also draw from unseeded generators are left out,
+  and so are ISRES and SRES on problems with constraints.
+- Every start uses a copy of the algorithm, as in `pymoo.optimize.minimize`: its operators are shared default arguments,
+  which remember problems.
 - Values above 1e100 count as 1e100: differences of infinite ones break its termination and its crowding distances.
-- With one objective it stops where pymoo's own criterion of the algorithm says so, and starts again; with several it
-  goes on until no new points can be found.
+- With one objective it stops by pymoo's own criterion for the algorithm, and starts again; with several it goes on
+  until it finds no new points.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import OwnGenerators, finite, integers, named, seed_from
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, number, set_fields, told_name
-from polarbear.optimizers.native import Native, Space, State
+from polarbear.optimizers.archives import center_of
+from polarbear.optimizers.generators import OwnGenerators, seed_from
+from polarbear.optimizers.native import Native, Space, State, clip_values
+from polarbear.optimizers.settings import check_options, family, flag, number, option, set_fields
 from polarbear.protocols import WarmStart
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ SINGLE: dict[str, tuple[str, tuple[str, ...]]] = {
     "G3PCX": ("g3pcx", ("n_offsprings", "n_parents", "family_size")),
     "NicheGA": ("ga_niching", ("norm_niche_size", "norm_by_dim")),
 }  # fmt: skip
-"""The algorithms for one objective: their module in `pymoo.algorithms.soo.nonconvex`, and their options."""
+"""The algorithms for one objective: their modules in `pymoo.algorithms.soo.nonconvex`, and their options."""
 
 MULTI: dict[str, tuple[str, tuple[str, ...]]] = {
     "NSGA2": ("nsga2", ("n_offsprings",)),
@@ -68,7 +69,7 @@ MULTI: dict[str, tuple[str, tuple[str, ...]]] = {
     "NSDE": ("nsde", _DIFFERENTIAL),
     "NSDER": ("nsder", _DIFFERENTIAL),
 }
-"""The algorithms for several objectives: their module in `pymoo.algorithms.moo`, and their options."""
+"""The algorithms for several objectives: their modules in `pymoo.algorithms.moo`, and their options."""
 
 ALGORITHMS = SINGLE | MULTI
 
@@ -78,15 +79,15 @@ WITH_DIRECTIONS = frozenset({"NSGA3", "UNSGA3", "MOEAD", "ParallelMOEAD", "CTAEA
 UNCONSTRAINED = frozenset({"MOEAD", "ParallelMOEAD", "ISRES", "SRES"})
 """The algorithms that take no problems with constraints."""
 
-UNKEPT = frozenset({"CMAES", "BIPOPCMAES", "NelderMead", "G3PCX", "MOEAD"})
-"""The algorithms whose states cannot be kept: they are generators, which cannot be pickled."""
+UNSAVABLE = frozenset({"CMAES", "BIPOPCMAES", "NelderMead", "G3PCX", "MOEAD"})
+"""The algorithms whose states cannot be saved: they are generators, which cannot be pickled."""
 
 LEFT_OUT = {
     **dict.fromkeys(
         ("PatternSearch", "DIRECT", "SPEA2", "CMOPSO", "MOPSO_CD"), "its runs cannot be repeated in pymoo 0.6.2"
     ),
-    **dict.fromkeys(("RVEA", "NRBO"), "it has to know the number of generations"),
-    **dict.fromkeys(("DNSGA2", "KGB"), "it is made for problems that change"),
+    **dict.fromkeys(("RVEA", "NRBO"), "it needs the number of generations in advance"),
+    **dict.fromkeys(("DNSGA2", "KGB"), "it is made for dynamic problems"),
     **dict.fromkeys(("RNSGA2", "RNSGA3", "PINSGA2"), "it is made for a user's preferences"),
     "AGEMOEA2": "it fails where all values are equal",
     "BRKGA": "it is made for random keys, and never returns with one variable",
@@ -97,24 +98,36 @@ LEFT_OUT = {
 """The algorithms of pymoo that are not offered, and why."""
 
 MATINGS = 10
-"""How often mating is tried for points that are new, with integer variables; pymoo's 100 take long in small spaces."""
+"""Maximum attempts at mating for new points, with integer variables; pymoo's 100 take long in small spaces."""
 
 DIRECTIONS = 100
-"""How many reference directions there are at most, unless a population size is given."""
+"""Maximum number of reference directions, unless a population size is given."""
 
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
+    """A run's progress.
+
+    Attributes:
+        rng: The source of starts.
+        problem: The problem as pymoo sees it.
+        algorithm: That of the current start.
+        individuals: Those it evaluates now.
+        points: (m, d) where they are.
+        begun: Number of evaluations at the start.
+        generators: What its operators draw from.
+    """
+
     rng: np.random.Generator
     problem: Any
     algorithm: Any = None
     individuals: Any = None
-    wanted: Any = None
+    points: Any = None
     begun: int = 0
     generators: OwnGenerators = field(default_factory=OwnGenerators)
 
 
-@checked_keywords
+@family("pymoo", "pymoo-{algorithm}")
 @dataclass(frozen=True, kw_only=True)
 class Pymoo(Native[_State]):
     """An algorithm of pymoo, in the problem's box.
@@ -131,10 +144,10 @@ class Pymoo(Native[_State]):
         options: The algorithm's own options.
         restarts: Whether to start again with a new population whenever the algorithm stops, endlessly; else the run
             ends then.
-        name: What it is called; by default "pymoo", the algorithm, and what is given.
+        name: Its name; by default "pymoo", the algorithm, and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or has the wrong type.
+        TypeError: If a keyword is unknown or a value has the wrong type.
         ValueError: If the algorithm or an option is unknown; valid ones are listed.
     """
 
@@ -149,14 +162,8 @@ class Pymoo(Native[_State]):
     name: str = ""
 
     def __post_init__(self) -> None:
-        for name, why in LEFT_OUT.items():
-            if str(self.algorithm).lower() == name.lower():
-                raise ValueError(f"algorithm is {self.algorithm!r}, which is left out: {why}")
-        algorithm = named(self.algorithm, "algorithm", ALGORITHMS)
-        valid = ALGORITHMS[algorithm][1]
-        for key in self.options:
-            if key not in valid:
-                raise ValueError(f"{algorithm} has no option {key!r};{did_you_mean(str(key), valid)}")
+        algorithm = option(self.algorithm, "algorithm", ALGORITHMS, left_out=LEFT_OUT)
+        check_options(self.options, algorithm, ALGORITHMS[algorithm][1])
         if algorithm == "CMAES" and not self.options.get("restarts"):
             for key in ("bipop", "incpopsize"):
                 if self.options.get(key):
@@ -170,11 +177,8 @@ class Pymoo(Native[_State]):
         flag(self.restarts, "restarts")
         set_fields(self, {"algorithm": algorithm, "population_size": size, "options": dict(self.options)})
 
-    def _default_name(self) -> str:
-        return told_name(self, f"pymoo-{self.algorithm}", "algorithm")
-
-    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
-        optional("pymoo", "pymoo", "this optimizer")
+    def _init(self, space: Space, rng: np.random.Generator) -> _State:
+        optional(*self.requires, "this optimizer")
         state = _State(space=space, rng=rng, problem=_problem(space))
         with state.generators:
             self._start(state)
@@ -183,12 +187,12 @@ class Pymoo(Native[_State]):
     def _start(self, state: _State) -> None:
         traits = state.space.traits
         state.begun = state.evaluations
-        state.algorithm = self._made(traits.objectives, integers(state.space))
+        state.algorithm = self.build(traits.objectives, traits.integer_mask)
         with np.errstate(all="ignore"):
             state.algorithm.setup(state.problem, seed=seed_from(state.rng), verbose=False)
-        self._go_on(state)
+        self._advance(state)
 
-    def _go_on(self, state: _State) -> None:
+    def _advance(self, state: _State) -> None:
         """To the next points to evaluate, with a new start if the algorithm has stopped."""
         algorithm = state.algorithm
         with np.errstate(all="ignore"):
@@ -197,42 +201,41 @@ class Pymoo(Native[_State]):
                 if state.individuals is not None:
                     try:
                         _evaluate(state)
-                    except _Wanted as wanted:
-                        state.wanted = wanted.points
+                    except _Unevaluated as unevaluated:
+                        state.points = unevaluated.points
                         return
                 algorithm.advance(infills=state.individuals)
         state.ended = not self.restarts or state.evaluations == state.begun
         if not state.ended:
             self._start(state)
 
-    def _next(self, state: _State) -> FloatArray:
-        return rounded(np.array(state.wanted, dtype=np.float64), integers(state.space))
+    def _ask(self, state: _State) -> FloatArray:
+        return round_integers(np.array(state.points, dtype=np.float64), state.space.traits.integer_mask)
 
-    def _take(self, state: _State, values: Any) -> None:
-        told = {"F": finite(values).reshape(len(values), -1)}
+    def _tell(self, state: _State, values: Any) -> None:
+        state.problem.answer = {"F": clip_values(values).reshape(len(values), -1)}
         if state.constraints is not None:
-            told["G"] = finite(state.constraints)
-        state.problem.told = told
+            state.problem.answer["G"] = clip_values(state.constraints)
         with state.generators, np.errstate(all="ignore"):
             _evaluate(state)
-            state.problem.told = None
+            state.problem.answer = None
             state.algorithm.advance(infills=state.individuals)
-            self._go_on(state)
+            self._advance(state)
 
     def running(self, state: _State) -> OwnGenerators:
-        """For the time of a run: NumPy's and Python's global generators apart, which CMAES seeds."""
+        """The context of a run: NumPy's and Python's global generators apart, which CMAES seeds."""
         return state.generators
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
-        """What reads ``generation``, the number of the generation since the last start."""
+        """Reads ``generation``, the number of the generation since the last start."""
         return {"generation": lambda state: float(state.algorithm.n_iter or 0)}
 
     def recommendation(self, state: _State) -> FloatArray:
         """The best point (d,), or points (m, d) of a run; the box's centre before the first generation's end."""
         best, space = state.algorithm.opt, state.space
         if best is None or not len(best):
-            return (space.lower + space.upper) / 2
-        points = rounded(np.array(best.get("X"), dtype=np.float64), integers(space))
+            return center_of(space)
+        points = round_integers(np.array(best.get("X"), dtype=np.float64), space.traits.integer_mask)
         return points[0] if self.algorithm in SINGLE else points
 
     def warm_start(self, state: _State) -> WarmStart:
@@ -241,6 +244,8 @@ class Pymoo(Native[_State]):
         if not state.algorithm.is_initialized or population is None or not len(population):
             return super().warm_start(state)
         points, values = (np.array(population.get(key), dtype=np.float64) for key in "XF")
+        if not values.size:
+            return super().warm_start(state)
         values = values if state.space.traits.objectives > 1 else values[:, 0]
         return replace(super().warm_start(state), population=points, values=values)
 
@@ -248,50 +253,57 @@ class Pymoo(Native[_State]):
         """A state as bytes.
 
         Raises:
-            TypeError: The algorithm is one of `UNKEPT`.
+            TypeError: If the algorithm is one of `UNSAVABLE`.
         """
-        if self.algorithm in UNKEPT:
+        if self.algorithm in UNSAVABLE:
             raise TypeError(f"a state of {self.name} cannot be saved: pymoo runs {self.algorithm} as a generator")
         return super().save(state)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
-        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
-        count, constrained = traits.objectives, traits.constraints
-        others = ", ".join(sorted(set(SINGLE if count == 1 else MULTI) - (UNCONSTRAINED if constrained else set())))
-        if (count == 1) != (self.algorithm in SINGLE):
-            wanted = "one objective" if self.algorithm in SINGLE else "several objectives"
-            told = f"pymoo's {self.algorithm} takes problems of {wanted}; the problem has {count}"
-            return f"{told}; take one of {others}"
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        single, constrained = traits.objectives == 1, traits.constraints > 0
+        others = ", ".join(sorted(set(SINGLE if single else MULTI) - (UNCONSTRAINED if constrained else set())))
+        if single != (self.algorithm in SINGLE):
+            wanted = "several objectives" if single else "one objective"
+            return (
+                f"pymoo's {self.algorithm} takes problems of {wanted}; the problem has {traits.objectives}; "
+                f"take one of {others}"
+            )
         if constrained and self.algorithm in UNCONSTRAINED:
             return f"pymoo's {self.algorithm} takes no constraints here; take one of {others}"
         return ""
 
-    def _made(self, count: int, mask: Any) -> Any:
-        """The algorithm for a number of objectives and a mask of integer variables, not yet set up."""
+    def build(self, objectives: int, mask: Any) -> Any:
+        """The algorithm of pymoo, not yet set up.
+
+        Args:
+            objectives: Number of objectives.
+            mask: (d,) which variables are integers; None: none.
+        """
         kind = "soo.nonconvex" if self.algorithm in SINGLE else "moo"
         module = importlib.import_module(f"pymoo.algorithms.{kind}.{ALGORITHMS[self.algorithm][0]}")
-        given: dict[str, Any] = dict(self.options)
+        arguments: dict[str, Any] = dict(self.options)
         if self.algorithm in WITH_DIRECTIONS:
-            given["ref_dirs"] = _directions(count, self.population_size or DIRECTIONS)
+            arguments["ref_dirs"] = _directions(objectives, self.population_size or DIRECTIONS)
         elif self.population_size is not None:
-            given["pop_size"] = self.population_size
-        made = copy.deepcopy(getattr(module, self.algorithm)(**given))
+            arguments["pop_size"] = self.population_size
+        algorithm = copy.deepcopy(getattr(module, self.algorithm)(**arguments))
         genetic = importlib.import_module("pymoo.algorithms.base.genetic").GeneticAlgorithm
-        if mask is not None and isinstance(made, genetic):
-            made.repair = made.initialization.repair = _rounding(mask)
-            if made.mating is not None:
-                made.mating.repair = made.repair
-                made.mating.n_max_iterations = MATINGS
+        if mask is not None and isinstance(algorithm, genetic):
+            algorithm.repair = algorithm.initialization.repair = _rounding(mask)
+            if algorithm.mating is not None:
+                algorithm.mating.repair = algorithm.repair
+                algorithm.mating.n_max_iterations = MATINGS
         if self.algorithm in MULTI:
-            made.termination = importlib.import_module("pymoo.core.termination").NoTermination()
-        return made
+            algorithm.termination = importlib.import_module("pymoo.core.termination").NoTermination()
+        return algorithm
 
 
-class _Wanted(Exception):  # noqa: N818 - no error: what is to be evaluated
-    """Raised by the problem where it is to be evaluated.
+class _Unevaluated(Exception):  # noqa: N818 - no error
+    """pymoo evaluates points whose values are not known yet.
 
     Attributes:
-        points: (m, d) where.
+        points: (m, d).
     """
 
     def __init__(self, points: FloatArray) -> None:
@@ -300,33 +312,32 @@ class _Wanted(Exception):  # noqa: N818 - no error: what is to be evaluated
 
 
 def _evaluate(state: _State) -> None:
-    """Have pymoo give individuals the values told; without these it is `_Wanted` where they are not evaluated yet."""
+    """Have pymoo evaluate its individuals, by the problem's answer; `_Unevaluated` without one."""
     state.algorithm.evaluator.eval(state.problem, state.individuals, algorithm=state.algorithm)
 
 
 def _problem(space: Space) -> Any:
-    """The problem as pymoo sees it, whose values are told."""
+    """The problem as pymoo sees it."""
     core: Any = importlib.import_module("pymoo.core.problem")
 
-    class Told(core.Problem):
-        told: dict[str, FloatArray] | None = None
+    class Problem(core.Problem):
+        answer: dict[str, FloatArray] | None = None
 
         def _evaluate(self, x: Any, out: dict[str, Any]) -> None:
-            if self.told is None:
-                raise _Wanted(x)
-            out.update(self.told)
+            if self.answer is None:
+                raise _Unevaluated(x)
+            out.update(self.answer)
 
-    traits = space.traits
-    return Told(
+    return Problem(
         n_var=space.dimension,
-        n_obj=traits.objectives,
-        n_ieq_constr=traits.constraints,
+        n_obj=space.traits.objectives,
+        n_ieq_constr=space.traits.constraints,
         xl=space.lower,
         xu=space.upper,
     )
 
 
-def rounded(points: FloatArray, mask: Any) -> FloatArray:
+def round_integers(points: FloatArray, mask: Any) -> FloatArray:
     """`points` (m, d) with the variables of `mask` (d,) rounded, if there is one."""
     if mask is not None:
         points[:, mask] = np.rint(points[:, mask])
@@ -338,15 +349,15 @@ def _rounding(mask: Any) -> Any:
 
     class Rounding(repair):
         def _do(self, problem: Any, X: Any, **keywords: Any) -> Any:  # noqa: ARG002, N803 - pymoo's signature
-            return rounded(np.array(X, dtype=np.float64), mask)
+            return round_integers(np.array(X, dtype=np.float64), mask)
 
     return Rounding()
 
 
-def _directions(count: int, size: int) -> FloatArray:
-    """(n, k) reference directions in the unit simplex, evenly spaced, n at most `size` but no fewer than k."""
+def _directions(objectives: int, size: int) -> FloatArray:
+    """(n, k) evenly spaced reference directions in the unit simplex, n at most `size` but no fewer than k."""
     partitions = 1
-    while math.comb(partitions + count, count - 1) <= size:
+    while math.comb(partitions + objectives, objectives - 1) <= size:
         partitions += 1
-    made = importlib.import_module("pymoo.util.ref_dirs").get_reference_directions
-    return made("das-dennis", count, n_partitions=partitions)
+    directions = importlib.import_module("pymoo.util.ref_dirs").get_reference_directions
+    return directions("das-dennis", objectives, n_partitions=partitions)

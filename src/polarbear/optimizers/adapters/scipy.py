@@ -1,0 +1,284 @@
+"""The optimizers of `scipy.optimize`, restarted endlessly.
+
+Their warnings, about precision loss or values that are not finite, are not shown; those of the problem are.
+"""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polarbear.descriptions import did_you_mean
+from polarbear.optimizers.adapters.callbacks import Callback, Restarted
+from polarbear.optimizers.native import clip_values
+from polarbear.optimizers.settings import as_plain, check_options, family, flag, number, option, set_fields
+from polarbear.protocols import traits_of
+
+if TYPE_CHECKING:
+    from polarbear.protocols import Objective
+    from polarbear.records import FloatArray
+
+_FINITE_DIFFERENCES = ("eps", "finite_diff_rel_step")
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "Nelder-Mead": ("maxiter", "maxfev", "initial_simplex", "xatol", "fatol", "adaptive"),
+    "Powell": ("xtol", "ftol", "maxiter", "maxfev", "direc"),
+    "CG": ("maxiter", "gtol", "norm", *_FINITE_DIFFERENCES, "c1", "c2"),
+    "BFGS": ("maxiter", "gtol", "norm", *_FINITE_DIFFERENCES, "xrtol", "c1", "c2", "hess_inv0"),
+    "L-BFGS-B": ("maxcor", "ftol", "gtol", "maxfun", "maxiter", "maxls", *_FINITE_DIFFERENCES),
+    "TNC": (
+        "scale", "offset", "maxCGit", "eta", "stepmx", "accuracy", "minfev", "ftol", "xtol", "gtol", "rescale",
+        "maxfun", *_FINITE_DIFFERENCES,
+    ),
+    "COBYLA": ("rhobeg", "tol", "maxiter", "catol", "f_target"),
+    "COBYQA": ("maxfev", "maxiter", "f_target", "feasibility_tol", "initial_tr_radius", "final_tr_radius", "scale"),
+    "SLSQP": ("maxiter", "ftol", *_FINITE_DIFFERENCES),
+    "trust-constr": (
+        "xtol", "gtol", "barrier_tol", "maxiter", "finite_diff_rel_step", "initial_constr_penalty",
+        "initial_tr_radius", "initial_barrier_parameter", "initial_barrier_tolerance", "factorization_method",
+    ),
+}  # fmt: skip
+"""The methods of `scipy.optimize.minimize` that need no derivatives from the user, with their options."""
+
+UNBOUNDED = frozenset({"CG", "BFGS"})
+"""The methods without bounds: they may evaluate anywhere."""
+
+CONSTRAINED = frozenset({"COBYLA", "COBYQA", "SLSQP", "trust-constr"})
+"""The methods that take constraints; the others ignore them."""
+
+GREATEST = sys.float_info.max
+"""Bound on values for local methods: no finite value exceeds it, so that the order of all values is kept."""
+
+_ENDLESS = 10**15
+
+
+def _optimize(function: str, problem: Objective, objective: Callback, *args: Any, **keywords: Any) -> None:
+    """Call a function of `scipy.optimize` in the problem's box, without the warnings of SciPy's own modules."""
+    optimize: Any = importlib.import_module("scipy.optimize")
+    keywords.setdefault("bounds", optimize.Bounds(problem.lower, problem.upper))
+    if objective.constraints:
+        keywords["constraints"] = optimize.NonlinearConstraint(objective.violations, -np.inf, 0.0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", module=r"scipy\.(optimize|_lib)\.")
+        getattr(optimize, function)(*args, **keywords)
+
+
+@family("scipy-minimize", "{method}")
+@dataclass(frozen=True)
+class ScipyMinimize(Restarted):
+    """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
+
+    The methods that take bounds get the box: not CG and BFGS, which may leave it; COBYLA and trust-constr may leave it
+    a little on the way. Gradients are finite differences, whose evaluations count; where those of huge values lead to
+    points that are NaN, the method has ended. Infinite values count as `GREATEST`: differences of two of them are 0
+    and not NaN, so that the methods notice the lack of progress. The methods of `CONSTRAINED` get the problem's
+    constraints.
+
+    Attributes:
+        method: Which one of `METHODS`; upper or lower case.
+        options: The method's own options.
+        tol: The method's tolerance; None for its default.
+        restarts: Whether to start again from a new random point whenever the method stops, endlessly; else the
+            run ends when the method does.
+        name: Its name; by default the method's and the options given.
+
+    Raises:
+        TypeError: If a keyword is unknown or a value has the wrong type.
+        ValueError: If the method or an option is unknown; valid ones are listed.
+    """
+
+    method: str = "Nelder-Mead"
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    tol: float | None = None
+    restarts: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        method = option(self.method, "method", METHODS)
+        check_options(self.options, method, METHODS[method])
+        options = {key: as_plain(value) for key, value in self.options.items()}
+        set_fields(self, {"method": method, "options": options, "tol": number(self.tol, "tol", 0.0)})
+        flag(self.restarts, "restarts")
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the method takes constraints."""
+        return self.method in CONSTRAINED
+
+    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+        def bounded(x: FloatArray) -> float:
+            return min(max(objective(x), -GREATEST), GREATEST)
+
+        start = rng.uniform(problem.lower, problem.upper)
+        _optimize(
+            "minimize",
+            problem,
+            objective,
+            bounded,
+            start,
+            method=self.method,
+            tol=self.tol,
+            callback=_stop_at_standstill(start) if self.method == "Powell" else None,
+            options=dict(self.options),
+            **({"bounds": None} if self.method in UNBOUNDED else {}),
+        )
+
+
+@family("scipy-differential-evolution", "DE", polish="polish={}", restarts="restarts={}")
+@dataclass(frozen=True, kw_only=True)
+class ScipyDifferentialEvolution(Restarted):
+    """`scipy.optimize.differential_evolution` in the problem's box, with its integer variables and constraints.
+
+    Attributes:
+        strategy: How trial points are generated, such as ``"best1bin"``.
+        maxiter: Maximum number of generations.
+        popsize: Points per variable.
+        tol: Relative tolerance of convergence.
+        mutation: Differential weight, or a range (low, high) for dithering.
+        recombination: Crossover probability.
+        polish: Whether to end with L-BFGS-B from the best point.
+        init: How the first points are drawn, such as ``"latinhypercube"``.
+        atol: Absolute tolerance of convergence.
+        updating: ``"immediate"`` or ``"deferred"``.
+        restarts: Whether to start again with new points whenever it stops, endlessly.
+        name: Its name; by default "DE" and the fields that differ from their defaults.
+
+    Raises:
+        TypeError: If a keyword is unknown; valid ones are listed.
+        ValueError: If a number is out of its range, or a strategy unknown.
+    """
+
+    strategy: str = "best1bin"
+    maxiter: int = 1000
+    popsize: int = 15
+    tol: float = 0.01
+    mutation: float | tuple[float, float] = (0.5, 1.0)
+    recombination: float = 0.7
+    polish: bool = True
+    init: str = "latinhypercube"
+    atol: float = 0.0
+    updating: str = "immediate"
+    restarts: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for key, valid in _DE_WORDS.items():
+            value = getattr(self, key)
+            if value not in valid:
+                raise ValueError(f"{key} is {value!r};{did_you_mean(str(value), valid)}")
+        for key in ("polish", "restarts"):
+            flag(getattr(self, key), key)
+        checked: dict[str, Any] = {
+            "maxiter": number(self.maxiter, "maxiter", 1, whole=True),
+            "popsize": number(self.popsize, "popsize", 1, whole=True),
+            "tol": number(self.tol, "tol", 0.0),
+            "atol": number(self.atol, "atol", 0.0),
+            "recombination": number(self.recombination, "recombination", 0.0, 1.0),
+        }
+        if isinstance(self.mutation, (tuple, list)):
+            checked["mutation"] = tuple(number(end, "mutation", 0.0, 2.0) for end in self.mutation)
+            if len(checked["mutation"]) != 2:
+                raise ValueError(f"mutation is {self.mutation!r}; it must be a number or a pair (low, high)")
+        else:
+            checked["mutation"] = number(self.mutation, "mutation", 0.0, 2.0)
+        set_fields(self, checked)
+
+    @property
+    def constrained(self) -> bool:
+        """It takes constraints."""
+        return True
+
+    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+        arguments = _arguments(self) | {"rng": rng, "integrality": traits_of(problem).integer_mask}
+        _optimize("differential_evolution", problem, objective, objective, **arguments)
+
+
+@family("scipy-dual-annealing", "DualAnnealing", no_local_search="no_local_search={}", restarts="restarts={}")
+@dataclass(frozen=True, kw_only=True)
+class ScipyDualAnnealing(Restarted):
+    """`scipy.optimize.dual_annealing` in the problem's box, from a uniformly random point of it.
+
+    Values above 1e100, infinite ones among them, count as 1e100: without a finite value SciPy gives up.
+
+    Attributes:
+        maxiter: Maximum number of iterations.
+        initial_temp: The initial temperature, above 0.01.
+        restart_temp_ratio: The share of the initial temperature at which it reanneals, between 0 and 1.
+        visit: The visiting distribution's parameter, from 1 to 3; high values make heavier tails.
+        accept: The acceptance distribution's parameter, from -1e4 to -5; low values accept less.
+        no_local_search: Whether to leave out L-BFGS-B.
+        restarts: Whether to start again from a new random point whenever it stops, endlessly.
+        name: Its name; by default "DualAnnealing" and the fields that differ from their defaults.
+
+    Raises:
+        TypeError: If a keyword is unknown; valid ones are listed.
+        ValueError: If a number is out of its range.
+    """
+
+    maxiter: int = 1000
+    initial_temp: float = 5230.0
+    restart_temp_ratio: float = 2e-5
+    visit: float = 2.62
+    accept: float = -5.0
+    no_local_search: bool = False
+    restarts: bool = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        checked: dict[str, Any] = {
+            "maxiter": number(self.maxiter, "maxiter", 1, whole=True),
+            "initial_temp": number(self.initial_temp, "initial_temp", math.nextafter(0.01, 1.0), 5e4),
+            "restart_temp_ratio": number(self.restart_temp_ratio, "restart_temp_ratio", 1e-300, 1.0 - 1e-16),
+            "visit": number(self.visit, "visit", math.nextafter(1.0, 2.0), 3.0),
+            "accept": number(self.accept, "accept", -1e4 + 1e-9, -5.0),
+            "no_local_search": flag(self.no_local_search, "no_local_search"),
+            "restarts": flag(self.restarts, "restarts"),
+        }
+        set_fields(self, checked)
+
+    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+        start = rng.uniform(problem.lower, problem.upper)
+
+        def bounded(x: FloatArray) -> float:
+            return float(clip_values(objective(x)))
+
+        _optimize("dual_annealing", problem, objective, bounded, x0=start, rng=rng, maxfun=_ENDLESS, **_arguments(self))
+
+
+def _arguments(optimizer: ScipyDifferentialEvolution | ScipyDualAnnealing) -> dict[str, Any]:
+    return {key: value for key, value in vars(optimizer).items() if key not in ("restarts", "name")}
+
+
+def _stop_at_standstill(start: FloatArray) -> Any:
+    """A callback that ends a start of Powell's method when an iteration returns to the point of the one before.
+
+    SciPy searches along their difference next, which is zero, and fails. Its own criterion, by values, misses that
+    where the search along the sum of all steps moved the point in between.
+    """
+    last = start
+
+    def callback(x: FloatArray) -> None:
+        nonlocal last
+        if np.array_equal(x, last):
+            raise StopIteration
+        last = x
+
+    return callback
+
+
+_DE_WORDS = {
+    "strategy": tuple(
+        f"{base}{kind}"
+        for base in ("best1", "rand1", "randtobest1", "currenttobest1", "best2", "rand2")
+        for kind in ("bin", "exp")
+    ),
+    "init": ("latinhypercube", "sobol", "halton", "random"),
+    "updating": ("immediate", "deferred"),
+}
