@@ -2,7 +2,7 @@
 
 import importlib
 import pkgutil
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import pytest
 
@@ -17,8 +17,7 @@ def declared(monkeypatch):
     for name in ("sketch", "sketch-fast"):
         monkeypatch.setitem(FAMILIES, name, None)
 
-    @family("sketch", "Sketch-{kind}", presets={"sketch-fast": {"rate": 2.0}}, kind="{}", pace="at {}")
-    @dataclass(frozen=True, kw_only=True)
+    @family("sketch", "Sketch-{kind}", presets={"sketch-fast": {"rate": 2.0}}, pace="at {}")
     class Sketch:
         kind: str = "plain"
         rate: float = 1.0

@@ -15,7 +15,7 @@ from polarbear.optimizers import (
     describe,
     from_description,
 )
-from polarbear.optimizers.adapters.callbacks import Callback
+from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.adapters.scipy import CONSTRAINED, GREATEST, METHODS, UNBOUNDED
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Seen, failing, fragile, half_plane, run_task, sphere
@@ -74,6 +74,27 @@ def test_a_value_and_its_constraints_are_one_evaluation():
     assert callback.violations(y) == [-2.0]  # forgotten by now
     assert len(problem.points) == callback.evaluations == 104
     assert problem.extra == 0  # constraint values are always those of the point evaluated last
+
+
+class BreaksDown(Restarted):
+    """Evaluates some random points, and then one that is NaN."""
+
+    restarts = True
+
+    def __init__(self, points):
+        self.points = points
+
+    def _search(self, objective, problem, rng):
+        for _ in range(self.points):
+            objective(rng.uniform(problem.lower, problem.upper))
+        objective(np.full(problem.dimension, np.nan))
+
+
+def test_a_search_that_breaks_down_is_started_again_unless_it_evaluates_nothing(record):
+    goes_on = record(sphere, 100, 2).run(BreaksDown(7))
+    assert (goes_on.stopped, len(goes_on.points)) == (True, 100)
+    ends = record(sphere, 100, 2).run(BreaksDown(0))
+    assert (ends.stopped, len(ends.points)) == (False, 0)
 
 
 def test_the_points_of_dual_annealing_are_those_of_the_package():

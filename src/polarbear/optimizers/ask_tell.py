@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,11 +16,8 @@ from polarbear.extras import optional
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.native import Space, State
-from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, WarmStart, traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Optimizer, Traits
-    from polarbear.records import FloatArray
+from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, Optimizer, Traits, WarmStart, traits_of
+from polarbear.records import FloatArray
 
 
 class AskTell:

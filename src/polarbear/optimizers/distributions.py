@@ -13,7 +13,7 @@ import numpy as np
 
 from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.native import Native, S
-from polarbear.optimizers.telemetry import Reading, components, expose, offer_warm_start, recommend
+from polarbear.optimizers.telemetry import components, expose_readers, offer_warm_start, recommend
 from polarbear.protocols import Box, Objective, WarmStart
 from polarbear.records import FloatArray
 
@@ -89,8 +89,7 @@ class Distribution:
 
 def expose_distribution(problem: Objective, distribution: Distribution, state: Any) -> None:
     """Offer the parameters of a state that changes in place, m as the recommendation, and a warm start."""
-    for name, reader in distribution.readers(problem).items():
-        expose(problem, **{name: Reading(reader, lambda: state)})
+    expose_readers(problem, distribution.readers(problem), lambda: state)
     recommend(problem, lambda: distribution.recommended(problem, state))
     offer_warm_start(problem, lambda: distribution.warm_start(problem, state))
 

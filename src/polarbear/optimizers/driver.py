@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.optimizers.archives import Best, Front, constraint_values, has_nan
-from polarbear.optimizers.telemetry import Reading, expose, offer_warm_start, recommend
+from polarbear.optimizers.telemetry import expose_readers, offer_warm_start, recommend
 from polarbear.protocols import AskTellOptimizer, Observable, Optimizer, Transferable, traits_of
 
 
@@ -51,8 +51,7 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
         archive = _archive(optimizer, problem)
         recommendation = archive.recommended
     if isinstance(optimizer, Observable):
-        readers = optimizer.diagnostics(state).items()
-        expose(problem, **{name: Reading(reader, lambda: state) for name, reader in readers})
+        expose_readers(problem, optimizer.diagnostics(state), lambda: state)
     recommend(problem, lambda: recommendation(state))
     if isinstance(optimizer, Transferable):
         offer_warm_start(problem, lambda: optimizer.warm_start(state))

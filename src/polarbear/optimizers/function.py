@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from polarbear.descriptions import check_runs_when_called, checked_name, imported
-from polarbear.optimizers.settings import family, set_fields
-from polarbear.protocols import Optimizer
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from polarbear.protocols import Objective
+from polarbear.optimizers.settings import family
+from polarbear.protocols import Objective, Optimizer
+from polarbear.validation import set_fields
 
 
-@family("function")
-@dataclass(frozen=True)
+@family("function", kw_only=False)
 class FunctionOptimizer:
     """A function ``function(problem, rng)`` as an optimizer.
 
@@ -33,14 +28,14 @@ class FunctionOptimizer:
         TypeError: If the function cannot be called with two arguments, or is a generator or async function.
     """
 
-    function: Callable[..., object] | str
+    function: Any
     name: str = ""
 
     def __post_init__(self) -> None:
         function: Any = self.function
         if isinstance(function, str):
             function = imported(function, "function")
-            set_fields(self, {"function": function})
+            set_fields(self, function=function)
         _check_signature(function)
 
     def default_name(self) -> str:

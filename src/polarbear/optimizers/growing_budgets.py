@@ -5,23 +5,18 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from polarbear.descriptions import did_you_mean
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
-from polarbear.optimizers.settings import differences, family, joined_name, number, set_fields
-from polarbear.optimizers.telemetry import expose, recommend
-from polarbear.protocols import refusal, traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective, Optimizer, Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import differences, family, joined_name
+from polarbear.optimizers.telemetry import expose
+from polarbear.protocols import Objective, Optimizer, Traits, refusal
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, real, set_fields, whole_number
 
 GREATEST = 2**62
 """The greatest budget; the budgets grow no further."""
@@ -29,8 +24,16 @@ GREATEST = 2**62
 _MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
 
 
-@family("growing-budgets")
-@dataclass(frozen=True)
+def _checked_first(first: Any, name: str) -> float | str:
+    if not isinstance(first, str):
+        return whole_number(first, name, 1, GREATEST)
+    multiple = _MULTIPLE.fullmatch(first.strip().lower())
+    if multiple is None or float(multiple[1] or 1) == 0:
+        raise ValueError(f"{name} is {first!r}; it must be a number, or a multiple of the dimension such as '10*d'")
+    return multiple[0]
+
+
+@family("growing-budgets", kw_only=False)
 class GrowingBudgets:
     """A family A(b) of optimizers: runs A(b1), A(b2), … one after the other, endlessly, with b growing.
 
@@ -49,14 +52,13 @@ class GrowingBudgets:
             differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type, or if A is no dataclass.
-        ValueError: If A has no such argument, or a number is out of its range.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
     family: Any
     argument: str = "budget"
-    first: float | str = "10*d"
-    factor: float = 2.0
+    first: Annotated[float | str, Checked(_checked_first)] = "10*d"
+    factor: Annotated[float, real(ge=1.0 + 1e-6, le=1e6)] = 2.0
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -66,8 +68,7 @@ class GrowingBudgets:
         valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
         if self.argument not in valid:
             raise ValueError(f"{optimizer.name} has no argument {self.argument!r};{did_you_mean(self.argument, valid)}")
-        factor = number(self.factor, "factor", 1.0 + 1e-6, 1e6)
-        set_fields(self, {"family": optimizer, "first": _checked_first(self.first), "factor": factor})
+        set_fields(self, family=optimizer)
         self.member(self.budgets(2)[0])
 
     def default_name(self) -> str:
@@ -121,15 +122,6 @@ class GrowingBudgets:
             budget = self._next(budget)
 
 
-def _checked_first(first: Any) -> float | str:
-    if not isinstance(first, str):
-        return number(first, "first", 1, GREATEST, whole=True)
-    multiple = _MULTIPLE.fullmatch(first.strip().lower())
-    if multiple is None or float(multiple[1] or 1) == 0:
-        raise ValueError(f"first is {first!r}; it must be a number, or a multiple of the dimension such as '10*d'")
-    return multiple[0]
-
-
 class Spent(BaseException):
     """A share of the run's evaluations is spent; outside `Exception`, like the run's own stop.
 
@@ -143,7 +135,7 @@ class Spent(BaseException):
 
 
 class Share:
-    """A problem with at most `budget` evaluations.
+    """A problem with at most `budget` evaluations; else it is the problem itself.
 
     Args:
         problem: The problem.
@@ -155,14 +147,14 @@ class Share:
     """
 
     def __init__(self, problem: Objective, budget: int) -> None:
-        self.dimension, self.lower, self.upper = problem.dimension, problem.lower, problem.upper
-        self.traits = traits_of(problem)
         self.spent = 0
-        self._problem, self._budget = problem, budget
+        self._problem: Any = problem
+        self._budget = budget
         self._last: FloatArray | None = None
-        self.constraints: Callable[[Any], Any] | None = None
-        if getattr(problem, "constraints", None) is not None:
-            self.constraints = self._constraints
+        self.constraints = None if getattr(problem, "constraints", None) is None else self._constraints
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._problem, name)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate one point (d,) or a batch (m, d).
@@ -191,12 +183,4 @@ class Share:
                 raise Spent(self)
             self.spent += 1
             self._last = np.array(x)
-        return cast("Any", self._problem).constraints(x)
-
-    def expose(self, **getters: Callable[[], float]) -> None:
-        """Offer parameters for logging."""
-        expose(self._problem, **getters)
-
-    def recommend(self, getter: Callable[[], ArrayLike]) -> None:
-        """Offer the point that the optimizer would return now."""
-        recommend(self._problem, getter)
+        return self._problem.constraints(x)

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
+
+from polarbear.validation import choice
 
 STRATEGIES = ("STOP", "RESTART", "IPOP", "BIPOP")
 """STOP: never; RESTART: with the same population; IPOP: with twice the population; BIPOP: see `Restarts`."""
+
+
+Strategy = Annotated[str, choice(*STRATEGIES)]
+"""One of `STRATEGIES`."""
 
 
 class Restarts:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Annotated, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.optimizers.native import Native, Space, State
-from polarbear.optimizers.settings import family, flag, number, option, set_fields
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from polarbear.protocols import Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import family
+from polarbear.protocols import Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, choice, whole
 
 BLOCK = 256
 """Points that random search draws at once; the points do not depend on it."""
@@ -36,7 +34,6 @@ class _RandomState(State):
 
 
 @family("random-search", "RandomSearch")
-@dataclass(frozen=True, kw_only=True)
 class RandomSearch(Native[_RandomState]):
     """Evaluates independent points, uniform in the box, until it is stopped.
 
@@ -65,7 +62,6 @@ class _SequenceState(State):
 
 
 @family("quasi-random-search", "QuasiRandomSearch-{sequence}", scramble="not-scrambled")
-@dataclass(frozen=True, kw_only=True)
 class QuasiRandomSearch(Native[_SequenceState]):
     """Evaluates points of low discrepancy in the box until it is stopped.
 
@@ -84,20 +80,13 @@ class QuasiRandomSearch(Native[_SequenceState]):
         name: Its name; by default "QuasiRandomSearch", the sequence, and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type.
-        ValueError: If the sequence is unknown or the batch below 1; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    sequence: str = "SOBOL"
-    batch: int = 64
-    scramble: bool = True
+    sequence: Annotated[str, choice(*SEQUENCES, LHS="LATIN_HYPERCUBE", LHC="LATIN_HYPERCUBE")] = "SOBOL"
+    batch: Annotated[int, whole(1, 2**20)] = 64
+    scramble: Flag = True
     name: str = ""
-
-    def __post_init__(self) -> None:
-        short = {"LHS": "LATIN_HYPERCUBE", "LHC": "LATIN_HYPERCUBE"}
-        sequence = option(self.sequence, "sequence", SEQUENCES, short)
-        set_fields(self, {"sequence": sequence, "batch": number(self.batch, "batch", 1, 2**20, whole=True)})
-        flag(self.scramble, "scramble")
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
         """Why it takes no problem of these traits and this dimension; empty if it does."""

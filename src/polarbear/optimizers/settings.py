@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import math
 from collections.abc import Callable, Iterable, Mapping
-from numbers import Real
 from string import Formatter
-from typing import Any, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 
-import numpy as np
-
-from polarbear.descriptions import checked_name, did_you_mean
+from polarbear.descriptions import checked_name, did_you_mean, errors_at
+from polarbear.validation import Checked, chosen_word, set_fields, settings, whole
 
 T = TypeVar("T")
 
@@ -20,53 +17,51 @@ FAMILIES: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 """Names in study files: a class, and the arguments that take other defaults."""
 
 
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
 def family(
-    study_name: str, /, name: str = "", *, presets: Mapping[str, Mapping[str, Any]] | None = None, **labels: str
+    study_name: str,
+    /,
+    name: str = "",
+    *,
+    kw_only: bool = True,
+    presets: Mapping[str, Mapping[str, Any]] | None = None,
+    **labels: str,
 ) -> Callable[[type[T]], type[T]]:
-    """Declare a frozen dataclass with a field `name` as a family of optimizers.
+    """Declare a family of optimizers: a class of `polarbear.validation.settings` with a field `name`.
 
-    Unknown keywords are answered by the closest argument. Without a name, an optimizer is called after `name` and the
-    fields that differ from their defaults; a class with a method `default_name` names itself.
+    Without a name, an optimizer is called after `name` and the fields that differ from their defaults; a class with a
+    method `default_name` names itself.
 
     Args:
         study_name: The name in study files.
         name: The first part of the default name, such as ``"NLopt-{algorithm}"``, which shows these fields.
+        kw_only: Whether the fields are keywords only.
         presets: Further names in study files, and the arguments that take other defaults.
         labels: How some fields appear in the default name, such as ``restart_strategy="{}"``; see `label`.
     """
 
     def declared(cls: type[T]) -> type[T]:
+        cls = settings(kw_only=kw_only)(cls)
         FAMILIES[study_name] = cls, {}
         FAMILIES.update({preset: (cls, arguments) for preset, arguments in (presets or {}).items()})
-        valid = [field.name for field in dataclasses.fields(cls) if field.init]  # pyright: ignore[reportArgumentType]
         shown = [field for _, field, _, _ in Formatter().parse(name) if field]
-        unchecked = cls.__init__
+        init = cls.__init__
 
-        def default_name(self: Any) -> str:
-            if hasattr(cls, "default_name"):
-                return self.default_name()
-            return joined_name(name.format(**vars(self)), differences(self, without=shown), labels)
+        @functools.wraps(init)
+        def named(self: Any, *args: Any, **keywords: Any) -> None:
+            init(self, *args, **keywords)
+            if not self.name and hasattr(cls, "default_name"):
+                set_fields(self, name=self.default_name())
+            elif not self.name:
+                kind = name.format(**vars(self))
+                set_fields(self, name=joined_name(kind, differences(self, without=shown), labels))
+            with errors_at("name"):
+                checked_name(self.name)
 
-        @functools.wraps(unchecked)
-        def checked(self: Any, *args: Any, **keywords: Any) -> None:
-            for keyword in keywords:
-                if keyword not in valid:
-                    raise TypeError(f"{cls.__name__} has no argument {keyword!r};{did_you_mean(keyword, valid)}")
-            unchecked(self, *args, **keywords)
-            if not self.name:
-                set_fields(self, {"name": default_name(self)})
-            checked_name(self.name)
-
-        cls.__init__ = checked
+        cls.__init__ = named
         return cls
 
     return declared
-
-
-def set_fields(optimizer: Any, values: Mapping[str, Any]) -> None:
-    """Set fields of a frozen dataclass during its construction."""
-    for key, value in values.items():
-        object.__setattr__(optimizer, key, value)
 
 
 def differences(optimizer: Any, preset: Mapping[str, Any] | None = None, without: Iterable[str] = ()) -> dict[str, Any]:
@@ -100,40 +95,23 @@ def label(field: str, value: Any, form: str | None = None) -> str:
     return f"{field}={value}"
 
 
+def choice_of(
+    words: Iterable[str], aliases: Mapping[str, str] | None = None, left_out: Mapping[str, str] | None = None
+) -> Checked:
+    """As `polarbear.validation.choice`, with the reasons for words that exist, but are not offered."""
+    reasons = {folded(word): reason for word, reason in (left_out or {}).items()}
+
+    def check(value: Any, name: str) -> str:
+        if isinstance(value, str) and folded(value) in reasons:
+            raise ValueError(f"{name} is {value!r}, which is left out: {reasons[folded(value)]}")
+        return chosen_word(value, name, tuple(words), dict(aliases or {}))
+
+    return Checked(check)
+
+
 def folded(word: str) -> str:
-    """A word without what does not count in the names of options: case, ``-``, ``_`` and spaces."""
-    return word.upper().replace("-", "").replace("_", "").replace(" ", "")
-
-
-def option(
-    value: Any,
-    what: str,
-    valid: Iterable[str],
-    short: Mapping[str, str] | None = None,
-    left_out: Mapping[str, str] | None = None,
-) -> str:
-    """The option that `value` names, ignoring case, ``-``, ``_`` and spaces.
-
-    Args:
-        value: What the user wrote.
-        what: The argument, for messages.
-        valid: The options.
-        short: Further names of options.
-        left_out: For options that exist, but are not offered, the reasons.
-
-    Raises:
-        TypeError: If `value` is no text.
-        ValueError: If there is no such option, or it is left out; the message lists all, or says why.
-    """
-    names = {folded(name): name for name in valid} | {folded(name): full for name, full in (short or {}).items()}
-    if not isinstance(value, str):
-        raise TypeError(f"{what} is {value!r}; it must be one of the words {', '.join(sorted({*names.values()}))}")
-    for name, reason in (left_out or {}).items():
-        if folded(name) == folded(value):
-            raise ValueError(f"{what} is {value!r}, which is left out: {reason}")
-    if folded(value) not in names:
-        raise ValueError(f"{what} is {value!r};{did_you_mean(value, {*names.values(), *(short or {})})}")
-    return names[folded(value)]
+    """A word without what does not count in the names of options: case, ``-``, ``_`` and blanks."""
+    return word.lower().translate({ord(sign): None for sign in "-_ "})
 
 
 def check_options(options: Mapping[str, Any], owner: str, valid: Iterable[str]) -> None:
@@ -143,29 +121,5 @@ def check_options(options: Mapping[str, Any], owner: str, valid: Iterable[str]) 
             raise ValueError(f"{owner} has no option {key!r};{did_you_mean(str(key), valid)}")
 
 
-def as_plain(value: Any) -> Any:
-    """`value`, an array as lists, so that optimizers can be compared and described."""
-    return cast("Any", value).tolist() if isinstance(value, (np.ndarray, np.generic)) else value
-
-
-def number(value: Any, what: str, low: float = -math.inf, high: float = math.inf, *, whole: bool = False) -> Any:
-    """Return `value`, a finite number from `low` to `high`, or raise naming `what`; None stays None."""
-    if value is None:
-        return None
-    kind = "a whole number" if whole else "a number"
-    if isinstance(value, bool) or not isinstance(value, Real):
-        raise TypeError(f"{what} is {value!r}; it must be {kind}")
-    value = as_plain(value)
-    if whole and math.isfinite(value) and value != int(value):
-        raise ValueError(f"{what} is {value!r}; it must be {kind}")
-    if not low <= value <= high or not math.isfinite(value):
-        ends = f"from {low:.7g} to {high:g}" if math.isfinite(high) else f"{low:.7g} or more"
-        raise ValueError(f"{what} is {value!r}; valid is {ends}")
-    return int(value) if whole else float(value)
-
-
-def flag(value: Any, what: str) -> bool:
-    """Return `value`, which must be True or False."""
-    if not isinstance(value, bool):
-        raise TypeError(f"{what} is {value!r}; it must be True or False")
-    return value
+Size = Annotated[int, whole(1, 10**6)]
+"""A number of points or repetitions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -79,6 +79,17 @@ class Component:
     def __call__(self, *state: Any) -> float:
         """The component's value, at present or in a state."""
         return float(self.vector(*state)[self.index])
+
+
+def expose_readers(problem: Any, readers: Mapping[str, Callable[[Any], float]], state: Callable[[], Any]) -> None:
+    """Offer parameters that are read from a state.
+
+    Args:
+        problem: What the optimizer was called with.
+        readers: For each name what reads the parameter from a state.
+        state: Returns the current state.
+    """
+    expose(problem, **{name: Reading(reader, state) for name, reader in readers.items()})
 
 
 def components(name: str, size: int, vector: Callable[..., Any]) -> dict[str, Component]:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from polarbear.optimizers.archives import center_of, constraint_values
 from polarbear.optimizers.native import SingleObjective, check_suitable, clip_values
 from polarbear.optimizers.telemetry import recommend
-from polarbear.protocols import traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective
-    from polarbear.records import FloatArray
+from polarbear.protocols import Objective, traits_of
+from polarbear.records import FloatArray
 
 
 class Breakdown(Exception):  # noqa: N818 - the end of a start
@@ -55,13 +52,13 @@ class Callback:
         Raises:
             Breakdown: If it is NaN.
         """
-        self.evaluations += 1
         try:
             value: float = self._problem(x)
         except ValueError:  # the answer of a problem to NaN
             if np.isnan(x).any():
                 raise Breakdown from None
             raise
+        self.evaluations += 1
         if value < self._value:
             self._value, self.point = value, np.array(x)
         return value

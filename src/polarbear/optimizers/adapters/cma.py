@@ -20,23 +20,22 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import SingleObjective, Space, State, clip_values
-from polarbear.optimizers.restarts import STRATEGIES, Restarts
-from polarbear.optimizers.settings import check_options, family, flag, number, option, set_fields
-
-if TYPE_CHECKING:
-    from polarbear.records import FloatArray
+from polarbear.optimizers.restarts import Restarts, Strategy
+from polarbear.optimizers.settings import Size, check_options, family
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, choice, real, whole
 
 STEP_SIZES = {
     "DEFAULT": True,
@@ -143,7 +142,6 @@ class _State(State):
     restart_strategy="{}",
     step_size_adaptation="{}",
 )
-@dataclass(frozen=True, kw_only=True)
 class PyCMA(Distributed[_State], SingleObjective):
     """CMA-ES of the package `cma`, from uniformly random points of the box, restarted with larger populations.
 
@@ -165,40 +163,29 @@ class PyCMA(Distributed[_State], SingleObjective):
         name: Its name; by default "pycma", and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("cma", "cma")
-    one_at_a_time: ClassVar = True
+    requires = Extra("cma", "cma")
+    one_at_a_time = True
     one_by_one = True
     takes_constraints = True
 
-    restart_strategy: str = "IPOP"
-    step_size_adaptation: str = "DEFAULT"
-    relative_sigma0: float = 0.2
-    population_size: int | None = None
-    noise_evaluations: int = 1
-    noise_handling: bool = False
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    restart_strategy: Strategy = "IPOP"
+    step_size_adaptation: Annotated[str, choice(*STEP_SIZES)] = "DEFAULT"
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=1.0)] = 0.2
+    population_size: Annotated[int, whole(3, 10**6)] | None = None
+    noise_evaluations: Size = 1
+    noise_handling: Flag = False
+    options: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     name: str = ""
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "restart_strategy": option(self.restart_strategy, "restart_strategy", STRATEGIES),
-            "step_size_adaptation": option(self.step_size_adaptation, "step_size_adaptation", STEP_SIZES),
-            "relative_sigma0": number(self.relative_sigma0, "relative_sigma0", 1e-12, 1.0),
-            "population_size": number(self.population_size, "population_size", 3, 10**6, whole=True),
-            "noise_handling": flag(self.noise_handling, "noise_handling"),
-            "noise_evaluations": number(self.noise_evaluations, "noise_evaluations", 1, 10**6, whole=True),
-            "options": dict(self.options),
-        }
         if reserved := next((key for key in self.options if key in RESERVED), ""):
             raise ValueError(f"option {reserved!r} of cma cannot be given: PyCMA's arguments or the problem set it")
         check_options(self.options, "cma", OPTIONS)
-        if checked["noise_evaluations"] > 1 and not self.noise_handling:
+        if self.noise_evaluations > 1 and not self.noise_handling:
             raise ValueError(f"noise_evaluations is {self.noise_evaluations}, but noise_handling is not True")
-        set_fields(self, checked)
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         cma = optional(*self.requires, "this optimizer")
@@ -280,7 +267,7 @@ class PyCMA(Distributed[_State], SingleObjective):
         """`cma`'s options in a box."""
         cma = optional(*self.requires, "this optimizer")
         adaptation = STEP_SIZES[self.step_size_adaptation]
-        settings: dict[str, Any] = {
+        options: dict[str, Any] = {
             "AdaptSigma": getattr(cma.sigma_adaptation, adaptation) if isinstance(adaptation, str) else adaptation,
             "bounds": [box.lower.tolist(), box.upper.tolist()],
             "CMA_stds": box.upper - box.lower,
@@ -288,10 +275,10 @@ class PyCMA(Distributed[_State], SingleObjective):
             "verbose": -10,
         }
         if box.integers:
-            settings["integer_variables"] = box.integers
+            options["integer_variables"] = box.integers
         if self.population_size is not None:
-            settings["popsize"] = self.population_size
-        return settings | dict(self.options)
+            options["popsize"] = self.population_size
+        return options | self.options
 
 
 _DRAWS = ("rand", "randn", "randint", "uniform", "seed")

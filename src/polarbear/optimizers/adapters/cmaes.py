@@ -17,19 +17,18 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import SingleObjective, Space, State
-from polarbear.optimizers.restarts import STRATEGIES, Restarts
-from polarbear.optimizers.settings import family, flag, number, option, set_fields
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.restarts import Restarts, Strategy
+from polarbear.optimizers.settings import Size, family
+from polarbear.protocols import Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, real, whole
 
 
 @dataclass(kw_only=True, eq=False)
@@ -64,7 +63,6 @@ class _State(State):
     presets={"cmaes-lra": {"learning_rate_adaptation": True}, "cmaes-separable": {"separable": True}},
     restart_strategy="{}",
 )
-@dataclass(frozen=True, kw_only=True)
 class CMAES(Distributed[_State], SingleObjective):
     """CMA-ES of the package `cmaes`, from uniformly random points of the box, restarted with larger populations.
 
@@ -86,34 +84,23 @@ class CMAES(Distributed[_State], SingleObjective):
         name: Its name; by default "cmaes", and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If a number is out of its range, or `separable` comes with `learning_rate_adaptation`.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("cmaes", "cmaes")
+    requires = Extra("cmaes", "cmaes")
 
-    learning_rate_adaptation: bool = False
-    separable: bool = False
-    restart_strategy: str = "IPOP"
-    relative_sigma0: float = 0.2
-    population_size: int | None = None
-    max_resampling: int = 100
-    margin: float | None = None
+    learning_rate_adaptation: Flag = False
+    separable: Flag = False
+    restart_strategy: Strategy = "IPOP"
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=10.0)] = 0.2
+    population_size: Annotated[int, whole(4, 10**6)] | None = None
+    max_resampling: Size = 100
+    margin: Annotated[float, real(ge=1e-12, le=0.5)] | None = None
     name: str = ""
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "learning_rate_adaptation": flag(self.learning_rate_adaptation, "learning_rate_adaptation"),
-            "separable": flag(self.separable, "separable"),
-            "restart_strategy": option(self.restart_strategy, "restart_strategy", STRATEGIES),
-            "relative_sigma0": number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0),
-            "population_size": number(self.population_size, "population_size", 4, 10**6, whole=True),
-            "max_resampling": number(self.max_resampling, "max_resampling", 1, 10**6, whole=True),
-            "margin": number(self.margin, "margin", 1e-12, 0.5),
-        }
         if self.separable and self.learning_rate_adaptation:
             raise ValueError("separable and learning_rate_adaptation are both True; cmaes has them one at a time")
-        set_fields(self, checked)
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         restarts = Restarts(self.restart_strategy, rng)

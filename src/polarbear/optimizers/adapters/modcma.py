@@ -21,24 +21,22 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
 from polarbear.optimizers.native import SingleObjective, check_suitable
-from polarbear.optimizers.settings import differences, family, flag, label, number, option, set_fields
+from polarbear.optimizers.settings import differences, family, label
+from polarbear.protocols import Objective, Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, Reals, choice, real, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from modcma import c_maes
-    from numpy.typing import ArrayLike
-
-    from polarbear.protocols import Objective, Traits
-    from polarbear.records import FloatArray
 
 ENDLESS = 10**15
 """The budget that `modcma` is given. Exact as a float, as its budget-dependent modules need it."""
@@ -88,18 +86,6 @@ SHORT_MATRIX_NAMES = {
 }
 """The names of table 2 of Wurth et al. (2026)."""
 
-_MODCMA_TYPES = {
-    "step_size_adaptation": ("ssa", "StepSizeAdaptation"),
-    "matrix_adaptation": ("matrix_adaptation", "MatrixAdaptationType"),
-    "restart_strategy": ("restart_strategy", "RestartStrategy"),
-    "bound_correction": ("bound_correction", "CorrectionMethod"),
-    "center_placement": ("center_placement", "CenterPlacement"),
-    "sampler": ("sampler", "BaseSampler"),
-    "sample_transformation": ("sample_transformation", "SampleTranformerType"),
-    "mirrored": ("mirrored", "Mirror"),
-    "weights": ("weights", "RecombinationWeights"),
-}
-
 SWITCHES = (
     "active",
     "elitist",
@@ -110,6 +96,8 @@ SWITCHES = (
     "sample_sigma",
 )
 """The modules that are switches."""
+
+_Rate = Annotated[float, real(ge=0)]
 
 RATES = ("cs", "cc", "cmu", "c1", "damps", "acov")
 
@@ -126,7 +114,6 @@ BASELINE: dict[str, Any] = {
 
 
 @family("modular-cmaes", presets={"modular-cmaes-anytime": BASELINE})
-@dataclass(frozen=True, kw_only=True)
 class ModularCMAES(SingleObjective):
     """CMA-ES composed of modules; without arguments, `modcma`'s own defaults, which never restart.
 
@@ -172,42 +159,41 @@ class ModularCMAES(SingleObjective):
             configuration; or "plain-CMA-ES" and the differences from the defaults, if they are fewer.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
 
     Warns:
         UserWarning: If the step size adaptation is one of `FAULTY`.
     """
 
-    step_size_adaptation: str = "CSA"
-    matrix_adaptation: str = "COVARIANCE"
-    restart_strategy: str = "NONE"
-    bound_correction: str = "NONE"
-    center_placement: str = "X0"
-    sampler: str = "UNIFORM"
-    sample_transformation: str = "GAUSSIAN"
-    mirrored: str = "NONE"
-    weights: str = "DEFAULT"
-    active: bool = False
-    elitist: bool = False
-    orthogonal: bool = False
-    sequential_selection: bool = False
-    repelling_restart: bool = False
-    threshold_convergence: bool = False
-    sample_sigma: bool = False
-    relative_sigma0: float = 0.2
-    population_size: int | None = None
-    parents: int | None = None
-    x0: Sequence[float] | None = None
-    cs: float | None = None
-    cc: float | None = None
-    cmu: float | None = None
-    c1: float | None = None
-    damps: float | None = None
-    acov: float | None = None
+    step_size_adaptation: Annotated[str, choice(*OPTIONS["step_size_adaptation"])] = "CSA"
+    matrix_adaptation: Annotated[str, choice(*OPTIONS["matrix_adaptation"], **SHORT_MATRIX_NAMES)] = "COVARIANCE"
+    restart_strategy: Annotated[str, choice(*OPTIONS["restart_strategy"])] = "NONE"
+    bound_correction: Annotated[str, choice(*OPTIONS["bound_correction"])] = "NONE"
+    center_placement: Annotated[str, choice(*OPTIONS["center_placement"])] = "X0"
+    sampler: Annotated[str, choice(*OPTIONS["sampler"])] = "UNIFORM"
+    sample_transformation: Annotated[str, choice(*OPTIONS["sample_transformation"])] = "GAUSSIAN"
+    mirrored: Annotated[str, choice(*OPTIONS["mirrored"])] = "NONE"
+    weights: Annotated[str, choice(*OPTIONS["weights"])] = "DEFAULT"
+    active: Flag = False
+    elitist: Flag = False
+    orthogonal: Flag = False
+    sequential_selection: Flag = False
+    repelling_restart: Flag = False
+    threshold_convergence: Flag = False
+    sample_sigma: Flag = False
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=10.0)] = 0.2
+    population_size: Annotated[int, whole(2, 10**6)] | None = None
+    parents: Annotated[int, whole(1, 10**6)] | None = None
+    x0: Reals | None = None
+    cs: _Rate | None = None
+    cc: _Rate | None = None
+    cmu: _Rate | None = None
+    c1: _Rate | None = None
+    damps: _Rate | None = None
+    acov: _Rate | None = None
     name: str = ""
 
-    one_at_a_time: ClassVar = True
+    one_at_a_time = True
 
     @classmethod
     def anytime(cls, **overrides: Any) -> ModularCMAES:
@@ -219,29 +205,31 @@ class ModularCMAES(SingleObjective):
         return cls(**(BASELINE | overrides))
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {}
-        for module, valid in OPTIONS.items():
-            short = SHORT_MATRIX_NAMES if module == "matrix_adaptation" else None
-            checked[module] = option(getattr(self, module), module, valid, short)
-        for switch in SWITCHES:
-            checked[switch] = flag(getattr(self, switch), switch)
-        for rate in RATES:
-            checked[rate] = number(getattr(self, rate), rate, 0.0)
-        checked["relative_sigma0"] = number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0)
-        checked["population_size"] = number(self.population_size, "population_size", 2, 10**6, whole=True)
-        checked["parents"] = number(self.parents, "parents", 1, self.population_size or 10**6, whole=True)
-        _check_population(checked)
-        if self.x0 is not None:
-            if checked["center_placement"] != "X0":
-                raise ValueError(
-                    f"x0 is given, but center_placement is {checked['center_placement']}; "
-                    "leave x0 out, or set center_placement='X0'"
-                )
-            checked["x0"] = tuple(number(value, f"x0[{i}]") for i, value in enumerate(self.x0))
-        set_fields(self, checked)
+        self._check_population()
+        if self.x0 is not None and self.center_placement != "X0":
+            raise ValueError(
+                f"x0 is given, but center_placement is {self.center_placement}; "
+                "leave x0 out, or set center_placement='X0'"
+            )
         if fault := FAULTY.get(self.step_size_adaptation):
             message = f"step_size_adaptation is {self.step_size_adaptation!r}; in modcma 1.2.0 it {fault}"
             warnings.warn(message, UserWarning, stacklevel=1)  # the same place for all callers: shown once
+
+    def _check_population(self) -> None:
+        """Raise a ValueError for a population size that `modcma` would change, or that leaves it without parents."""
+        size, parents = self.population_size, self.parents
+        if size is None:
+            return
+        if parents is not None and parents > size:
+            raise ValueError(f"parents is {parents}; valid is 1 to {size}")
+        if self.mirrored == "PAIRWISE" and size % 2:
+            raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
+        quartering = {"SA", "CMSA"} & {self.step_size_adaptation, self.matrix_adaptation}
+        if quartering and parents is None and size < 4:
+            raise ValueError(
+                f"population_size is {size}; {min(quartering, key='SA CMSA'.index)} takes a quarter of it as parents, "
+                "here none: give 4 or more, or parents"
+            )
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
@@ -307,8 +295,10 @@ class ModularCMAES(SingleObjective):
         from modcma import c_maes
 
         modules = c_maes.parameters.Modules()
-        for field, (module, enumeration) in _MODCMA_TYPES.items():
-            setattr(modules, module, getattr(c_maes.options, enumeration).__members__[getattr(self, field)])
+        for module in OPTIONS:
+            name = "ssa" if module == "step_size_adaptation" else module
+            options = cast("Any", type(getattr(modules, name)))
+            setattr(modules, name, options.__members__[getattr(self, module)])
         for switch in SWITCHES:
             setattr(modules, switch, getattr(self, switch))
         lower, upper = problem.lower, problem.upper
@@ -347,21 +337,6 @@ class ModularCMAES(SingleObjective):
         plain, anytime = differences(self, without=without), differences(self, BASELINE, without)
         kind, changed = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
         return "-".join([kind, self.step_size_adaptation, *(_label(*setting) for setting in changed.items())])
-
-
-def _check_population(settings: Mapping[str, Any]) -> None:
-    """Raise a ValueError for a population size that `modcma` would change, or that leaves it without parents."""
-    size = settings["population_size"]
-    if size is None:
-        return
-    if settings["mirrored"] == "PAIRWISE" and size % 2:
-        raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
-    quartering = [name for name in ("SA", "CMSA") if name in settings.values()]
-    if quartering and settings["parents"] is None and size < 4:
-        raise ValueError(
-            f"population_size is {size}; {quartering[0]} takes a quarter of it as parents, here none: "
-            "give 4 or more, or parents"
-        )
 
 
 def _distribution(adaptation: Any, width: FloatArray) -> Distribution:

@@ -15,23 +15,20 @@ How `modde` 0.0.4 is used:
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.native import Native, SingleObjective, Space, State
-from polarbear.optimizers.settings import differences, family, flag, joined_name, number, option, set_fields
-from polarbear.protocols import WarmStart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-    from polarbear.protocols import Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import Size, differences, family, joined_name
+from polarbear.protocols import Traits, WarmStart
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, Share, choice, chosen_word, real, whole
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "base_sampler": {
@@ -48,16 +45,6 @@ OPTIONS: dict[str, dict[str, str | None]] = {
     "adaptation_method_CR": {"NONE": None, "SHADE": "shade", "JDE": "jDE"},
 }  # fmt: skip
 """The options of each module that is no switch, with their names in `modde`."""
-
-SWITCHES = (
-    "mutation_use_weighted_F",
-    "use_archive",
-    "eigenvalue_crossover",
-    "use_jso_caps",
-    "lpsr",
-    "oppositional_initialization",
-)
-"""The modules that are switches."""
 
 _SHADE: dict[str, Any] = {
     "mutation_base": "TARGET",
@@ -153,7 +140,6 @@ class _State(State):
 
 
 @family("modular-de", presets=PRESETS)
-@dataclass(frozen=True, kw_only=True)
 class ModularDE(Native[_State], SingleObjective):
     """Differential evolution composed of modules; without arguments, `modde`'s own defaults.
 
@@ -190,37 +176,36 @@ class ModularDE(Native[_State], SingleObjective):
         name: Its name; by default the closest variant's, or "ModDE", and the fields that differ from it.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown, a number out of its range, or both population sizes are given.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("modde", "modde")
+    requires = Extra("modde", "modde")
     one_by_one = True
     feasible_first = False
 
-    base_sampler: str = "UNIFORM"
-    oppositional_initialization: bool = False
-    mutation_base: str = "RAND"
-    mutation_reference: str = "NONE"
-    mutation_n_comps: int = 1
-    mutation_use_weighted_F: bool = False  # noqa: N815 - the package's name
-    use_archive: bool = False
-    crossover: str = "BIN"
-    eigenvalue_crossover: bool = False
-    bound_correction: str = "SATURATE"
-    adaptation_method_F: str = "NONE"  # noqa: N815 - the package's name
-    adaptation_method_CR: str = "NONE"  # noqa: N815 - the package's name
-    use_jso_caps: bool = False
-    lpsr: bool = False
-    oppositional_generation_probability: float = 0.0
-    F: float = 0.5
-    CR: float = 0.5
-    population_size: int | None = None
-    population_per_variable: int | None = None
-    pbest_value: float | None = None
-    memory_size: int | None = None
-    budget: int | None = None
-    restarts: bool = True
+    base_sampler: Annotated[str, choice(*OPTIONS["base_sampler"])] = "UNIFORM"
+    oppositional_initialization: Flag = False
+    mutation_base: Annotated[str, choice(*OPTIONS["mutation_base"])] = "RAND"
+    mutation_reference: Annotated[str, choice(*OPTIONS["mutation_reference"])] = "NONE"
+    mutation_n_comps: Annotated[int, whole(1, 2)] = 1
+    mutation_use_weighted_F: Flag = False  # noqa: N815 - the package's name
+    use_archive: Flag = False
+    crossover: Annotated[str, choice(*OPTIONS["crossover"])] = "BIN"
+    eigenvalue_crossover: Flag = False
+    bound_correction: Annotated[str, choice(*OPTIONS["bound_correction"])] = "SATURATE"
+    adaptation_method_F: Annotated[str, choice(*OPTIONS["adaptation_method_F"])] = "NONE"  # noqa: N815 - the package's name
+    adaptation_method_CR: Annotated[str, choice(*OPTIONS["adaptation_method_CR"])] = "NONE"  # noqa: N815 - the package's name
+    use_jso_caps: Flag = False
+    lpsr: Flag = False
+    oppositional_generation_probability: Share = 0.0
+    F: Annotated[float, real(ge=0, le=2)] = 0.5
+    CR: Share = 0.5
+    population_size: Annotated[int, whole(2, 10**6)] | None = None
+    population_per_variable: Annotated[int, whole(1, 10**4)] | None = None
+    pbest_value: Annotated[float, real(ge=1e-12, le=1)] | None = None  # modde takes 0 for its default
+    memory_size: Size | None = None
+    budget: Annotated[int, whole(1, 10**15)] | None = None
+    restarts: Flag = True
     name: str = ""
 
     @classmethod
@@ -230,7 +215,7 @@ class ModularDE(Native[_State], SingleObjective):
         Raises:
             ValueError: If there is no such variant; all are listed.
         """
-        return cls(**cls.merged(VARIANTS[option(name, "variant", VARIANTS)], overrides))
+        return cls(**cls.merged(VARIANTS[chosen_word(name, "variant", tuple(VARIANTS))], overrides))
 
     @staticmethod
     def merged(preset: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
@@ -239,19 +224,11 @@ class ModularDE(Native[_State], SingleObjective):
         return {key: value for key, value in preset.items() if not (resized and key in _SIZES)} | dict(arguments)
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {key: option(getattr(self, key), key, words) for key, words in OPTIONS.items()}
-        for key in (*SWITCHES, "restarts"):
-            checked[key] = flag(getattr(self, key), key)
-        for key, (low, high) in _WHOLE.items():
-            checked[key] = number(getattr(self, key), key, low, high, whole=True)
-        for key, (low, high) in _REAL.items():
-            checked[key] = number(getattr(self, key), key, low, high)
         if self.population_size is not None and self.population_per_variable is not None:
             raise ValueError(
                 f"population_size is {self.population_size} and population_per_variable is "
                 f"{self.population_per_variable}; give one of them"
             )
-        set_fields(self, checked)
         if self.population_size is not None and self.population_size < self._least_population():
             raise ValueError(f"population_size is {self.population_size}; {self._need()}")
 
@@ -290,8 +267,7 @@ class ModularDE(Native[_State], SingleObjective):
                 return
             _adapt(parameters)
         else:
-            remaining = iter(values)
-            evolution.fitness_func = lambda *_: next(remaining)
+            evolution.fitness_func = _returning(values)
             evolution.oppositional_generation()
             del evolution.fitness_func
             parameters.used_budget += len(values)
@@ -341,19 +317,14 @@ class ModularDE(Native[_State], SingleObjective):
             dimension: Number of variables d.
             seed: For its random state.
         """
-        settings: dict[str, Any] = {key: words[getattr(self, key)] for key, words in OPTIONS.items()}
-        settings |= {switch: getattr(self, switch) for switch in SWITCHES}
-        settings["eigenvalue_crossover"] = self.eigenvalue_crossover and dimension > 1
-        return settings | {
+        shared = vars(self).keys() - {"name", "restarts", *_SIZES}
+        return {key: getattr(self, key) for key in shared} | {
+            **{key: words[getattr(self, key)] for key, words in OPTIONS.items()},
             "d": dimension,
-            "mutation_n_comps": self.mutation_n_comps,
-            "oppositional_generation_probability": self.oppositional_generation_probability,
+            "eigenvalue_crossover": self.eigenvalue_crossover and dimension > 1,
             "F": np.array([self.F]),
             "CR": np.array([self.CR]),
             "lambda_": self._population_size(dimension),
-            "pbest_value": self.pbest_value,
-            "memory_size": self.memory_size,
-            "budget": self.budget,
             "lb": np.zeros((dimension, 1)),
             "ub": np.ones((dimension, 1)),
             "seed": seed,
@@ -384,19 +355,6 @@ class ModularDE(Native[_State], SingleObjective):
 
 
 _SIZES = ("population_size", "population_per_variable")
-_WHOLE = {
-    "mutation_n_comps": (1, 2),
-    "population_size": (2, 10**6),
-    "population_per_variable": (1, 10**4),
-    "memory_size": (1, 10**6),
-    "budget": (1, 10**15),
-}
-_REAL = {
-    "oppositional_generation_probability": (0.0, 1.0),
-    "F": (0.0, 2.0),
-    "CR": (0.0, 1.0),
-    "pbest_value": (1e-12, 1.0),  # modde takes 0 for its default
-}
 
 
 def _spread(state: _State) -> float:
@@ -415,6 +373,12 @@ def _adapt(parameters: Any) -> None:
         if np.array_equal(parameters.old_population[rows].f, parameters.population[rows].f):
             parameters.improved_individuals_idx = improved[:0]
     parameters.adapt()
+
+
+def _returning(values: Any) -> Callable[[FloatArray], float]:
+    """A function that returns one value after the other."""
+    remaining = iter(values)
+    return lambda _: next(remaining)
 
 
 def _in_powers_of_two(sampler: Callable[[int], FloatArray]) -> Callable[[int], FloatArray]:

@@ -10,7 +10,7 @@ How `nevergrad` 1.0.12 is used:
   the problem is evaluated, so that their warnings are separate from the problem's.
 - On one variable its CMA-ES asks for another package, from then on for any problem of the process; a second variable
   without effect prevents that.
-- Its warnings, about its own settings, are not shown.
+- Its warnings, about its own are not shown.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -33,10 +33,9 @@ from polarbear.extras import Extra, optional
 from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.generators import OwnGenerators, seed_from
 from polarbear.optimizers.native import Native, Space, State, clip_values
-from polarbear.optimizers.settings import family, flag, number, set_fields
-
-if TYPE_CHECKING:
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import family
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, Flag, whole
 
 NAMES = Path(__file__).with_name("nevergrad_names.json")
 """The verdict on each name in nevergrad's registry; ``python -m benchmarks.nevergrad_names`` makes it."""
@@ -133,8 +132,24 @@ class _State(State):
         return self.last
 
 
+def _offered(word: Any, name: str) -> str:
+    """The name in nevergrad's registry that a word is, ignoring case; an error says why another one is left out."""
+    if not isinstance(word, str):
+        raise TypeError(f"{name} is {word!r}; it must be a word, such as 'OnePlusOne'")
+    works, left_out = registry().works, registry().left_out
+    lowered = {each.lower(): each for each in works}
+    if word in works or word.lower() in lowered:
+        return word if word in works else lowered[word.lower()]
+    listing = f"{len(lowered)} names are offered, see polarbear.optimizers.nevergrad_optimizers.registry().works"
+    reasons = {each.lower(): reason for each, reason in left_out.items()} | left_out
+    if reason := reasons.get(word, reasons.get(word.lower())):
+        raise ValueError(f"{name} is {word!r}, which is left out: {reason}; {listing}")
+    close = difflib.get_close_matches(word.lower(), lowered, n=1)  # all of them are too many to list
+    guess = f" did you mean {lowered[close[0]]!r}?" if close else ""
+    raise ValueError(f"{name} is {word!r};{guess} {listing}")
+
+
 @family("nevergrad", "nevergrad-{algorithm}")
-@dataclass(frozen=True, kw_only=True)
 class Nevergrad(Native[_State]):
     """An optimizer of nevergrad, in the problem's box.
 
@@ -151,25 +166,21 @@ class Nevergrad(Native[_State]):
         name: Its name; by default "nevergrad", the algorithm, and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type.
-        ValueError: If the algorithm is unknown or does not work, or needs a budget.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("nevergrad", "nevergrad")
-    one_at_a_time: ClassVar = True
+    requires = Extra("nevergrad", "nevergrad")
+    one_at_a_time = True
     takes_constraints = True
 
-    algorithm: str = "OnePlusOne"
-    budget: int | None = None
-    restarts: bool = True
+    algorithm: Annotated[str, Checked(_offered)] = "OnePlusOne"
+    budget: Annotated[int, whole(1, 10**12)] | None = None
+    restarts: Flag = True
     name: str = ""
 
     def __post_init__(self) -> None:
-        algorithm = _offered(self.algorithm)
-        budget = number(self.budget, "budget", 1, 10**12, whole=True)
-        if budget is None and algorithm in registry().needs_budget:
-            raise ValueError(f"budget is None; nevergrad's {algorithm} has to know how many evaluations it has")
-        set_fields(self, {"algorithm": algorithm, "budget": budget, "restarts": flag(self.restarts, "restarts")})
+        if self.budget is None and self.algorithm in registry().needs_budget:
+            raise ValueError(f"budget is None; nevergrad's {self.algorithm} has to know how many evaluations it has")
 
     @property
     def paired(self) -> bool:
@@ -235,23 +246,6 @@ class Nevergrad(Native[_State]):
     def recommendation(self, state: _State) -> FloatArray:
         """(d,) what nevergrad recommends, with several objectives (m, d) its Pareto front."""
         return state.recommended()
-
-
-def _offered(word: Any) -> str:
-    """The name in nevergrad's registry that a word is, ignoring case; an error says why another one is left out."""
-    if not isinstance(word, str):
-        raise TypeError(f"algorithm is {word!r}; it must be a word, such as 'OnePlusOne'")
-    works, left_out = registry().works, registry().left_out
-    lowered = {name.lower(): name for name in works}
-    if word in works or word.lower() in lowered:
-        return word if word in works else lowered[word.lower()]
-    listing = f"{len(lowered)} names are offered, see polarbear.optimizers.nevergrad_optimizers.registry().works"
-    reasons = {name.lower(): reason for name, reason in left_out.items()} | left_out
-    if reason := reasons.get(word, reasons.get(word.lower())):
-        raise ValueError(f"algorithm is {word!r}, which is left out: {reason}; {listing}")
-    close = difflib.get_close_matches(word.lower(), lowered, n=1)  # all of them are too many to list
-    guess = f" did you mean {lowered[close[0]]!r}?" if close else ""
-    raise ValueError(f"algorithm is {word!r};{guess} {listing}")
 
 
 @contextmanager

@@ -12,10 +12,9 @@ How `nlopt` 2.11 is used:
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,11 +22,10 @@ from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.generators import seed_from
 from polarbear.optimizers.native import GREATEST, clip_values
-from polarbear.optimizers.settings import family, flag, folded, number, option, set_fields
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective, Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import Size, choice_of, family, folded
+from polarbear.protocols import Objective, Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, Flag, Share, real
 
 LOCAL = (
     "LN_BOBYQA", "LN_COBYLA", "LN_NELDERMEAD", "LN_NEWUOA", "LN_PRAXIS", "LN_SBPLX", "LN_AUGLAG", "LN_AUGLAG_EQ",
@@ -78,15 +76,22 @@ _LEFT_OUT = {
     "AUGLAG": "give LN_AUGLAG, and the algorithm it searches with as local",
     "AUGLAG_EQ": "give LN_AUGLAG_EQ, and the algorithm it searches with as local",
 }
-_SHORT = {
-    short: name
-    for name in ALGORITHMS
-    if (short := folded(name.partition("_")[2])) not in {folded(name) for name in _LEFT_OUT}
-}
+
+
+def _algorithms(names: Iterable[str]) -> Checked:
+    """One of some algorithms, with or without LN or GN."""
+    aliases = {short: name for name in names if (short := name.partition("_")[2]) not in _LEFT_OUT}
+    choice = choice_of(names, aliases, _LEFT_OUT)
+
+    def check(value: Any, name: str) -> str:
+        if isinstance(value, str) and folded(value).startswith(("ld", "gd")):
+            raise ValueError(f"{name} is {value!r}, which needs derivatives; valid are: {', '.join(sorted(names))}")
+        return choice.check(value, name)
+
+    return Checked(check)
 
 
 @family("nlopt", "NLopt-{algorithm}", restarts="restarts={}")
-@dataclass(frozen=True, kw_only=True)
 class NLopt(Restarted):
     """A derivative-free algorithm of NLopt, from a uniformly random point of the box.
 
@@ -106,40 +111,27 @@ class NLopt(Restarted):
         name: Its name; by default "NLopt", the algorithm, and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type.
-        ValueError: If an algorithm is unknown, a number out of its range, or an argument without effect on the
-            algorithm; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("nlopt", "nlopt")
+    requires = Extra("nlopt", "nlopt")
 
-    algorithm: str = "LN_BOBYQA"
-    local: str | None = None
-    xtol_rel: float = 1e-12
-    ftol_rel: float = 0.0
-    population_size: int | None = None
-    relative_step: float | None = None
-    restarts: bool = True
+    algorithm: Annotated[str, _algorithms(ALGORITHMS)] = "LN_BOBYQA"
+    local: Annotated[str, _algorithms([name for name in LOCAL if name not in NESTED])] | None = None
+    xtol_rel: Share = 1e-12
+    ftol_rel: Share = 0.0
+    population_size: Size | None = None
+    relative_step: Annotated[float, real(ge=1e-12, le=1.0)] | None = None
+    restarts: Flag = True
     name: str = ""
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "algorithm": _algorithm(self.algorithm, "algorithm", ALGORITHMS),
-            "xtol_rel": number(self.xtol_rel, "xtol_rel", 0.0, 1.0),
-            "ftol_rel": number(self.ftol_rel, "ftol_rel", 0.0, 1.0),
-            "population_size": number(self.population_size, "population_size", 1, 10**6, whole=True),
-            "relative_step": number(self.relative_step, "relative_step", 1e-12, 1.0),
-            "restarts": flag(self.restarts, "restarts"),
-        }
-        if self.local is not None:
-            checked["local"] = _algorithm(self.local, "local", [name for name in LOCAL if name not in NESTED])
-        for what, users in (("local", NESTED), ("population_size", WITH_POPULATION)):
-            if getattr(self, what) is not None and checked["algorithm"] not in users:
+        for field, users in (("local", NESTED), ("population_size", WITH_POPULATION)):
+            if getattr(self, field) is not None and self.algorithm not in users:
                 raise ValueError(
-                    f"{what} is {getattr(self, what)!r}, which {checked['algorithm']} has no use for; leave it out, "
+                    f"{field} is {getattr(self, field)!r}, which {self.algorithm} has no use for; leave it out, "
                     f"or take one of {', '.join(sorted(users))}"
                 )
-        set_fields(self, checked)
 
     @property
     def constrained(self) -> bool:
@@ -182,13 +174,6 @@ class NLopt(Restarted):
         if self.relative_step is not None:
             opt.set_initial_step(self.relative_step * (np.asarray(problem.upper) - np.asarray(problem.lower)))
         return opt
-
-
-def _algorithm(name: Any, what: str, valid: Any) -> str:
-    """NLopt's name of an algorithm, or an error that says why it is not offered."""
-    if isinstance(name, str) and folded(name).startswith(("LD", "GD")):
-        raise ValueError(f"{what} is {name!r}, which needs derivatives; valid are: {', '.join(sorted(valid))}")
-    return option(name, what, valid, {short: full for short, full in _SHORT.items() if full in valid}, _LEFT_OUT)
 
 
 class _Guard:

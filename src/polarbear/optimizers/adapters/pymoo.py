@@ -17,9 +17,9 @@ from __future__ import annotations
 import copy
 import importlib
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -27,12 +27,10 @@ from polarbear.extras import Extra, optional
 from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.generators import OwnGenerators, seed_from
 from polarbear.optimizers.native import Native, Space, State, clip_values
-from polarbear.optimizers.settings import check_options, family, flag, number, option, set_fields
-from polarbear.protocols import WarmStart
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import check_options, choice_of, family
+from polarbear.protocols import Traits, WarmStart
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, whole
 
 _DIFFERENTIAL = ("variant", "CR", "F", "gamma")
 _STRATEGY = ("n_offsprings", "rule", "phi", "gamma")
@@ -128,7 +126,6 @@ class _State(State):
 
 
 @family("pymoo", "pymoo-{algorithm}")
-@dataclass(frozen=True, kw_only=True)
 class Pymoo(Native[_State]):
     """An algorithm of pymoo, in the problem's box.
 
@@ -147,35 +144,31 @@ class Pymoo(Native[_State]):
         name: Its name; by default "pymoo", the algorithm, and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type.
-        ValueError: If the algorithm or an option is unknown; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("pymoo", "pymoo")
-    one_at_a_time: ClassVar = True
+    requires = Extra("pymoo", "pymoo")
+    one_at_a_time = True
     takes_constraints = True
 
-    algorithm: str = "GA"
-    population_size: int | None = None
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    restarts: bool = True
+    algorithm: Annotated[str, choice_of(ALGORITHMS, left_out=LEFT_OUT)] = "GA"
+    population_size: Annotated[int, whole(4, 10**6)] | None = None
+    options: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    restarts: Flag = True
     name: str = ""
 
     def __post_init__(self) -> None:
-        algorithm = option(self.algorithm, "algorithm", ALGORITHMS, left_out=LEFT_OUT)
-        check_options(self.options, algorithm, ALGORITHMS[algorithm][1])
-        if algorithm == "CMAES" and not self.options.get("restarts"):
-            for key in ("bipop", "incpopsize"):
-                if self.options.get(key):
-                    raise ValueError(
-                        f"CMAES has no use for option {key!r} without its own restarts; give options such as "
-                        f"{{'restarts': 9, {key!r}: {self.options[key]!r}}}, or take BIPOPCMAES"
-                    )
-        size = number(self.population_size, "population_size", 4, 10**6, whole=True)
-        if size is not None and algorithm == "NelderMead":
-            raise ValueError(f"population_size is {size!r}, which NelderMead has no use for; leave it out")
-        flag(self.restarts, "restarts")
-        set_fields(self, {"algorithm": algorithm, "population_size": size, "options": dict(self.options)})
+        check_options(self.options, self.algorithm, ALGORITHMS[self.algorithm][1])
+        for key in ("bipop", "incpopsize"):
+            if self.algorithm == "CMAES" and self.options.get(key) and not self.options.get("restarts"):
+                raise ValueError(
+                    f"CMAES has no use for option {key!r} without its own restarts; give options such as "
+                    f"{{'restarts': 9, {key!r}: {self.options[key]!r}}}, or take BIPOPCMAES"
+                )
+        if self.population_size is not None and self.algorithm == "NelderMead":
+            raise ValueError(
+                f"population_size is {self.population_size}, which NelderMead has no use for; leave it out"
+            )
 
     def _init(self, space: Space, rng: np.random.Generator) -> _State:
         optional(*self.requires, "this optimizer")
@@ -199,10 +192,9 @@ class Pymoo(Native[_State]):
             while algorithm.has_next():
                 state.individuals = algorithm.infill()
                 if state.individuals is not None:
-                    try:
-                        _evaluate(state)
-                    except _Unevaluated as unevaluated:
-                        state.points = unevaluated.points
+                    each = np.atleast_1d(state.individuals)
+                    state.points = [individual.X for individual in each if not {"F", "G", "H"} <= individual.evaluated]
+                    if state.points:
                         return
                 algorithm.advance(infills=state.individuals)
         state.ended = not self.restarts or state.evaluations == state.begun
@@ -213,13 +205,12 @@ class Pymoo(Native[_State]):
         return round_integers(np.array(state.points, dtype=np.float64), state.space.traits.integer_mask)
 
     def _tell(self, state: _State, values: Any) -> None:
-        state.problem.answer = {"F": clip_values(values).reshape(len(values), -1)}
+        algorithm, state.problem.answer = state.algorithm, {"F": clip_values(values).reshape(len(values), -1)}
         if state.constraints is not None:
             state.problem.answer["G"] = clip_values(state.constraints)
         with state.generators, np.errstate(all="ignore"):
-            _evaluate(state)
-            state.problem.answer = None
-            state.algorithm.advance(infills=state.individuals)
+            algorithm.evaluator.eval(state.problem, state.individuals, algorithm=algorithm)
+            algorithm.advance(infills=state.individuals)
             self._advance(state)
 
     def running(self, state: _State) -> OwnGenerators:
@@ -299,42 +290,18 @@ class Pymoo(Native[_State]):
         return algorithm
 
 
-class _Unevaluated(Exception):  # noqa: N818 - no error
-    """pymoo evaluates points whose values are not known yet.
-
-    Attributes:
-        points: (m, d).
-    """
-
-    def __init__(self, points: FloatArray) -> None:
-        super().__init__()
-        self.points = points
-
-
-def _evaluate(state: _State) -> None:
-    """Have pymoo evaluate its individuals, by the problem's answer; `_Unevaluated` without one."""
-    state.algorithm.evaluator.eval(state.problem, state.individuals, algorithm=state.algorithm)
-
-
 def _problem(space: Space) -> Any:
-    """The problem as pymoo sees it."""
-    core: Any = importlib.import_module("pymoo.core.problem")
+    """The problem as pymoo evaluates it, by the answer told."""
+    problem: Any = importlib.import_module("pymoo.core.problem").Problem
 
-    class Problem(core.Problem):
-        answer: dict[str, FloatArray] | None = None
+    class Told(problem):
+        answer: dict[str, FloatArray]
 
-        def _evaluate(self, x: Any, out: dict[str, Any]) -> None:
-            if self.answer is None:
-                raise _Unevaluated(x)
+        def _evaluate(self, x: Any, out: dict[str, Any]) -> None:  # noqa: ARG002 - pymoo's signature
             out.update(self.answer)
 
-    return Problem(
-        n_var=space.dimension,
-        n_obj=space.traits.objectives,
-        n_ieq_constr=space.traits.constraints,
-        xl=space.lower,
-        xu=space.upper,
-    )
+    traits = space.traits
+    return Told(space.dimension, traits.objectives, traits.constraints, xl=space.lower, xu=space.upper)
 
 
 def round_integers(points: FloatArray, mask: Any) -> FloatArray:

@@ -6,24 +6,20 @@ Their warnings, about precision loss or values that are not finite, are not show
 from __future__ import annotations
 
 import importlib
-import math
 import sys
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import field
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean
+from polarbear.descriptions import plain_value
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.native import clip_values
-from polarbear.optimizers.settings import as_plain, check_options, family, flag, number, option, set_fields
-from polarbear.protocols import traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import check_options, family
+from polarbear.protocols import Objective, traits_of
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, Flag, Positive, Share, choice, real, real_number, set_fields
 
 _FINITE_DIFFERENCES = ("eps", "finite_diff_rel_step")
 
@@ -58,6 +54,14 @@ GREATEST = sys.float_info.max
 
 _ENDLESS = 10**15
 
+_Tolerance = Annotated[float, real(ge=0)]
+
+_STRATEGIES = [
+    f"{base}{kind}"
+    for base in ("best1", "rand1", "randtobest1", "currenttobest1", "best2", "rand2")
+    for kind in ("bin", "exp")
+]
+
 
 def _optimize(function: str, problem: Objective, objective: Callback, *args: Any, **keywords: Any) -> None:
     """Call a function of `scipy.optimize` in the problem's box, without the warnings of SciPy's own modules."""
@@ -70,8 +74,7 @@ def _optimize(function: str, problem: Objective, objective: Callback, *args: Any
         getattr(optimize, function)(*args, **keywords)
 
 
-@family("scipy-minimize", "{method}")
-@dataclass(frozen=True)
+@family("scipy-minimize", "{method}", kw_only=False)
 class ScipyMinimize(Restarted):
     """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
 
@@ -90,22 +93,18 @@ class ScipyMinimize(Restarted):
         name: Its name; by default the method's and the options given.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type.
-        ValueError: If the method or an option is unknown; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    method: str = "Nelder-Mead"
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
-    tol: float | None = None
-    restarts: bool = True
+    method: Annotated[str, choice(*METHODS)] = "Nelder-Mead"
+    options: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    tol: _Tolerance | None = None
+    restarts: Flag = True
     name: str = ""
 
     def __post_init__(self) -> None:
-        method = option(self.method, "method", METHODS)
-        check_options(self.options, method, METHODS[method])
-        options = {key: as_plain(value) for key, value in self.options.items()}
-        set_fields(self, {"method": method, "options": options, "tol": number(self.tol, "tol", 0.0)})
-        flag(self.restarts, "restarts")
+        check_options(self.options, self.method, METHODS[self.method])
+        set_fields(self, options=plain_value(self.options))
 
     @property
     def constrained(self) -> bool:
@@ -131,8 +130,17 @@ class ScipyMinimize(Restarted):
         )
 
 
+def _weight(value: Any, name: str) -> float | tuple[float, ...]:
+    """A differential weight, or a range of weights."""
+    if not isinstance(value, (tuple, list)):
+        return real_number(value, name, ge=0, le=2)
+    ends = cast("list[Any]", value)
+    if len(ends) != 2:
+        raise ValueError(f"{name} is {value!r}; it must be a number or a pair (low, high)")
+    return tuple(real_number(end, name, ge=0, le=2) for end in ends)
+
+
 @family("scipy-differential-evolution", "DE", polish="polish={}", restarts="restarts={}")
-@dataclass(frozen=True, kw_only=True)
 class ScipyDifferentialEvolution(Restarted):
     """`scipy.optimize.differential_evolution` in the problem's box, with its integer variables and constraints.
 
@@ -151,44 +159,21 @@ class ScipyDifferentialEvolution(Restarted):
         name: Its name; by default "DE" and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown; valid ones are listed.
-        ValueError: If a number is out of its range, or a strategy unknown.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    strategy: str = "best1bin"
-    maxiter: int = 1000
-    popsize: int = 15
-    tol: float = 0.01
-    mutation: float | tuple[float, float] = (0.5, 1.0)
-    recombination: float = 0.7
-    polish: bool = True
-    init: str = "latinhypercube"
-    atol: float = 0.0
-    updating: str = "immediate"
-    restarts: bool = True
+    strategy: Annotated[str, choice(*_STRATEGIES)] = "best1bin"
+    maxiter: Positive = 1000
+    popsize: Positive = 15
+    tol: _Tolerance = 0.01
+    mutation: Annotated[float | tuple[float, float], Checked(_weight)] = (0.5, 1.0)
+    recombination: Share = 0.7
+    polish: Flag = True
+    init: Annotated[str, choice("latinhypercube", "sobol", "halton", "random")] = "latinhypercube"
+    atol: _Tolerance = 0.0
+    updating: Annotated[str, choice("immediate", "deferred")] = "immediate"
+    restarts: Flag = True
     name: str = ""
-
-    def __post_init__(self) -> None:
-        for key, valid in _DE_WORDS.items():
-            value = getattr(self, key)
-            if value not in valid:
-                raise ValueError(f"{key} is {value!r};{did_you_mean(str(value), valid)}")
-        for key in ("polish", "restarts"):
-            flag(getattr(self, key), key)
-        checked: dict[str, Any] = {
-            "maxiter": number(self.maxiter, "maxiter", 1, whole=True),
-            "popsize": number(self.popsize, "popsize", 1, whole=True),
-            "tol": number(self.tol, "tol", 0.0),
-            "atol": number(self.atol, "atol", 0.0),
-            "recombination": number(self.recombination, "recombination", 0.0, 1.0),
-        }
-        if isinstance(self.mutation, (tuple, list)):
-            checked["mutation"] = tuple(number(end, "mutation", 0.0, 2.0) for end in self.mutation)
-            if len(checked["mutation"]) != 2:
-                raise ValueError(f"mutation is {self.mutation!r}; it must be a number or a pair (low, high)")
-        else:
-            checked["mutation"] = number(self.mutation, "mutation", 0.0, 2.0)
-        set_fields(self, checked)
 
     @property
     def constrained(self) -> bool:
@@ -201,7 +186,6 @@ class ScipyDifferentialEvolution(Restarted):
 
 
 @family("scipy-dual-annealing", "DualAnnealing", no_local_search="no_local_search={}", restarts="restarts={}")
-@dataclass(frozen=True, kw_only=True)
 class ScipyDualAnnealing(Restarted):
     """`scipy.optimize.dual_annealing` in the problem's box, from a uniformly random point of it.
 
@@ -218,30 +202,17 @@ class ScipyDualAnnealing(Restarted):
         name: Its name; by default "DualAnnealing" and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown; valid ones are listed.
-        ValueError: If a number is out of its range.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    maxiter: int = 1000
-    initial_temp: float = 5230.0
-    restart_temp_ratio: float = 2e-5
-    visit: float = 2.62
-    accept: float = -5.0
-    no_local_search: bool = False
-    restarts: bool = True
+    maxiter: Positive = 1000
+    initial_temp: Annotated[float, real(gt=0.01, le=5e4)] = 5230.0
+    restart_temp_ratio: Annotated[float, real(gt=0, lt=1)] = 2e-5
+    visit: Annotated[float, real(gt=1, le=3)] = 2.62
+    accept: Annotated[float, real(gt=-1e4, le=-5)] = -5.0
+    no_local_search: Flag = False
+    restarts: Flag = True
     name: str = ""
-
-    def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "maxiter": number(self.maxiter, "maxiter", 1, whole=True),
-            "initial_temp": number(self.initial_temp, "initial_temp", math.nextafter(0.01, 1.0), 5e4),
-            "restart_temp_ratio": number(self.restart_temp_ratio, "restart_temp_ratio", 1e-300, 1.0 - 1e-16),
-            "visit": number(self.visit, "visit", math.nextafter(1.0, 2.0), 3.0),
-            "accept": number(self.accept, "accept", -1e4 + 1e-9, -5.0),
-            "no_local_search": flag(self.no_local_search, "no_local_search"),
-            "restarts": flag(self.restarts, "restarts"),
-        }
-        set_fields(self, checked)
 
     def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
         start = rng.uniform(problem.lower, problem.upper)
@@ -271,14 +242,3 @@ def _stop_at_standstill(start: FloatArray) -> Any:
         last = x
 
     return callback
-
-
-_DE_WORDS = {
-    "strategy": tuple(
-        f"{base}{kind}"
-        for base in ("best1", "rand1", "randtobest1", "currenttobest1", "best2", "rand2")
-        for kind in ("bin", "exp")
-    ),
-    "init": ("latinhypercube", "sobol", "halton", "random"),
-    "updating": ("immediate", "deferred"),
-}
