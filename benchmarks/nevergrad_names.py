@@ -2,10 +2,11 @@
 
 python -m benchmarks.nevergrad_names
 
-It takes half an hour, and writes src/polarbear/optimizers/nevergrad_names.json, from which `Nevergrad` takes the names
-it offers. Each name runs on a sphere in processes of its own: with a budget of 60 in 5, 1, 20 and again 5 variables,
-and in 5 and 1 at the beginning of a budget of 10,000, and without one. It works if all runs go on until they are
-stopped and keep to the box, and if the last of the first four is as the first, and as one under another hash seed.
+It takes half an hour, and writes nevergrad_names.json in src/polarbear/optimizers/adapters, from which `Nevergrad`
+takes the names it offers. Each name runs on a sphere in processes of its own: with a budget of 60 in 5, 1, 20 and
+again 5 variables, and in 5 and 1 at the beginning of a budget of 10,000, and without one. It works if all runs go on
+until they are stopped and keep to the box, and if the last of the first four is as the first, and as one under another
+hash seed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.optimizers import nevergrad_optimizers as module
+from polarbear.optimizers.adapters import nevergrad as module
 
 TARGET = module.NAMES
 CPU_LIMIT, LIMIT = 15, 90.0

@@ -1,6 +1,7 @@
 """Another package's optimizer, suite, format and model are named, listed, raced, resumed and imported."""
 
 import json
+import os
 import re
 from pathlib import Path
 
@@ -91,7 +92,7 @@ def installed(tmp_path, monkeypatch):
     model = blocks("add-a-model.md").split("\nvalues = ")[0]
     (tmp_path / "site" / "my_package.py").write_text("\n".join([MODULE, blocks("offer-a-plugin.md"), model]))
     monkeypatch.syspath_prepend(tmp_path / "site")
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     return tmp_path
 
 
@@ -110,6 +111,15 @@ def test_names_are_listed_and_nothing_is_imported_for_it(installed):
     assert plugin_names("models") == ("constant-dirichlet",)
     with pytest.raises(ValueError, match=r"'lines', which the package my-package offers as my_package:Lines.*imported"):
         load_plugin("formats", "lines")
+
+
+def test_an_optimizer_is_described_by_the_name_it_is_offered_by(installed):
+    optimizer = pb.optimizers.from_description({"optimizer": "coin-flips", "step": 0.5})
+    assert (type(optimizer).__module__, optimizer.step) == ("my_package", 0.5)
+    described = {"optimizer": "coin-flips", "step": 0.5, "name": "coin flips"}
+    assert pb.optimizers.describe(optimizer) == described
+    assert pb.optimizers.from_description(described) == optimizer
+    assert pb.optimizers.family_parameters("coin-flips") == {"step": 0.1, "name": "coin flips"}
 
 
 def test_the_commands_list_race_and_resume(installed):

@@ -1,9 +1,9 @@
-"""Classes of other installed packages, by the entry points that these declare.
+"""Classes of other installed packages, by the entry points they declare.
 
 A package offers an optimizer, a suite or problem, a reader of a format or a model by an entry point in the group
-``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats`` or ``polarbear.models``. Its name then appears
-in listings and can be written in study files. Nothing is imported before it is asked for. A package that is installed
-while Python runs is seen at its next start.
+``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats`` or ``polarbear.models``. Listings and study
+files then know it by the entry point's name. Nothing is imported before it is used. A package installed while Python
+runs is seen at the next start.
 """
 
 from __future__ import annotations
@@ -22,39 +22,38 @@ def plugin_names(group: Group) -> tuple[str, ...]:
 
 
 def load_plugin(group: Group, name: str) -> Any:
-    """What a package offers by a name, or None if none does.
+    """The object that a package offers by this name; None if no package does.
 
     Raises:
-        ValueError: If two packages offer it, or it cannot be imported; the packages are named.
+        ValueError: If two packages offer the name, or its object cannot be imported; the packages are named.
     """
     entries = [entry for entry in _entries(group) if entry.name == name]
     if len({entry.value for entry in entries}) > 1:
         packages = ", ".join(sorted(map(_package, entries)))
         raise ValueError(f"{name!r} is offered by several packages: {packages}; uninstall all but one")
-    for entry in entries:
-        try:
-            return entry.load()
-        except Exception as error:
-            raise ValueError(
-                f"{name!r}, which the package {_package(entry)} offers as {entry.value}, cannot be imported: "
-                f"{type(error).__name__}: {error}"
-            ) from error
-    return None
+    if not entries:
+        return None
+    try:
+        return entries[0].load()
+    except Exception as error:
+        raise ValueError(
+            f"{name!r}, which the package {_package(entries[0])} offers as {entries[0].value}, cannot be imported: "
+            f"{type(error).__name__}: {error}"
+        ) from error
 
 
 def plugin_name(group: Group, cls: type[Any]) -> str | None:
-    """The name by which a package offers a class, or None if none does."""
-    here = f"{cls.__module__}:{cls.__qualname__}"
-    return next((entry.name for entry in _entries(group) if entry.value == here), None)
+    """The name by which a package offers a class; None if no package does."""
+    path = f"{cls.__module__}:{cls.__qualname__}"
+    return next((entry.name for entry in _entries(group) if entry.value == path), None)
 
 
 def _entries(group: Group) -> tuple[EntryPoint, ...]:
     return _installed(group, tuple(sys.path))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=16)  # reading metadata takes milliseconds
 def _installed(group: Group, path: tuple[str, ...]) -> tuple[EntryPoint, ...]:  # noqa: ARG001 - part of the key
-    """What is offered by the packages on the path, whose metadata take milliseconds to read."""
     return tuple(entry_points(group=f"polarbear.{group}"))
 
 

@@ -1,4 +1,4 @@
-"""What every problem, distribution of problems and optimizer looks like."""
+"""The interfaces of problems, distributions of problems and optimizers."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from polarbear.records import FloatArray, Instance
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Traits:
-    """What optimizers and experiments have to know of a problem beyond its box.
+    """Properties of a problem, beyond its box, that optimizers and experiments depend on.
 
     Attributes:
-        integers: (d,) which variables take whole numbers only; None: none.
-        objectives: How many objectives an evaluation gives.
-        constraints: How many constraints there are; g(x) <= 0 where they hold.
+        integers: (d,) which variables are integers; None: none.
+        objectives: Number of objective values per evaluation.
+        constraints: Number of constraints; a point is feasible where all g(x) <= 0.
         noisy: Whether two evaluations of one point may differ.
     """
 
@@ -28,16 +28,21 @@ class Traits:
     constraints: int = 0
     noisy: bool = False
 
+    @property
+    def integer_mask(self) -> NDArray[np.bool_] | None:
+        """(d,) which variables are integers; None if all are real."""
+        return self.integers if self.integers is not None and self.integers.any() else None
+
 
 PLAIN = Traits()
-"""One real-valued, noiseless objective of real variables without constraints."""
+"""One noiseless objective of real variables, without constraints."""
 
 
 def traits_of(problem: Any) -> Traits:
-    """A problem's traits; `PLAIN` for a problem that tells none.
+    """A problem's attribute `traits`; `PLAIN` for a problem without one.
 
     Raises:
-        TypeError: If its attribute `traits` is something else.
+        TypeError: If the attribute is no `Traits`.
     """
     traits = getattr(problem, "traits", PLAIN)
     if not isinstance(traits, Traits):
@@ -46,7 +51,7 @@ def traits_of(problem: Any) -> Traits:
 
 
 class Box(Protocol):
-    """Where points may lie."""
+    """The search space: an interval for each variable."""
 
     @property
     def dimension(self) -> int:
@@ -55,12 +60,12 @@ class Box(Protocol):
 
     @property
     def lower(self) -> FloatArray:
-        """(d,) lower ends of the box."""
+        """(d,) lower bounds."""
         ...
 
     @property
     def upper(self) -> FloatArray:
-        """(d,) upper ends of the box."""
+        """(d,) upper bounds."""
         ...
 
 
@@ -69,12 +74,12 @@ class Problem(Box, Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called, such as ``"bbob-f3-i1-d5"``."""
+        """Its name, such as ``"bbob-f3-i1-d5"``."""
         ...
 
     @property
     def optimum(self) -> float | None:
-        """The best objective value if it is known, in the problem's own sense; else None."""
+        """The best objective value if it is known, unsigned by `minimize`; else None."""
         ...
 
     @property
@@ -84,15 +89,15 @@ class Problem(Box, Protocol):
 
     @property
     def raw(self) -> Callable[[FloatArray], float]:
-        """The cheapest call with one (d,) float64 point.
+        """The fastest way to evaluate one (d,) float64 point.
 
-        It checks nothing it need not check: a NaN result means that the input was bad or that the objective
-        is NaN there, and `diagnose` tells which.
+        It may skip input checks: NaN means that the point is invalid or that the objective is NaN there; `diagnose`
+        tells which.
         """
         ...
 
     def diagnose(self, x: object) -> None:
-        """Raise a TypeError or ValueError that says what is wrong with `x`; return if nothing is."""
+        """Raise a TypeError or ValueError that says why `x` is no valid point; return if it is one."""
         ...
 
     def __call__(self, x: Any) -> Any:
@@ -102,9 +107,9 @@ class Problem(Box, Protocol):
 
 @runtime_checkable
 class ProblemSpec(Protocol):
-    """Says which problem to build: a frozen, hashable, picklable value that loads no library until `build`.
+    """Describes a problem to build: a frozen, hashable, picklable value that loads no library until `build`.
 
-    One of a suite says which by an attribute `identity`, an `Instance`, which its name may abbreviate.
+    A problem of a suite states its suite, function, dimension and instance in an attribute `identity`, an `Instance`.
     """
 
     @property
@@ -113,15 +118,15 @@ class ProblemSpec(Protocol):
         ...
 
     def build(self) -> Problem:
-        """Construct the problem; done in the process that evaluates it."""
+        """Construct the problem, in the process that evaluates it."""
         ...
 
 
 def identity_of(problem: ProblemSpec) -> Instance:
-    """The suite, function, dimension and instance of a problem: its `identity`, else what its name tells.
+    """The suite, function, dimension and instance of a problem: its `identity`, else parsed from its name.
 
     Raises:
-        TypeError: If its attribute `identity` is something else.
+        TypeError: If its attribute `identity` is no `Instance`.
     """
     identity = getattr(problem, "identity", None)
     if identity is None:
@@ -137,7 +142,7 @@ class Instances(Protocol):
 
     @property
     def size(self) -> int | None:
-        """How many instances there are; None if the stream is endless."""
+        """Number of instances; None if the stream is endless."""
         ...
 
     def __getitem__(self, index: int, /) -> ProblemSpec:
@@ -146,23 +151,23 @@ class Instances(Protocol):
 
 
 class Trial(Protocol):
-    """One run's view of a problem that tells the optimizer something else than what the run is judged by."""
+    """One run's view of a problem whose optimizer sees other values than those that judge the run."""
 
     def __call__(self, x: FloatArray, /) -> tuple[Any, float]:
-        """Evaluate one point (d,): what the optimizer is told, and the value the run is judged by."""
+        """Evaluate one point (d,): the value the optimizer sees, and the value that judges the run."""
         ...
 
     def batch(self, points: FloatArray, /) -> tuple[Any, FloatArray]:
-        """Evaluate (m, d) points: what the optimizer is told, row by row, and the (m,) values it is judged by."""
+        """Evaluate (m, d) points: what the optimizer sees, row by row, and the (m,) values that judge the run."""
         ...
 
 
 @runtime_checkable
 class Tried(Protocol):
-    """A problem that gives each run a `Trial` of its own."""
+    """A problem that gives each run its own `Trial`."""
 
     def trial(self, rng: np.random.Generator, /) -> Trial:
-        """A fresh trial whose chance, if there is any, comes from `rng` alone."""
+        """A new trial, whose randomness comes from `rng` alone."""
         ...
 
 
@@ -174,25 +179,24 @@ class Objective(Box, Protocol):
 
     @property
     def traits(self) -> Traits:
-        """Which variables are whole numbers, how many objectives and constraints, noise."""
+        """Integer variables, number of objectives and constraints, noise."""
         ...
 
     @property
     def constraints(self) -> Callable[[Any], FloatArray] | None:
-        """The c constraints of a point, (d,) -> (c,), or batch, (m, d) -> (m, c); they hold at 0 and below.
+        """The c constraint values of a point, (d,) -> (c,), or batch, (m, d) -> (m, c); at most 0 where they hold.
 
-        Free for the points that were evaluated last, by the objective or for their constraints; one evaluation for each
-        other point. None if there are none.
+        Free for the points evaluated last, by the objective or for their constraints; any other point costs one
+        evaluation. None if there are no constraints.
         """
         ...
 
     def expose(self, **getters: Callable[[], float]) -> None:
-        """Offer parameters for logging: for each name a function that gives the present value.
+        """Offer parameters for logging: for each name a function that returns the current value.
 
-        It may be called again with further names, or to replace a function. A function with a true attribute
-        ``on_request``, such as those of `components`, is called only where its name is asked for. The functions are
-        called in the middle of an evaluation, after the point was evaluated and before its value is returned; they may
-        not evaluate points.
+        Call it again to add names or to replace functions. A function with a true attribute ``on_request``, such as
+        those of `components`, is called only if its name is requested. The functions are called during an evaluation,
+        once the point is evaluated and before its value is returned; they must not evaluate points.
 
         Raises:
             TypeError: If a getter cannot be called.
@@ -203,7 +207,7 @@ class Objective(Box, Protocol):
     def recommend(self, getter: Callable[[], ArrayLike], /) -> None:
         """Offer the point (d,) that the optimizer would return now; with several objectives also (m, d) points.
 
-        The function is called when those of `expose` are.
+        The function is called together with those of `expose`.
 
         Raises:
             TypeError: If it cannot be called.
@@ -220,20 +224,20 @@ class Objective(Box, Protocol):
 
 @runtime_checkable
 class CallableOptimizer(Protocol):
-    """An anytime optimizer that loops by itself: it evaluates the problem until it is stopped, or until it is done.
+    """An anytime optimizer with its own loop: it evaluates the problem until it is stopped or done.
 
-    The stop is an exception outside `Exception`, raised by the evaluation; optimizers let it pass. All their
-    randomness comes from `rng`. They are frozen values that can be pickled. One whose runs disturb each other within a
-    process, as its package has a state of its own there, says so by an attribute `one_at_a_time` that is true.
+    It is stopped by an exception outside `Exception`, raised by the evaluation, which it must not catch. All its
+    randomness comes from `rng`. It is a frozen, picklable value. If its library has global state, so that runs within
+    one process disturb each other, its attribute `one_at_a_time` is true.
     """
 
     @property
     def name(self) -> str:
-        """What it is called within a study."""
+        """Its name within a study."""
         ...
 
     def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
-        """Optimize `problem`; what it returns is ignored, what it evaluated counts."""
+        """Optimize `problem`; the return value is ignored, the evaluations count."""
         ...
 
 
@@ -241,80 +245,80 @@ class CallableOptimizer(Protocol):
 class AskTellOptimizer(Protocol):
     """An anytime optimizer by ask and tell; a driver evaluates for it, see `polarbear.optimizers.drive`.
 
-    The optimizer is its settings, a frozen value that can be pickled; where a run stands is the state. A state that was
-    passed on is spent: go on with the one returned. `one_at_a_time` says what it says of a `CallableOptimizer`.
+    The optimizer holds its settings, a frozen and picklable value; the state holds a run's progress. A state that was
+    passed on may be changed in place: continue with the one returned. For `one_at_a_time` see `CallableOptimizer`.
     """
 
     @property
     def name(self) -> str:
-        """What it is called within a study."""
+        """Its name within a study."""
         ...
 
     def init(self, problem: Any, rng: np.random.Generator, /) -> Any:
-        """The state of a run that begins, in the box of `problem` and for its traits; it evaluates nothing.
+        """The first state of a run, for the box and the traits of `problem`, which is not evaluated.
 
-        All of the run's randomness comes from `rng`.
+        All randomness of the run comes from `rng`.
         """
         ...
 
     def ask(self, state: Any, /) -> tuple[Any, Any]:
-        """What to evaluate next, and the state: a point (d,) or a batch (m, d), which is empty if the run has ended."""
+        """The next points and the state: a point (d,) or a batch (m, d), which is empty once the run has ended."""
         ...
 
     def tell(self, state: Any, points: Any, values: Any, /) -> Any:
-        """The state after the values of what was asked, low is good: a number for a point, (m,) for a batch.
+        """The state after the points' values, low is good: a number for a point, (m,) for a batch.
 
-        With k objectives they are (k,) or (m, k). An optimizer with a true attribute `takes_constraints` is given the
-        c constraints of problems that have some as a further argument, (c,) or (m, c); they hold at 0 and below.
+        With k objectives they are (k,) or (m, k). An optimizer with a true attribute `takes_constraints` receives the
+        c constraint values as a further argument, (c,) or (m, c), at most 0 where they hold, if the problem has any.
         """
         ...
 
 
 Optimizer: TypeAlias = CallableOptimizer | AskTellOptimizer
-"""What can be raced."""
+"""Anything that can be raced."""
 
 
 @runtime_checkable
 class Observable(Protocol):
-    """An `AskTellOptimizer` whose states tell something for logging."""
+    """An `AskTellOptimizer` with parameters to log."""
 
     def diagnostics(self, state: Any, /) -> Mapping[str, Callable[[Any], float]]:
-        """For each name what reads it from a state of the same run; names do not change in the course of a run.
+        """For each name a function that reads it from any state of the same run; the names stay the same all along.
 
-        One with a true attribute ``on_request`` is read only where its name is asked for.
+        A function with a true attribute ``on_request`` is called only if its name is requested.
         """
         ...
 
 
 @runtime_checkable
 class Resumable(Protocol):
-    """An `AskTellOptimizer` whose states can be kept: a run restored goes on as if it had not been interrupted."""
+    """An `AskTellOptimizer` whose states can be saved: a restored run continues as if it had not been interrupted."""
 
     def save(self, state: Any, /) -> bytes:
-        """A state as bytes; the state itself stays as it is.
+        """A state as bytes; the state itself is unchanged.
 
         Raises:
-            TypeError: It holds what cannot be kept.
+            TypeError: If it holds something that cannot be saved.
         """
         ...
 
     def restore(self, saved: bytes, /) -> Any:
-        """The state that was saved, by an optimizer of equal settings."""
+        """The state that an optimizer of equal settings has saved."""
         ...
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WarmStart:
-    """What another optimizer can start from, in the problem's coordinates; None is what there is not.
+    """What another optimizer can start from, in the problem's coordinates; None where it is unknown.
 
     Attributes:
-        evaluations: How many values were told so far.
-        best: (d,) the point of the lowest value told.
-        value: That value.
+        evaluations: Number of evaluations so far.
+        best: (d,) the best point evaluated.
+        value: Its value.
         mean: (d,) the mean m of the search distribution N(m, σ²C).
         step_size: σ.
         covariance: (d, d) C.
-        population: (m, d) the points that the next ones are made from.
+        population: (m, d) the points from which the next ones are generated.
         values: (m,) their values, or (m, k).
     """
 
@@ -330,7 +334,7 @@ class WarmStart:
 
 @runtime_checkable
 class Transferable(Protocol):
-    """An `AskTellOptimizer` of whose states another optimizer can take something over."""
+    """An `AskTellOptimizer` from whose states another optimizer can start."""
 
     def warm_start(self, state: Any, /) -> WarmStart:
         """What there is to start from."""
@@ -339,17 +343,17 @@ class Transferable(Protocol):
 
 @runtime_checkable
 class Particular(Protocol):
-    """An optimizer that does not take every problem, and says so. Studies ask before anything runs."""
+    """An optimizer that takes only some problems, and tells which. Studies ask before anything runs."""
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
         ...
 
 
 def refusal(optimizer: Any, traits: Traits, dimension: int) -> str:
-    """Why an optimizer takes no problem of these traits and so many variables.
+    """Why an optimizer takes no problem of these traits and this dimension.
 
     Returns:
-        One sentence for people; empty if it takes them, or is not `Particular`.
+        A sentence for users; empty if it takes them, or is not `Particular`.
     """
     return optimizer.refuses(traits, dimension) if isinstance(optimizer, Particular) else ""

@@ -2,10 +2,10 @@
 
 import pytest
 
-from polarbear.conformance.second_process import forget
+from polarbear.conformance.repetition import end_second_process
 
 
 @pytest.fixture(scope="module", autouse=True)
 def _no_process_afterwards():
     yield
-    forget()
+    end_second_process()

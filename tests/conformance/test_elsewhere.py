@@ -8,8 +8,8 @@ import time
 import pytest
 
 from polarbear.conformance import CHECKS, examine
-from polarbear.conformance.checks import TIMEOUT, repeated_elsewhere, repeated_here
-from polarbear.conformance.second_process import elsewhere, forget
+from polarbear.conformance.checks import TIMEOUT
+from polarbear.conformance.repetition import call_elsewhere, end_second_process, repeat_elsewhere, repeat_here
 from polarbear.optimizers import RandomSearch, as_optimizer
 from tests.conformance import differing
 
@@ -19,16 +19,16 @@ def fresh(monkeypatch):
     """No second process, and one to come has random hashes and knows which process is the test's."""
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     monkeypatch.setenv(differing.HOME, str(os.getpid()))
-    forget()
+    end_second_process()
     yield
-    forget()
+    end_second_process()
 
 
 def repeated(function, timeout=TIMEOUT):
     optimizer = as_optimizer(function)
-    points, wrong = repeated_here(optimizer)
+    points, wrong = repeat_here(optimizer)
     assert wrong == ""
-    return repeated_elsewhere(optimizer, points, timeout)
+    return repeat_elsewhere(optimizer, points, timeout)
 
 
 def gone(process):
@@ -77,21 +77,21 @@ def test_what_cannot_travel_is_told(fresh):
 
 
 def test_one_process_serves_all_optimizers(fresh):
-    process = elsewhere(TIMEOUT, os.getpid)
+    process = call_elsewhere(TIMEOUT, os.getpid)
     assert examine(RandomSearch(), checks=["seed"]).passed
     assert CHECKS["seed"](RandomSearch()) == ""
-    assert elsewhere(TIMEOUT, os.getpid) == process != os.getpid()
-    forget()
+    assert call_elsewhere(TIMEOUT, os.getpid) == process != os.getpid()
+    end_second_process()
     assert gone(process)
 
 
 def test_a_disturbed_process_does_not_decide(fresh):
-    assert elsewhere(TIMEOUT, differing.disturb) == elsewhere(TIMEOUT, os.getpid)
+    assert call_elsewhere(TIMEOUT, differing.disturb) == call_elsewhere(TIMEOUT, os.getpid)
     assert repeated(differing.minds_disturbance) == ""
 
 
 def test_a_module_found_later_is_found_there_too(fresh, tmp_path, monkeypatch):
-    elsewhere(TIMEOUT, os.getpid)
+    call_elsewhere(TIMEOUT, os.getpid)
     (tmp_path / "also_later.py").write_text(
         "def climb(problem, rng):\n    while True:\n        problem(rng.uniform(problem.lower, problem.upper))\n"
     )
@@ -103,9 +103,9 @@ def test_a_module_found_later_is_found_there_too(fresh, tmp_path, monkeypatch):
 
 def test_nothing_stays_behind_at_exit():
     script = (
-        "import os, polarbear as pb; from polarbear.conformance.second_process import elsewhere\n"
+        "import os, polarbear as pb; from polarbear.conformance.repetition import call_elsewhere\n"
         "found = pb.conformance.examine(pb.optimizers.RandomSearch(), checks=['seed'])\n"
-        "print(found.passed, elsewhere(60.0, os.getpid))"
+        "print(found.passed, call_elsewhere(60.0, os.getpid))"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
     assert ended.stderr == ""

@@ -11,10 +11,10 @@ import pytest
 from polarbear import optimizers
 from polarbear.experiment import Limits, execute
 from polarbear.experiment.run import Task
+from polarbear.optimizers.adapters.cma import PyCMA
+from polarbear.optimizers.adapters.modcma import OPTIONS, ModularCMAES
+from polarbear.optimizers.adapters.modde import ModularDE
 from polarbear.optimizers.ask_tell import AskTell
-from polarbear.optimizers.modular_cmaes import OPTIONS, ModularCMAES
-from polarbear.optimizers.modular_de import ModularDE
-from polarbear.optimizers.pycma import PyCMA
 from polarbear.problems import FunctionProblem, Traits
 from polarbear.records import RunKey
 from tests.optimizers.seen import LOWER, UPPER, Watcher

@@ -164,6 +164,17 @@ def test_what_the_member_exposes_and_recommends_passes():
     assert run.traits is not None
 
 
+def test_the_member_s_search_distribution_is_handed_on():
+    pytest.importorskip("greenlet", reason="greenlet is not installed (extra asktell)")
+    family = GrowingBudgets(optimizers.CMAES(), argument="population_size", first=6)
+    with optimizers.AskTell(family, [-5, -5], [5, 5], np.random.default_rng(1)) as search:
+        for _ in range(50):
+            search.tell(sphere(search.ask()))
+        start = search.warm_start
+    assert start.evaluations == 50
+    assert (start.mean.shape, start.covariance.shape) == ((2,), (2, 2))
+
+
 def test_descriptions_are_nested():
     family = GrowingBudgets(optimizers.Nevergrad(algorithm="LHSSearch", budget=1), first="5*d", factor=3)
     description = json.loads(json.dumps(describe(family)))
@@ -199,7 +210,7 @@ UNKNOWN_FAMILY = {"optimizer": "growing-budgets", "family": {"optimizer": "modul
         (lambda: GrowingBudgets(optimizers.RandomSearch()), ValueError, "RandomSearch has no argument 'budget'"),
         (lambda: GrowingBudgets(Diagonal(), first="10*n"), ValueError, "multiple of the dimension such as '10"),
         (lambda: GrowingBudgets(Diagonal(), first=0), ValueError, "first is 0"),
-        (lambda: GrowingBudgets(Diagonal(), factor=1.0), ValueError, "factor is 1.0; valid is from 1.000001 to"),
+        (lambda: GrowingBudgets(Diagonal(), factor=1.0), ValueError, "factor is 1.0; valid is 1.000001 to"),
         (
             lambda: optimizers.from_description(
                 {"optimizer": "growing-budgets", "family": {"optimizer": "modular-cmae"}}

@@ -3,6 +3,7 @@
 import itertools
 import json
 import pickle
+from dataclasses import fields
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 from polarbear.experiment import execute
 from polarbear.optimizers import describe, from_description
-from polarbear.optimizers.modular_de import OPTIONS, PRESETS, SWITCHES, VARIANTS, ModularDE
+from polarbear.optimizers.adapters.modde import OPTIONS, PRESETS, VARIANTS, ModularDE
 from polarbear.protocols import PLAIN
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Watcher, task
@@ -18,6 +19,7 @@ from tests.optimizers.seen import STRANGE, Watcher, task
 modde = pytest.importorskip("modde", reason="modde is not installed (extra modde)")
 
 CHOICES = [(module, word) for module, words in OPTIONS.items() for word in words]
+SWITCHES = [field.name for field in fields(ModularDE) if isinstance(field.default, bool) and field.name != "restarts"]
 SWITCHED = [(switch, True) for switch in SWITCHES]
 BOX = np.full(3, -2.0), np.full(3, 6.0)
 FURTHER = [("mutation_n_comps", 2), ("oppositional_generation_probability", 0.5)]
@@ -323,13 +325,13 @@ def test_it_solves_what_it_should(record, functions):
         ({"base": "RAND"}, TypeError, "no argument 'base'.*mutation_base"),
         ({"mutation_base": "current"}, ValueError, "valid are: BEST, RAND, TARGET"),
         ({"mutation_reference": None}, TypeError, "one of the words BEST, NONE, PBEST, RAND"),
-        ({"mutation_n_comps": 3}, ValueError, "mutation_n_comps is 3; valid is from 1 to 2"),
-        ({"lpsr": "yes"}, TypeError, "True or False"),
-        ({"F": 2.5}, ValueError, "F is 2.5; valid is from 0 to 2"),
+        ({"mutation_n_comps": 3}, ValueError, "mutation_n_comps is 3; valid is 1 to 2"),
+        ({"lpsr": "yes"}, TypeError, "true or false"),
+        ({"F": 2.5}, ValueError, "F is 2.5; valid is 0 to 2"),
         ({"CR": float("nan")}, ValueError, "CR is nan"),
         ({"budget": 0}, ValueError, "budget is 0"),
         ({"population_size": 10, "population_per_variable": 2}, ValueError, "give one of them"),
-        ({"pbest_value": 0.0}, ValueError, "pbest_value is 0.0; valid is from 1e-12"),
+        ({"pbest_value": 0.0}, ValueError, "pbest_value is 0.0; valid is 1e-12"),
         (
             {"population_size": 4, "lpsr": True, "mutation_base": "rand", "mutation_n_comps": 2},
             ValueError,
@@ -344,7 +346,7 @@ def test_wrong_arguments_are_named(keywords, error, complaint):
 
 def test_an_unknown_variant_lists_all():
     with pytest.raises(ValueError, match=r"did you mean 'L-SHADE'\? valid are: DAS1, DAS2, Gamperle1"):
-        ModularDE.variant("LSHADE")
+        ModularDE.variant("LSHADES")
 
 
 def test_names_say_what_is_special():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polarbear as pb
-from polarbear.conformance.second_process import elsewhere
+from polarbear.conformance.repetition import call_elsewhere
 from polarbear.optimizers import (
     CMAES,
     ModularCMAES,
@@ -22,7 +22,7 @@ from polarbear.optimizers import (
     as_ask_tell,
     drive,
 )
-from polarbear.optimizers.pymoo_optimizers import UNKEPT
+from polarbear.optimizers.adapters.pymoo import UNSAVABLE
 from polarbear.protocols import AskTellOptimizer, Observable, Resumable, Traits, Transferable
 from tests.optimizers.seen import Seen, Stop, half_plane, rugged, sphere, two_spheres
 
@@ -96,7 +96,7 @@ def test_a_run_kept_and_restored_in_another_process_is_the_unbroken_run(optimize
     whole, _ = stepped(optimizer, traits, optimizer.init(space(traits), np.random.default_rng(3)), 400)
     first, state = stepped(optimizer, traits, optimizer.init(space(traits), np.random.default_rng(3)), 130)
     saved = optimizer.save(state)
-    again = elsewhere(120, gone_on, optimizer, traits, saved, 400 - len(first))
+    again = call_elsewhere(120, gone_on, optimizer, traits, saved, 400 - len(first))
     unbroken = stepped(optimizer, traits, state, 400 - len(first))[0]
     for rest in (again, unbroken):
         joined = np.concatenate([first, rest])
@@ -128,7 +128,7 @@ def test_stepped_by_hand_it_evaluates_the_points_of_a_driven_run(optimizer, trai
 
 @pytest.mark.parametrize(
     "optimizer",
-    [*(Pymoo(algorithm=name) for name in sorted(UNKEPT - {"MOEAD"})), Nevergrad(algorithm="Cobyla")],
+    [*(Pymoo(algorithm=name) for name in sorted(UNSAVABLE - {"MOEAD"})), Nevergrad(algorithm="Cobyla")],
     ids=lambda optimizer: optimizer.name,
 )
 def test_what_cannot_be_kept_is_refused(optimizer):
@@ -191,7 +191,8 @@ def test_a_space_is_a_finite_box(ends):
 
 @pytest.mark.parametrize(
     "optimizer",
-    [CMAES(), CMAES(separable=True), PyCMA(), ModularCMAES.anytime(), ModularCMAES(matrix_adaptation="SEP")],
+    [CMAES(), CMAES(separable=True), PyCMA(), PyCMA(options={"CMA_diagonal": True}), ModularCMAES.anytime(),
+     ModularCMAES(matrix_adaptation="SEP")],
     ids=lambda optimizer: optimizer.name,
 )  # fmt: skip
 def test_a_search_distribution_is_handed_on_in_the_problem_s_coordinates(optimizer):
@@ -247,6 +248,16 @@ def test_a_population_is_handed_on_with_its_values(optimizer, traits):
         assert found.value == min(values)
     else:
         assert found.best is None
+
+
+def test_a_population_is_handed_on_only_with_values():
+    """pymoo's CMA-ES holds the generation to evaluate next in place of the last one."""
+    optimizer = Pymoo(algorithm="CMAES")
+    state = optimizer.init(space(PLAIN), np.random.default_rng(4))
+    points, state = stepped(optimizer, PLAIN, state, 120)
+    start = optimizer.warm_start(state)
+    assert (start.population, start.values) == (None, None)
+    assert start.value == min(rugged(x) for x in points) == rugged(start.best)
 
 
 # -- a user's own ------------------------------------------------------------------------------------------------

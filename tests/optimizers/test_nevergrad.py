@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from polarbear.optimizers import Nevergrad, describe, from_description
-from polarbear.optimizers import nevergrad_optimizers as module
+from polarbear.optimizers.adapters import nevergrad as module
 from polarbear.records import Reason
 from tests.optimizers.seen import (
     Seen,

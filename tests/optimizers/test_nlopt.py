@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polarbear.optimizers import NLopt, describe, from_description
-from polarbear.optimizers import nlopt_optimizers as module
+from polarbear.optimizers.adapters import nlopt as module
 from polarbear.records import Reason
 from tests.optimizers.seen import Seen, Stop, failing, fragile, half_plane, run_task, sphere
 

@@ -15,7 +15,7 @@ import polarbear as pb
 from polarbear import optimizers
 from polarbear.experiment import Limits, Task, execute
 from polarbear.experiment.logging_schedule import Watch
-from polarbear.optimizers.scipy_optimizers import METHODS, UNBOUNDED
+from polarbear.optimizers.adapters.scipy import METHODS, UNBOUNDED
 from tests.optimizers.seen import Seen, sphere, two_spheres
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from polarbear.optimizers import Pymoo, describe, from_description
-from polarbear.optimizers import pymoo_optimizers as module
+from polarbear.optimizers.adapters import pymoo as module
 from polarbear.records import Reason
 from tests.optimizers.seen import Seen, failing, fragile, half_plane, run_task, sphere, two_spheres
 
@@ -47,7 +47,7 @@ def test_the_points_with_one_objective_are_those_of_the_package(algorithm):
             out["F"] = np.array([sphere(point) for point in x])
 
     rng = np.random.default_rng(5)
-    direct = module.Pymoo(algorithm=algorithm)._made(1, None)
+    direct = module.Pymoo(algorithm=algorithm).build(1, None)
     minimize(Sphere(n_var=2, n_obj=1, xl=-5.0, xu=5.0), direct, seed=int(rng.integers(1, 2**31)))
     ours = seen(algorithm, 10**6, 2).run(Pymoo(algorithm=algorithm, restarts=False), seed=5)
     assert not ours.stopped

@@ -8,7 +8,7 @@ from scipy import stats
 from scipy.stats import qmc
 
 from polarbear.optimizers import QuasiRandomSearch, RandomSearch, describe, from_description
-from polarbear.optimizers.quasi_random import SEQUENCES, in_box
+from polarbear.optimizers.search import SEQUENCES, in_box
 from polarbear.records import Reason
 from tests.optimizers.seen import Seen, check_reproducible, failing, fragile, half_plane, run_task, sphere
 

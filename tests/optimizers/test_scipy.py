@@ -15,8 +15,8 @@ from polarbear.optimizers import (
     describe,
     from_description,
 )
-from polarbear.optimizers.adapters import Paired
-from polarbear.optimizers.scipy_optimizers import CONSTRAINED, GREATEST, METHODS, UNBOUNDED
+from polarbear.optimizers.adapters.callbacks import Callback, Restarted
+from polarbear.optimizers.adapters.scipy import CONSTRAINED, GREATEST, METHODS, UNBOUNDED
 from polarbear.records import Reason
 from tests.optimizers.seen import STRANGE, Seen, failing, fragile, half_plane, run_task, sphere
 
@@ -60,24 +60,41 @@ def test_differential_evolution_takes_whole_variables():
 
 
 def test_a_value_and_its_constraints_are_one_evaluation():
-    calls = []
-
-    def objective(x):
-        calls.append(x.copy())
-        return sphere(x)
-
-    paired = Paired(objective, lambda x: half_plane(x) if np.array_equal(x, calls[-1]) else pytest.fail("stale"), 2)
+    problem = Seen(sphere, 2, constrain=half_plane)
+    callback = Callback(problem, constrained=True)
     x, y = np.array([1.0, 2.0]), np.array([3.0, 4.0])
-    assert paired.violations(x) == [0.0]
-    assert paired.violations(y) == [-2.0]
-    assert paired(x) == sphere(x)
-    assert len(calls) == 2
-    assert paired(x) == sphere(x)  # asked again, it is evaluated again
-    assert len(calls) == 3
+    assert callback.violations(x) == [0.0]
+    assert callback.violations(y) == [-2.0]
+    assert callback(x) == sphere(x)
+    assert len(problem.points) == 2
+    assert callback(x) == sphere(x)  # a second request is a second evaluation
+    assert len(problem.points) == 3
     for i in range(100):
-        paired.violations(np.array([i, 0.5]))
-    assert paired.violations(y) == [-2.0]  # forgotten by now
-    assert len(calls) == 104
+        callback.violations(np.array([i, 0.5]))
+    assert callback.violations(y) == [-2.0]  # forgotten by now
+    assert len(problem.points) == callback.evaluations == 104
+    assert problem.extra == 0  # constraint values are always those of the point evaluated last
+
+
+class BreaksDown(Restarted):
+    """Evaluates some random points, and then one that is NaN."""
+
+    restarts = True
+
+    def __init__(self, points):
+        self.points = points
+
+    def _search(self, objective, problem, rng):
+        for _ in range(self.points):
+            objective(rng.uniform(problem.lower, problem.upper))
+        objective(np.full(problem.dimension, np.nan))
+
+
+def test_a_search_that_breaks_down_is_started_again_unless_it_evaluates_nothing(record):
+    goes_on = record(sphere, 100, 2).run(BreaksDown(7))
+    assert (goes_on.stopped, len(goes_on.points)) == (True, 100)
+    ends = record(sphere, 100, 2).run(BreaksDown(0))
+    assert (ends.stopped, len(ends.points)) == (False, 0)
 
 
 def test_the_points_of_dual_annealing_are_those_of_the_package():

@@ -5,8 +5,8 @@ import pytest
 
 from polarbear.experiment import Limits, Task, Watch, execute
 from polarbear.optimizers import Nevergrad, Pymoo, QuasiRandomSearch, RandomSearch
-from polarbear.optimizers.adapters import FRONT_BLOCK, Front
-from polarbear.optimizers.pymoo_optimizers import MULTI
+from polarbear.optimizers.adapters.pymoo import MULTI
+from polarbear.optimizers.archives import FRONT_BLOCK, Front
 from polarbear.problems import COCOProblem
 from polarbear.records import RunKey
 from tests.optimizers.seen import Seen, half_plane, two_spheres

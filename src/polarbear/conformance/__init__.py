@@ -1,18 +1,19 @@
-"""Whether an optimizer does what races and plans expect of it: one list of checks, for everybody's optimizers.
+"""Checks of what races and plans expect of an optimizer, for everybody's optimizers.
 
 `examine` runs them, each in a process that may crash or hang; in a test suite of your own, use `CHECKS`:
-``@pytest.mark.parametrize("check", pb.conformance.CHECKS.values())``, and ``assert not check(optimizer)``. Of a check
-that says nothing about an optimizer (`Inapplicable`) pytest tells that it was skipped.
+``@pytest.mark.parametrize("check", pb.conformance.CHECKS.values())``, and ``assert not check(optimizer)``. pytest
+reports a check that does not apply to an optimizer (`Inapplicable`) as skipped.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from polarbear.conformance.checks import CHECKS, TIMEOUT, Inapplicable, repeated_elsewhere, repeated_here
+from polarbear.conformance.checks import CHECKS, TIMEOUT, Inapplicable
+from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.descriptions import did_you_mean
 from polarbear.experiment import WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer, as_optimizer
@@ -22,13 +23,13 @@ __all__ = ["CHECKS", "Conformance", "Finding", "Inapplicable", "examine"]
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """What one check found.
+    """The result of one check.
 
     Attributes:
         check: Its name, one of `CHECKS`.
-        expected: What is expected.
+        expected: The expectation.
         wrong: What is wrong; empty if nothing is.
-        inapplicable: Why the check says nothing about the optimizer; empty if it does.
+        inapplicable: Why the check does not apply to the optimizer; empty if it does.
     """
 
     check: str
@@ -38,13 +39,13 @@ class Finding:
 
     @property
     def passed(self) -> bool:
-        """Whether nothing is wrong, as with a check that says nothing."""
+        """Whether nothing is wrong; true as well if the check does not apply."""
         return not self.wrong
 
 
 @dataclass(frozen=True, slots=True)
 class Conformance:
-    """What all checks found.
+    """The results of all checks.
 
     Attributes:
         optimizer: The optimizer's name.
@@ -61,11 +62,11 @@ class Conformance:
 
     def as_dict(self) -> dict[str, Any]:
         """As plain values."""
-        found = [
-            {"check": each.check, "expected": each.expected, "wrong": each.wrong, "inapplicable": each.inapplicable}
-            for each in self.findings
-        ]
-        return {"optimizer": self.optimizer, "passed": self.passed, "findings": found}
+        return {
+            "optimizer": self.optimizer,
+            "passed": self.passed,
+            "findings": [asdict(each) for each in self.findings],
+        }
 
 
 def examine(
@@ -73,26 +74,26 @@ def examine(
 ) -> Conformance:
     """Run the checks on an optimizer.
 
-    For `seed` its run is repeated in one more process, which all optimizers examined in this Python process share.
+    For `seed` its run is repeated in a further process, shared by all optimizers examined in this Python process.
 
     Args:
         optimizer: An optimizer, or a function ``optimizer(problem, rng)``.
         checks: Their names; None for all.
-        timeout: Seconds a check may take.
-        workers: How many checks run at a time, each in a process of its own.
+        timeout: Maximum seconds of a check.
+        workers: Number of checks that run at a time, each in its own process.
 
     Raises:
         TypeError: If `optimizer` is none.
         ValueError: If a check is unknown; the message lists all.
     """
-    one = as_optimizer(optimizer)
-    chosen = list(CHECKS if checks is None else checks)
-    for name in chosen:
+    examined = as_optimizer(optimizer)
+    names = list(CHECKS if checks is None else checks)
+    for name in names:
         if name not in CHECKS:
             raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, CHECKS)}")
     with WorkerPool(workers, timeout=timeout, grace=0) as pool:
-        futures = {name: pool.submit(repeated_here if name == "seed" else CHECKS[name], one) for name in chosen}
-        return Conformance(one.name, tuple(_finding(name, futures[name], one, timeout) for name in chosen))
+        futures = {name: pool.submit(repeat_here if name == "seed" else CHECKS[name], examined) for name in names}
+        return Conformance(examined.name, tuple(_finding(name, futures[name], examined, timeout) for name in names))
 
 
 def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: float) -> Finding:
@@ -101,9 +102,9 @@ def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: floa
         wrong = future.result()
         if name == "seed":
             points, wrong = wrong
-            wrong = wrong or repeated_elsewhere(optimizer, points, timeout)
-    except Inapplicable as why:
-        return Finding(name, expected, "", str(why))
+            wrong = wrong or repeat_elsewhere(optimizer, points, timeout)
+    except Inapplicable as reason:
+        return Finding(name, expected, "", str(reason))
     except WorkerError as error:
         return Finding(name, expected, f"its process was lost: {error}")
     except Exception as error:  # noqa: BLE001 - whatever an optimizer raises is what is wrong with it

@@ -1,4 +1,4 @@
-"""Problems that look at what an optimizer does, and a wrapper that notes every point it evaluates."""
+"""Problems that observe an optimizer, and a wrapper that records every point it evaluates."""
 
 from __future__ import annotations
 
@@ -13,25 +13,28 @@ from polarbear.experiment import Limits, Stop, Task, execute
 from polarbear.optimizers import Optimizer, drive, refusal
 from polarbear.problems import MultiObjectiveProblem, Traits
 from polarbear.problems.evaluation import BuiltProblem, as_points
-from polarbear.records import FloatArray, Run, RunKey
+from polarbear.records import FloatArray, Reason, Run, RunKey
 
 Objective = Callable[[FloatArray], float]
 
 APART = 0.1
-"""How far two objectives are moved to either side, in sides of the box."""
+"""Shift of two objectives to either side, in sides of the box."""
+
+USUAL = 400
+"""Evaluations of most runs."""
 
 
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A function over a box, as specification of a problem.
+    """The specification of a problem: a function over a box.
 
     Attributes:
         function: (d,) -> float, called with points outside the box too.
         dimension: d.
-        lower: The box's lower end, one for all variables or (d,).
-        upper: Its upper end.
-        objectives: 1, or 2 for the function moved to either side by `APART`. The region of interest is that of spheres.
-        name: What it is called.
+        lower: The box's lower bound, one for all variables or (d,).
+        upper: Its upper bound.
+        objectives: 1, or 2 for the function shifted to either side by `APART`, with the region of interest of spheres.
+        name: Its name.
     """
 
     function: Objective
@@ -43,7 +46,7 @@ class Probe:
 
     def build(self) -> BuiltProblem:
         """The problem."""
-        lower, upper = (np.zeros(self.dimension) + end for end in (self.lower, self.upper))
+        lower, upper = (np.full(self.dimension, bound) for bound in (self.lower, self.upper))
         if self.objectives == 2:
             return self._two(lower, upper)
 
@@ -53,27 +56,27 @@ class Probe:
         return BuiltProblem(self, self.function, batch, (lower, upper), None)
 
     def _two(self, lower: FloatArray, upper: FloatArray) -> MultiObjectiveProblem:
-        move = APART * (upper - lower)
+        shift = APART * (upper - lower)
 
         def both(x: FloatArray) -> FloatArray:
-            return np.array([self.function(x - move), self.function(x + move)])
+            return np.array([self.function(x - shift), self.function(x + shift)])
 
-        interest = np.zeros(2), np.full(2, 4 * sphere(move))
+        interest = np.zeros(2), np.full(2, 4 * sphere(shift))
         return MultiObjectiveProblem(self, both, (lower, upper), interest, Traits(objectives=2))
 
 
 class NoisyProblem(BuiltProblem):
-    """The sphere, whose values are told with noise; it counts who asks for them without.
+    """The sphere with noise.
 
     Attributes:
-        told: What the optimizer was told, in order.
-        peeks: How often a value without noise was asked for.
+        observations: The values with noise, in order.
+        peeks: Number of evaluations without noise.
     """
 
-    __slots__ = ("peeks", "told")
+    __slots__ = ("observations", "peeks")
 
     def __init__(self, spec: Any, dimension: int) -> None:
-        self.told: list[float] = []
+        self.observations: list[float] = []
         self.peeks = 0
         box = np.full(dimension, -5.0), np.full(dimension, 5.0)
         super().__init__(spec, self._peek, self._peeks, box, 0.0, traits=Traits(noisy=True))
@@ -86,7 +89,7 @@ class NoisyProblem(BuiltProblem):
         return np.array([self._peek(point) for point in points])
 
     def trial(self, rng: np.random.Generator, /) -> NoisyTrial:
-        """What a run is told and judged by."""
+        """The values a run sees and is judged by."""
         return NoisyTrial(self, rng)
 
 
@@ -99,8 +102,8 @@ class NoisyTrial:
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
         """The sphere with noise, and without."""
         value = sphere(x)
-        self._problem.told.append(value * float(np.exp(0.5 * self._rng.standard_normal())))
-        return self._problem.told[-1], value
+        self._problem.observations.append(value * float(np.exp(0.5 * self._rng.standard_normal())))
+        return self._problem.observations[-1], value
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
         """As for each point."""
@@ -110,7 +113,7 @@ class NoisyTrial:
 
 @dataclass(frozen=True, eq=False)
 class NoisySphere:
-    """The noisy problem's specification; it is always the same problem, so that its notes can be read."""
+    """The noisy problem's specification; it always builds the same object, whose records can be read."""
 
     dimension: int = 5
     name: str = "noisy-sphere"
@@ -125,14 +128,14 @@ class NoisySphere:
 
 @dataclass
 class Watched:
-    """An optimizer, with all it evaluates noted.
+    """An optimizer whose evaluations are recorded.
 
     Attributes:
-        optimizer: Which.
-        points: What it evaluated, in order, (d,) each.
-        values: What it was told, in order, (k,) each.
-        last: How many of the values were told by its last call.
-        late: How many evaluations it asked for after it had been stopped.
+        optimizer: The optimizer.
+        points: The points it evaluated, in order, (d,) each.
+        values: The values it saw, in order, (k,) each.
+        last: Number of values of its last evaluation.
+        late: Number of evaluations after it was stopped.
     """
 
     optimizer: Optimizer
@@ -144,17 +147,17 @@ class Watched:
 
     @property
     def name(self) -> str:
-        """The optimizer's."""
+        """The optimizer's name."""
         return self.optimizer.name
 
     def __call__(self, problem: Any, rng: np.random.Generator, /) -> object:
         """Run the optimizer.
 
         Raises:
-            ValueError: If it refuses the problem, or evaluates what is no point.
+            ValueError: If it refuses the problem, or evaluates something else than points.
         """
-        if why := refusal(self.optimizer, problem.traits, problem.dimension):
-            raise ValueError(why)
+        if reason := refusal(self.optimizer, problem.traits, problem.dimension):
+            raise ValueError(reason)
 
         def watched(x: Any, /) -> Any:
             self.late += self._stopped
@@ -172,13 +175,13 @@ class Watched:
             return value
 
         watched.__dict__.update(problem.__dict__)
-        random.seed()  # seeded from the run's key they would hide who draws from them instead of `rng`
+        random.seed()  # seeded from the run's key they would hide draws from them instead of `rng`
         np.random.seed()  # noqa: NPY002
         return drive(self.optimizer, watched, rng)
 
     @property
     def ended_where_infinite(self) -> bool:
-        """Whether its last call was the first one that told it a value that is not finite."""
+        """Whether its last evaluation was the first one with a value that is not finite."""
         infinite = [not np.isfinite(value).all() for value in self.values]
         return any(infinite) and not any(infinite[: -self.last])
 
@@ -186,14 +189,14 @@ class Watched:
 def run_on(
     optimizer: Optimizer, problem: Any, evaluations: int, seed: int = 0, seconds: float | None = None
 ) -> tuple[Run, Watched]:
-    """Run an optimizer on a problem, a probe with as many objectives as it takes: the run, and what was noted.
+    """Run an optimizer on a problem, a probe with as many objectives as it takes: the run, and what was recorded.
 
     Args:
         optimizer: The optimizer.
-        problem: What builds the problem.
-        evaluations: Where the run ends.
+        problem: The problem's specification.
+        evaluations: Maximum number of evaluations.
         seed: The run's seed.
-        seconds: Where the run ends if that comes first.
+        seconds: Maximum seconds.
     """
     watched = Watched(optimizer)
     if isinstance(problem, Probe):
@@ -203,7 +206,7 @@ def run_on(
 
 
 def objectives_of(optimizer: Optimizer) -> int:
-    """How many objectives the problems of the checks have for it: 2 if it refuses one and takes two, else 1."""
+    """Number of objectives of an optimizer's probes: 2 if it refuses one and takes two, else 1."""
     one, two = (refusal(optimizer, Traits(objectives=count), Probe.dimension) for count in (1, 2))
     return 2 if one and not two else 1
 
@@ -211,3 +214,13 @@ def objectives_of(optimizer: Optimizer) -> int:
 def sphere(x: FloatArray) -> float:
     """The sum of squares."""
     return float(x @ x)
+
+
+def fault_of(run: Run) -> str:
+    """How a run failed; empty if it did not."""
+    if run.outcome.reason is Reason.FAILED:
+        return f"it fails with {run.outcome.message} after {run.outcome.evaluations} evaluations"
+    return "" if run.outcome.evaluations else "it evaluates nothing"
+
+
+OFF_CENTRE = Probe(lambda x: sphere(x - 1.0))

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from polarbear.optimizers import nevergrad_optimizers
+from polarbear.optimizers.adapters.cma import PyCMA
+from polarbear.optimizers.adapters.cmaes import CMAES
+from polarbear.optimizers.adapters.modcma import ModularCMAES
+from polarbear.optimizers.adapters.modde import ModularDE
+from polarbear.optimizers.adapters.nevergrad import Nevergrad
+from polarbear.optimizers.adapters.nlopt import NLopt
+from polarbear.optimizers.adapters.pymoo import Pymoo
+from polarbear.optimizers.adapters.scipy import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
 from polarbear.optimizers.ask_tell import AskTell, as_ask_tell
-from polarbear.optimizers.cmaes_library import CMAES
 from polarbear.optimizers.descriptions import describe, families, family_parameters, from_description
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
-from polarbear.optimizers.modular_cmaes import ModularCMAES
-from polarbear.optimizers.modular_de import ModularDE
 from polarbear.optimizers.native import Space
-from polarbear.optimizers.nevergrad_optimizers import Nevergrad
-from polarbear.optimizers.nlopt_optimizers import NLopt
-from polarbear.optimizers.pycma import PyCMA
-from polarbear.optimizers.pymoo_optimizers import Pymoo
-from polarbear.optimizers.quasi_random import QuasiRandomSearch
-from polarbear.optimizers.random_search import RandomSearch
-from polarbear.optimizers.scipy_optimizers import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
+from polarbear.optimizers.search import QuasiRandomSearch, RandomSearch
 from polarbear.optimizers.telemetry import components, expose, recommend
 from polarbear.protocols import (
     AskTellOptimizer,
@@ -63,6 +63,7 @@ __all__ = [
     "families",
     "family_parameters",
     "from_description",
+    "nevergrad_optimizers",
     "recommend",
     "refusal",
 ]

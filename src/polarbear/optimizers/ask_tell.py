@@ -1,4 +1,4 @@
-"""Any optimizer by ask and tell: it hands out what it wants evaluated, and is told the values."""
+"""Ask and tell for any optimizer: it returns the points to evaluate, and takes their values."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,33 +15,29 @@ from numpy.typing import ArrayLike
 from polarbear.extras import optional
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
-from polarbear.optimizers.native import Space, State, count
-from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, WarmStart, traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Optimizer, Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.native import Space, State
+from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, Optimizer, Traits, WarmStart, traits_of
+from polarbear.records import FloatArray
 
 
 class AskTell:
-    """An optimizer that is asked for points and told their values.
+    """An optimizer stepped from outside.
 
-    The optimizer runs as it always does, in a greenlet of its own: where it evaluates, it is left until the value is
-    known. So it evaluates the same points, bit by bit, as in a run with the same generator and the same values. Use
-    one from one thread; it ends, and cleans up after itself, when it is closed or no longer referred to. What several
-    optimizers share in a process (`modcma` has one random state) they share here too: drive one `ModularCMAES` at a
-    time.
+    The optimizer runs unchanged in a greenlet of its own, which is suspended during each evaluation. So it evaluates
+    the same points, bit by bit, as in a run with the same generator and the same values. Use it from one thread; it
+    ends, and cleans up after itself, when it is closed or no longer referenced. Optimizers that share state within a
+    process (`modcma` has one random state) share it here too: step one `ModularCMAES` at a time.
 
     Args:
         optimizer: Any optimizer.
-        lower: (d,) lower ends of the box.
-        upper: (d,) upper ends of the box.
-        rng: Where all its randomness comes from.
-        traits: What the problem is beyond a real function over a box, as the attribute `traits` of problems.
+        lower: (d,) lower bounds.
+        upper: (d,) upper bounds.
+        rng: The source of all its randomness.
+        traits: The problem's traits; by default one real objective without constraints.
 
     Raises:
-        ImportError: `greenlet` is not installed.
-        ValueError: `lower` and `upper` are no box.
+        ImportError: If `greenlet` is not installed.
+        ValueError: If `lower` and `upper` are no box.
     """
 
     def __init__(
@@ -55,58 +51,58 @@ class AskTell:
     ) -> None:
         self._greenlet: Any = optional("greenlet", "asktell", "this optimizer")
         self._state = State(space=Space(lower, upper, PLAIN if traits is None else traits))
-        self._problem = _Asked(self._greenlet, self._state.space)
-        self._run = self._greenlet.greenlet(partial(_run, optimizer, self._problem, rng))
+        self._problem = _SuspendingProblem(self._greenlet, self._state.space)
+        self._run = self._greenlet.greenlet(partial(drive, optimizer, self._problem, rng))
         self._run.gr_context = contextvars.copy_context()
-        self._wanted: FloatArray | None = None
+        self._points: FloatArray | None = None
         self._end = weakref.finalize(self, _end, self._greenlet, self._run)
 
     def ask(self) -> FloatArray:
-        """What the optimizer wants evaluated next: one point (d,), or a batch (m, d) if it evaluates batches.
+        """The point (d,) to evaluate next, or a batch (m, d) if the optimizer evaluates batches.
 
-        The same until it is told. The first call starts the optimizer.
+        The same until its value is told. The first call starts the optimizer.
 
         Raises:
-            RuntimeError: The optimizer has ended.
+            RuntimeError: If the optimizer has ended.
             Exception: What the optimizer raises.
         """
-        if (wanted := self.wanted()) is None:
+        if (points := self.wanted()) is None:
             raise RuntimeError("the optimizer has ended and asks for no more points; see the attribute done")
-        return wanted
+        return points
 
     def wanted(self) -> FloatArray | None:
         """As `ask`; None if the optimizer has ended."""
-        if self._wanted is None and not self.done:
+        if self._points is None and not self.done:
             self._resume()
-        return None if self._wanted is None else self._wanted.copy()
+        return None if self._points is None else self._points.copy()
 
     def tell(self, value: ArrayLike) -> None:
-        """Give the value of what was asked last; low is good, and NaN counts as +inf.
+        """Pass on the value of the points asked for last; low is good, and NaN counts as +inf.
 
-        The optimizer goes on until it wants the next evaluation.
+        The optimizer continues until its next evaluation.
 
         Args:
             value: A number for a point, (m,) for a batch; with several objectives one more axis.
 
         Raises:
-            RuntimeError: Nothing was asked.
-            ValueError: The value has the wrong shape.
+            RuntimeError: If `ask` was not called.
+            ValueError: If the value has the wrong shape.
             Exception: What the optimizer raises.
         """
-        if self._wanted is None:
+        if self._points is None:
             raise RuntimeError("there is no point to tell the value of; call ask() first")
-        told = np.array(value, dtype=np.float64)
-        wanted = self._wanted.shape[:-1] + self._problem.objectives
-        if told.shape != wanted:
-            raise ValueError(f"the value has shape {told.shape}; for what was asked it has shape {wanted}")
-        told[np.isnan(told)] = np.inf
-        value = told if told.ndim else float(told)
-        count(self._state, self._wanted, value)
+        values = np.array(value, dtype=np.float64)
+        shape = self._points.shape[:-1] + self._problem.objectives
+        if values.shape != shape:
+            raise ValueError(f"the value has shape {values.shape}; for what was asked it has shape {shape}")
+        values[np.isnan(values)] = np.inf
+        value = values if values.ndim else float(values)
+        self._state.count(self._points, value)
         self._resume(value)
 
     @property
     def evaluations(self) -> int:
-        """How many values it was told."""
+        """Number of values told."""
         return self._state.evaluations
 
     @property
@@ -116,26 +112,26 @@ class AskTell:
 
     @property
     def parameters(self) -> dict[str, float]:
-        """The present values of the parameters that the optimizer exposes, but for those on request."""
+        """The current values of the parameters that the optimizer exposes, but for those on request."""
         getters = self._problem.getters.items()
         return {name: float(getter()) for name, getter in getters if not getattr(getter, "on_request", False)}
 
     @property
     def recommendation(self) -> FloatArray | None:
-        """(d,) the point the optimizer would return now, if it tells; with several objectives also (m, d) points."""
+        """(d,) the point it would return now, with several objectives also (m, d) points; None if it offers none."""
         return None if self._problem.recommended is None else np.array(self._problem.recommended(), dtype=np.float64)
 
     @property
     def warm_start(self) -> WarmStart:
-        """What another optimizer can start from: the best point, and what the optimizer tells."""
+        """What another optimizer can start from: the best point, and what the optimizer offers."""
         state, offered = self._state, self._problem.warm_start
-        found = WarmStart(evaluations=0) if offered is None else offered()
+        start = WarmStart(evaluations=0) if offered is None else offered()
         value = None if state.best is None else state.value
-        return replace(found, evaluations=state.evaluations, best=state.best, value=value)
+        return replace(start, evaluations=state.evaluations, best=state.best, value=value)
 
     def close(self) -> None:
         """End the optimizer."""
-        self._wanted = None
+        self._points = None
         self._end()
 
     def __enter__(self) -> AskTell:
@@ -144,15 +140,16 @@ class AskTell:
     def __exit__(self, *error: object) -> None:
         self.close()
 
-    def _resume(self, *told: Any) -> None:
+    def _resume(self, *value: Any) -> None:
         self._run.parent = self._greenlet.getcurrent()
-        self._wanted = None
-        self._wanted = self._run.switch(*told)
+        self._points = None
+        points = self._run.switch(*value)
+        self._points = None if self._run.dead else points
 
 
 @dataclass(frozen=True)
 class SteppedOptimizer:
-    """An optimizer that loops by itself, by `init`, `ask` and `tell`; its state is an `AskTell`.
+    """A callable optimizer as one by `init`, `ask` and `tell`; its state is an `AskTell`.
 
     Attributes:
         optimizer: The optimizer.
@@ -162,20 +159,20 @@ class SteppedOptimizer:
 
     @property
     def name(self) -> str:
-        """The optimizer's."""
+        """The optimizer's name."""
         return self.optimizer.name
 
     def init(self, problem: Any, rng: np.random.Generator) -> AskTell:
-        """The state of a run in the box of `problem`."""
+        """The first state of a run in the box of `problem`."""
         return AskTell(self.optimizer, problem.lower, problem.upper, rng, traits=traits_of(problem))
 
     def ask(self, state: AskTell) -> tuple[FloatArray, AskTell]:
-        """What the optimizer wants evaluated next; an empty batch if it has ended."""
-        wanted = state.wanted()
-        return (np.empty((0, 0)) if wanted is None else wanted), state
+        """The points to evaluate next; an empty batch if the optimizer has ended."""
+        points = state.wanted()
+        return (np.empty((0, 0)) if points is None else points), state
 
     def tell(self, state: AskTell, points: ArrayLike, values: ArrayLike) -> AskTell:
-        """The state after the values of what was asked."""
+        """The state after the values of the points asked for."""
         if not np.array_equal(points, state.ask()):
             raise ValueError(f"points of shape {np.shape(points)} are not those that ask gave")
         state.tell(values)
@@ -187,21 +184,22 @@ class SteppedOptimizer:
 
 
 def as_ask_tell(optimizer: Any) -> AskTellOptimizer:
-    """An optimizer by `init`, `ask` and `tell`: itself if it has these, else stepped; what stepping needs is `AskTell`.
+    """An optimizer by `init`, `ask` and `tell`: itself if it has them, else stepped as by `AskTell`.
 
     Raises:
         TypeError: As `as_optimizer`.
     """
-    found = as_optimizer(optimizer)
-    return found if isinstance(found, AskTellOptimizer) else SteppedOptimizer(found)
+    optimizer = as_optimizer(optimizer)
+    return optimizer if isinstance(optimizer, AskTellOptimizer) else SteppedOptimizer(optimizer)
 
 
-class _Asked:
-    """The problem as the optimizer sees it: an evaluation switches to whoever asks."""
+class _SuspendingProblem:
+    """The problem as the optimizer sees it: an evaluation switches to the greenlet that asked."""
+
+    constraints = None
 
     def __init__(self, greenlet: Any, space: Space) -> None:
         self.lower, self.upper, self.dimension, self.traits = space.lower, space.upper, space.dimension, space.traits
-        self.constraints = None
         self.getters: dict[str, Callable[[], float]] = {}
         self.recommended: Callable[[], ArrayLike] | None = None
         self.warm_start: Callable[[], WarmStart] | None = None
@@ -226,12 +224,8 @@ class _Asked:
         return self._greenlet.getcurrent().parent.switch(points)
 
 
-def _run(optimizer: Any, problem: _Asked, rng: np.random.Generator) -> None:
-    drive(optimizer, problem, rng)
-
-
 def _end(greenlet: Any, run: Any) -> None:
-    """End an optimizer where it waits for a value, as the end of a run's budget does."""
+    """End an optimizer that waits for a value, as the end of a run's budget does."""
     if run and not run.dead:  # begun and not over
         run.parent = greenlet.getcurrent()
         run.throw(greenlet.GreenletExit)

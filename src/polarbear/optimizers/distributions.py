@@ -1,4 +1,4 @@
-"""What optimizers that sample from a normal distribution N(m, σ²C) tell about it."""
+"""The search distribution N(m, σ²C) of an optimizer, for logging and for starting another one."""
 
 from __future__ import annotations
 
@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.native import Native, S
-from polarbear.optimizers.telemetry import Reading, components, expose, offer_warm_start, recommend
+from polarbear.optimizers.telemetry import components, expose_readers, offer_warm_start, recommend
 from polarbear.protocols import Box, Objective, WarmStart
 from polarbear.records import FloatArray
 
@@ -21,15 +22,15 @@ from polarbear.records import FloatArray
 class Distribution:
     """Functions that read a search distribution N(m, σ²C) from an optimizer's state.
 
-    All but `mean` give it in coordinates in which the box is 1 wide in every variable.
+    All but `mean` use coordinates in which the box has width 1 in every variable.
 
     Attributes:
-        mean: Gives m (d,), in the problem's coordinates.
-        step_size: Gives σ.
-        axes: Gives (d,) the square roots of C's eigenvalues, in any order.
-        covariance: Gives C (d, d).
-        population_size: Gives the points per generation.
-        paths: For the name of each evolution path what gives it (d,).
+        mean: Reads m (d,), in the problem's coordinates.
+        step_size: Reads σ.
+        axes: Reads (d,) the square roots of C's eigenvalues, in any order.
+        covariance: Reads C (d, d).
+        population_size: Reads the number of points per generation.
+        paths: Read the evolution paths (d,), by name.
     """
 
     mean: Callable[[Any], FloatArray]
@@ -40,15 +41,14 @@ class Distribution:
     paths: dict[str, Callable[[Any], FloatArray]]
 
     def readers(self, box: Box) -> dict[str, Callable[[Any], float]]:
-        """What reads the parameters of the distribution from a state.
+        """Functions that read the distribution's parameters from a state.
 
         They are ``step_size`` σ, ``population_size``, ``largest_eigenvalue``, ``smallest_eigenvalue`` and
         ``condition_number`` of C, ``mean_distance``, that of m from the box's centre in box widths, and the Euclidean
         norm of each path, as ``ps_norm``. On request there are also C's eigenvalues, ``eigenvalue_1`` the largest to
         ``eigenvalue_d``, and the components of each path, as ``ps_1`` to ``ps_d``.
         """
-        lower, upper = np.asarray(box.lower), np.asarray(box.upper)
-        center, width = (lower + upper) / 2, upper - lower
+        center, width = center_of(box), np.asarray(box.upper) - np.asarray(box.lower)
 
         def eigenvalues(state: Any) -> FloatArray:
             return np.sort(np.square(self.axes(state)))[::-1]
@@ -71,9 +71,9 @@ class Distribution:
         return readers
 
     def recommended(self, box: Box, state: Any) -> FloatArray:
-        """(d,) m, brought into the box; while m is not finite, the centre."""
+        """(d,) m, clipped to the box; the box's centre while m is not finite."""
         mean = self.mean(state)
-        return np.clip(mean, box.lower, box.upper) if np.isfinite(mean).all() else (box.lower + box.upper) / 2
+        return np.clip(mean, box.lower, box.upper) if np.isfinite(mean).all() else center_of(box)
 
     def warm_start(self, box: Box, state: Any, evaluations: int = 0) -> WarmStart:
         """m, σ and C, in the problem's coordinates."""
@@ -88,9 +88,8 @@ class Distribution:
 
 
 def expose_distribution(problem: Objective, distribution: Distribution, state: Any) -> None:
-    """Offer what `Distribution.readers` finds in a state that changes, m as what is recommended, and a warm start."""
-    for name, reader in distribution.readers(problem).items():
-        expose(problem, **{name: Reading(reader, lambda: state)})
+    """Offer the parameters of a state that changes in place, m as the recommendation, and a warm start."""
+    expose_readers(problem, distribution.readers(problem), lambda: state)
     recommend(problem, lambda: distribution.recommended(problem, state))
     offer_warm_start(problem, lambda: distribution.warm_start(problem, state))
 
@@ -103,18 +102,18 @@ class Distributed(Native[S]):
         """What reads it from this state, and from others of the same run."""
 
     def diagnostics(self, state: S) -> dict[str, Callable[[S], float]]:
-        """What `Distribution.readers` reads from a state."""
+        """The functions of `Distribution.readers`."""
         return self._distribution(state).readers(state.space)
 
     def recommendation(self, state: S) -> FloatArray:
-        """(d,) the distribution's mean, brought into the box."""
+        """(d,) the distribution's mean, clipped to the box."""
         return self._distribution(state).recommended(state.space, state)
 
     def warm_start(self, state: S) -> WarmStart:
         """What another optimizer can start from: the best point, and the distribution."""
         best = super().warm_start(state)
-        found = self._distribution(state).warm_start(state.space, state, state.evaluations)
-        return replace(found, best=best.best, value=best.value)
+        distribution = self._distribution(state).warm_start(state.space, state, state.evaluations)
+        return replace(distribution, best=best.best, value=best.value)
 
 
 def _norm_of(path: Callable[[Any], FloatArray]) -> Callable[[Any], float]:
@@ -128,7 +127,6 @@ def axes_of(root: FloatArray) -> FloatArray:
     return _singular_values(np.ascontiguousarray(root, dtype=np.float64).tobytes(), len(root))
 
 
-@lru_cache(maxsize=1)  # a row asks for many eigenvalues of one matrix
+@lru_cache(maxsize=1)  # a logged row reads many eigenvalues of one matrix
 def _singular_values(root: bytes, size: int) -> FloatArray:
-    found = np.linalg.svd(np.frombuffer(root).reshape(size, size), compute_uv=False)
-    return np.asarray(found, dtype=np.float64)
+    return np.asarray(np.linalg.svd(np.frombuffer(root).reshape(size, size), compute_uv=False), dtype=np.float64)

@@ -1,31 +1,28 @@
-"""The one driver that makes a run of an optimizer by ask and tell."""
+"""The driver that runs an optimizer by ask and tell on a problem."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from polarbear.optimizers.adapters import Best, Front, constraints, has_nan, objectives
-from polarbear.optimizers.telemetry import Reading, expose, offer_warm_start, recommend
-from polarbear.protocols import AskTellOptimizer, Observable, Transferable
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Optimizer
+from polarbear.optimizers.archives import Best, Front, constraint_values, has_nan
+from polarbear.optimizers.telemetry import expose_readers, offer_warm_start, recommend
+from polarbear.protocols import AskTellOptimizer, Observable, Optimizer, Transferable, traits_of
 
 
 def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> object:
-    """Have an optimizer optimize a problem until it is stopped or has ended.
+    """Run an optimizer on a problem until it is stopped or has ended.
 
-    One that can be called loops by itself; any other goes through `ask_and_tell`.
+    A callable optimizer has its own loop; any other is run by `ask_and_tell`.
 
     Args:
         optimizer: The optimizer.
-        problem: What is evaluated; see `polarbear.protocols.Objective`.
-        rng: Where all its randomness comes from.
+        problem: The problem; see `polarbear.protocols.Objective`.
+        rng: The source of all its randomness.
 
     Returns:
         What a callable optimizer returns; else None.
@@ -36,16 +33,16 @@ def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> objec
 def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Generator) -> None:
     """Call `init`, and then `ask` and `tell` in turn, until the problem stops it or an empty batch ends the run.
 
-    A point (d,) is evaluated as a point and a batch (m, d) at once. Points of a batch are evaluated one after the other
-    if the problem has constraints, or if the optimizer has an attribute `one_by_one` that is true. What `diagnostics`
-    and `recommendation` read from the state is offered for logging; without a method `recommendation` it is the best
-    point told, see `Best` and `Front`. If there is a method `running`, the run takes place within the context that it
-    makes of the first state.
+    A point (d,) is evaluated as a point and a batch (m, d) at once. A batch is evaluated point by point if the problem
+    has constraints, or if the optimizer's attribute `one_by_one` is true. What `diagnostics` and `recommendation` read
+    from the state is offered for logging; without a method `recommendation` it is the best point evaluated, see `Best`
+    and `Front`. If the optimizer has a method `running`, the run takes place within the context that it returns for
+    the first state.
 
     Args:
         optimizer: The optimizer.
-        problem: What is evaluated.
-        rng: Where all its randomness comes from.
+        problem: The problem.
+        rng: The source of all its randomness.
     """
     state = optimizer.init(problem, rng)
     recommendation: Callable[[Any], Any] | None = getattr(optimizer, "recommendation", None)
@@ -54,8 +51,7 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
         archive = _archive(optimizer, problem)
         recommendation = archive.recommended
     if isinstance(optimizer, Observable):
-        readers = optimizer.diagnostics(state).items()
-        expose(problem, **{name: Reading(reader, lambda: state) for name, reader in readers})
+        expose_readers(problem, optimizer.diagnostics(state), lambda: state)
     recommend(problem, lambda: recommendation(state))
     if isinstance(optimizer, Transferable):
         offer_warm_start(problem, lambda: optimizer.warm_start(state))
@@ -66,16 +62,16 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
             answer = optimizer.ask(state)
             if type(answer) is not tuple or len(answer) != 2:
                 raise TypeError(f"ask of {optimizer.name} returned {type(answer).__name__}; return (points, state)")
-            asked, state = answer
-            if not len(asked):
+            points, state = answer
+            if not len(points):
                 return
-            state = optimizer.tell(state, asked, *evaluate(asked))
+            state = optimizer.tell(state, points, *evaluate(points))
             if state is None:
                 raise TypeError(f"tell of {optimizer.name} returned None; it has to return the state")
 
 
 def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
-    if objectives(problem) > 1:
+    if traits_of(problem).objectives > 1:
         return Front(problem)
     return Best(problem, feasible_first=getattr(optimizer, "feasible_first", True))
 
@@ -83,8 +79,8 @@ def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:
 def _evaluation(
     optimizer: AskTellOptimizer, problem: Any, archive: Best | Front | None
 ) -> Callable[[Any], tuple[Any, ...]]:
-    """What evaluates a point or batch and gives what is to be told: values, and constraints if they are wanted."""
-    found = constraints(problem)
+    """The function that evaluates a point or batch: its values, and its constraint values if `tell` takes them."""
+    constraints = constraint_values(problem)
 
     def at_once(points: Any) -> tuple[Any, ...]:
         values = _without_nan(problem(points))
@@ -105,20 +101,22 @@ def _evaluation(
             values.append(value)
         return (_without_nan(values),)
 
+    if constraints is None:
+        return row_by_row if getattr(optimizer, "one_by_one", False) else at_once
+    if not getattr(optimizer, "takes_constraints", False):
+        return row_by_row
+
     def with_constraints(points: Any) -> tuple[Any, ...]:
         if np.ndim(points) == 1:
-            return *at_once(points), _without_nan(violations(points))
+            return *at_once(points), _without_nan(constraints(points))
         rows = [with_constraints(x) for x in points]
         return tuple(np.array(column) for column in zip(*rows, strict=True))
 
-    if found is None:
-        return row_by_row if getattr(optimizer, "one_by_one", False) else at_once
-    violations = found[1]
-    return with_constraints if getattr(optimizer, "takes_constraints", False) else row_by_row
+    return with_constraints
 
 
 def _without_nan(values: Any) -> Any:
-    """Values as a float or array, +inf for NaN."""
+    """Values as a float or array, with +inf for NaN."""
     if type(values) is float:
         return values if values == values else math.inf
     array = np.asarray(values, dtype=np.float64)

@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
 
 from polarbear.descriptions import check_runs_when_called, checked_name, imported
-from polarbear.optimizers.arguments import checked_keywords, set_fields
-from polarbear.protocols import Optimizer
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from polarbear.protocols import Objective
+from polarbear.optimizers.settings import family
+from polarbear.protocols import Objective, Optimizer
+from polarbear.validation import set_fields
 
 
-@checked_keywords
-@dataclass(frozen=True)
+@family("function", kw_only=False)
 class FunctionOptimizer:
     """A function ``function(problem, rng)`` as an optimizer.
 
     The function evaluates ``problem(x)`` as often as it likes; `problem` has `dimension`, `lower` and `upper`, is
-    always minimized, and ends the run by itself. It has to be picklable to travel to worker processes.
+    always minimized, and ends the run by itself. The function must be picklable to travel to worker processes.
 
     Attributes:
         function: The function, or where to import it from, ``"module:function"``.
-        name: What it is called; by default the function's name.
+        name: Its name; by default the function's.
 
     Raises:
         TypeError: If the function cannot be called with two arguments, or is a generator or async function.
     """
 
-    function: Callable[..., object] | str
+    function: Any
     name: str = ""
 
     def __post_init__(self) -> None:
         function: Any = self.function
         if isinstance(function, str):
             function = imported(function, "function")
-            set_fields(self, {"function": function})
+            set_fields(self, function=function)
         _check_signature(function)
 
-    def _default_name(self) -> str:
+    def default_name(self) -> str:
+        """The function's name."""
         return getattr(self.function, "__name__", type(self.function).__name__)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> object:
@@ -58,7 +54,7 @@ def _check_signature(function: Any) -> None:
     check_runs_when_called(function, "the optimizer")
     try:
         signature = inspect.signature(function)
-    except (TypeError, ValueError):  # built-in callables may not tell
+    except (TypeError, ValueError):  # built-in callables may have none
         return
     try:
         signature.bind(None, None)
@@ -74,7 +70,7 @@ def as_optimizer(x: Any) -> Optimizer:
 
     Raises:
         TypeError: If `x` is a class, or neither can be called with (problem, rng) nor has methods `init`, `ask` and
-            `tell`; if what is called is a generator or async function; or if its name is no text.
+            `tell`; if one of these is a generator or async function; or if its name is no text.
         ValueError: If its name is blank or takes more than a line.
     """
     if isinstance(x, type):

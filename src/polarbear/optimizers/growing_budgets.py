@@ -5,55 +5,60 @@ from __future__ import annotations
 import dataclasses
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, number, set_fields, told_name
+from polarbear.descriptions import did_you_mean
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import as_optimizer
-from polarbear.optimizers.telemetry import expose, recommend
-from polarbear.protocols import refusal, traits_of
-
-if TYPE_CHECKING:
-    from polarbear.protocols import Objective, Optimizer, Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.settings import differences, family, joined_name
+from polarbear.optimizers.telemetry import expose
+from polarbear.protocols import Objective, Optimizer, Traits, refusal
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, real, set_fields, whole_number
 
 GREATEST = 2**62
-"""The greatest budget; after it, budgets stay as they are."""
+"""The greatest budget; the budgets grow no further."""
+
+_MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
 
 
-@checked_keywords
-@dataclass(frozen=True)
+def _checked_first(first: Any, name: str) -> float | str:
+    if not isinstance(first, str):
+        return whole_number(first, name, 1, GREATEST)
+    multiple = _MULTIPLE.fullmatch(first.strip().lower())
+    if multiple is None or float(multiple[1] or 1) == 0:
+        raise ValueError(f"{name} is {first!r}; it must be a number, or a multiple of the dimension such as '10*d'")
+    return multiple[0]
+
+
+@family("growing-budgets", kw_only=False)
 class GrowingBudgets:
     """A family A(b) of optimizers: runs A(b1), A(b2), … one after the other, endlessly, with b growing.
 
     The anybudget procedure of Hansen et al. (2022), section I with footnote 3: an optimizer that takes the budget as
-    an input is run with increasing budgets. Here all of them are one run, whose evaluations add up, so that those of
-    the smaller budgets are paid for; with factor r this costs at most r/(r-1) times the last budget. Each A(b) ends
-    after b evaluations at the latest, and starts anew from the run's random generator. All state that the optimizer
-    exposes is that of the present A(b); ``budget`` is exposed besides.
+    an input is run with increasing budgets. Here all of them form one run, so that the evaluations of the smaller
+    budgets count; with factor r this costs at most r/(r-1) times the last budget. Each A(b) ends after b evaluations
+    at the latest, and starts anew from the run's random generator. All state that the optimizer exposes is that of
+    the current A(b); ``budget`` is exposed in addition.
 
     Attributes:
         family: A. One of the optimizers here, or a dataclass of your own.
         argument: The argument of A that takes the budget, a whole number of evaluations.
         first: b1: a number of evaluations, or a multiple of the dimension, such as ``"10*d"``.
-        factor: What each budget is multiplied by for the next, rounded up; above 1.
-        name: What it is called; by default "growing", A's name, in parentheses if A is one of these too, and what
-            differs from the defaults.
+        factor: The ratio of successive budgets, which are rounded up; above 1.
+        name: Its name; by default "growing", A's name, in parentheses if A is one of these too, and the fields that
+            differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or has the wrong type, or if A is no dataclass.
-        ValueError: If A has no such argument, or a number is out of its range.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
     family: Any
     argument: str = "budget"
-    first: float | str = "10*d"
-    factor: float = 2.0
+    first: Annotated[float | str, Checked(_checked_first)] = "10*d"
+    factor: Annotated[float, real(ge=1.0 + 1e-6, le=1e6)] = 2.0
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -63,13 +68,13 @@ class GrowingBudgets:
         valid = [field.name for field in dataclasses.fields(optimizer) if field.init and field.name != "name"]
         if self.argument not in valid:
             raise ValueError(f"{optimizer.name} has no argument {self.argument!r};{did_you_mean(self.argument, valid)}")
-        factor = number(self.factor, "factor", 1.0 + 1e-6, 1e6)
-        set_fields(self, {"family": optimizer, "first": _checked_first(self.first), "factor": factor})
+        set_fields(self, family=optimizer)
         self.member(self.budgets(2)[0])
 
-    def _default_name(self) -> str:
+    def default_name(self) -> str:
+        """A's name after "growing", and the fields that differ from their defaults."""
         inner = f"({self.family.name})" if isinstance(self.family, GrowingBudgets) else self.family.name
-        return told_name(self, f"growing-{inner}", "family")
+        return joined_name(f"growing-{inner}", differences(self, without=["family"]))
 
     def budgets(self, dimension: int, count: int = 1) -> tuple[int, ...]:
         """The first `count` budgets b1, b2, … on a problem of `dimension` variables."""
@@ -77,8 +82,11 @@ class GrowingBudgets:
         exact = float(multiple[1] or 1) * dimension if multiple else float(self.first)
         budgets = [max(math.ceil(exact), 1)]
         while len(budgets) < count:
-            budgets.append(min(math.ceil(budgets[-1] * self.factor), GREATEST))
+            budgets.append(self._next(budgets[-1]))
         return tuple(budgets)
+
+    def _next(self, budget: int) -> int:
+        return min(math.ceil(budget * self.factor), GREATEST)
 
     def member(self, budget: int) -> Optimizer:
         """A(b)."""
@@ -86,7 +94,7 @@ class GrowingBudgets:
 
     @property
     def requires(self) -> Any:
-        """What A has to have installed; None if nothing."""
+        """The package that A needs; None if it needs none."""
         return getattr(self.family, "requires", None)
 
     @property
@@ -95,7 +103,7 @@ class GrowingBudgets:
         return getattr(self.family, "one_at_a_time", False)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why A takes no problem of these traits and so many variables; empty if it takes them."""
+        """Why A takes no problem of these traits and this dimension; empty if it does."""
         return refusal(self.family, traits, dimension)
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
@@ -103,7 +111,7 @@ class GrowingBudgets:
         (budget,) = self.budgets(problem.dimension)
         while True:
             share = Share(problem, budget)
-            expose(problem, budget=_constant(budget))
+            expose(problem, budget=lambda budget=budget: float(budget))
             try:
                 drive(self.member(budget), share, rng)
             except Spent as spent:
@@ -111,30 +119,14 @@ class GrowingBudgets:
                     raise
             if not share.spent:
                 return
-            budget = min(math.ceil(budget * self.factor), GREATEST)
-
-
-_MULTIPLE = re.compile(r"(?:([0-9]+(?:\.[0-9]+)?)\s*\*\s*)?d")
-
-
-def _checked_first(first: Any) -> float | str:
-    if isinstance(first, str):
-        multiple = _MULTIPLE.fullmatch(first.strip().lower())
-        if multiple is None or float(multiple[1] or 1) == 0:
-            raise ValueError(f"first is {first!r}; it must be a number, or a multiple of the dimension such as '10*d'")
-        return first.strip().lower()
-    return number(first, "first", 1, GREATEST, whole=True)
-
-
-def _constant(value: float) -> Callable[[], float]:
-    return lambda: float(value)
+            budget = self._next(budget)
 
 
 class Spent(BaseException):
-    """A share of the run's evaluations is spent; outside `Exception`, as the run's own stop is.
+    """A share of the run's evaluations is spent; outside `Exception`, like the run's own stop.
 
     Attributes:
-        share: Whose.
+        share: Whose evaluations.
     """
 
     def __init__(self, share: Share) -> None:
@@ -143,45 +135,45 @@ class Spent(BaseException):
 
 
 class Share:
-    """A problem of which at most `budget` evaluations may be made.
+    """A problem with at most `budget` evaluations; else it is the problem itself.
 
     Args:
-        problem: What is evaluated.
-        budget: How many evaluations there are.
+        problem: The problem.
+        budget: Maximum number of evaluations.
 
     Attributes:
-        spent: How many were made. Rows of a batch beyond the budget are not evaluated. An evaluation of constraints at
-            another point than the last one counts.
+        spent: Number of evaluations made. Rows of a batch beyond the budget are not evaluated. An evaluation of
+            constraints at another point than the last one counts.
     """
 
     def __init__(self, problem: Objective, budget: int) -> None:
-        self.dimension, self.lower, self.upper = problem.dimension, problem.lower, problem.upper
         self.spent = 0
-        self._problem, self._budget = problem, budget
+        self._problem: Any = problem
+        self._budget = budget
         self._last: FloatArray | None = None
-        self.constraints: Callable[[Any], Any] | None = None
-        if getattr(problem, "constraints", None) is not None:
-            self.constraints = self._constraints
-        self.traits = traits_of(problem)
+        self.constraints = None if getattr(problem, "constraints", None) is None else self._constraints
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._problem, name)
 
     def __call__(self, x: Any) -> Any:
         """Evaluate one point (d,) or a batch (m, d).
 
         Raises:
-            Spent: Nothing is left, or a batch had more rows than were left.
+            Spent: If no evaluation remains, or a batch has more rows than evaluations remain.
         """
         points = np.asarray(x)
-        left = self._budget - self.spent
-        if left <= 0:
+        remaining = self._budget - self.spent
+        if remaining <= 0:
             raise Spent(self)
         if points.ndim != 2:
             self.spent += 1
             self._last = np.array(points)
             return self._problem(x)
-        self.spent += min(len(points), left)
+        self.spent += min(len(points), remaining)
         self._last = np.array(points[-1]) if len(points) else self._last
-        values = self._problem(points[:left])
-        if len(points) > left:
+        values = self._problem(points[:remaining])
+        if len(points) > remaining:
             raise Spent(self)
         return values
 
@@ -191,12 +183,4 @@ class Share:
                 raise Spent(self)
             self.spent += 1
             self._last = np.array(x)
-        return cast("Any", self._problem).constraints(x)
-
-    def expose(self, **getters: Callable[[], float]) -> None:
-        """Offer parameters for logging."""
-        expose(self._problem, **getters)
-
-    def recommend(self, getter: Callable[[], ArrayLike]) -> None:
-        """Offer the point that the optimizer would return now."""
-        recommend(self._problem, getter)
+        return self._problem.constraints(x)

@@ -1,4 +1,4 @@
-"""What the optimizers here that work by ask and tell have in common."""
+"""The base of optimizers by ask and tell: it checks values, counts evaluations and saves states."""
 
 from __future__ import annotations
 
@@ -11,41 +11,45 @@ import cloudpickle
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.optimizers.adapters import constraints as constraints_of
-from polarbear.optimizers.adapters import has_nan
+from polarbear.optimizers.archives import constraint_values, has_nan
 from polarbear.optimizers.driver import ask_and_tell
 from polarbear.protocols import PLAIN, Traits, WarmStart, refusal, traits_of
 from polarbear.records import FloatArray
 
+GREATEST = 1e100
+"""Bound on absolute values for most libraries: squares of differences of two such values are finite."""
+
 
 class Space:
-    """A box and what else an optimizer has to know of a problem; take one where there is no problem.
+    """A box and the traits of a problem; use it where there is no problem.
 
     Args:
-        lower: (d,) lower ends of the box.
-        upper: (d,) upper ends of the box.
-        traits: Which variables are whole numbers, how many objectives and constraints there are.
+        lower: (d,) lower bounds.
+        upper: (d,) upper bounds.
+        traits: Integer variables, number of objectives and constraints.
 
     Raises:
-        ValueError: The ends are not finite, or a lower one is not below its upper one.
+        ValueError: If the bounds are not finite, or a lower one is not below its upper one.
     """
 
     def __init__(self, lower: ArrayLike, upper: ArrayLike, traits: Traits = PLAIN) -> None:
-        ends = np.broadcast_arrays(np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
-        self.lower, self.upper, self.traits = ends[0].copy(), ends[1].copy(), traits
-        given = f"lower is {lower!r} and upper is {upper!r}"
-        if self.lower.ndim != 1 or not np.isfinite(ends).all():
-            raise ValueError(f"{given}; give the (d,) finite ends of a box")
+        bounds = np.broadcast_arrays(np.array(lower, dtype=np.float64), np.array(upper, dtype=np.float64))
+        self.lower, self.upper, self.traits = bounds[0].copy(), bounds[1].copy(), traits
+        box = f"lower is {lower!r} and upper is {upper!r}"
+        if self.lower.ndim != 1 or not np.isfinite(bounds).all():
+            raise ValueError(f"{box}; give the (d,) finite ends of a box")
         if not (self.lower < self.upper).all():
-            raise ValueError(f"{given}; lower has to be below upper everywhere")
+            raise ValueError(f"{box}; lower has to be below upper everywhere")
 
     @classmethod
     def of(cls, problem: Any) -> Space:
-        """That of a problem; its constraints count only where it tells their values."""
+        """The space of a problem; its constraints count only if it gives their values."""
         if isinstance(problem, Space):
             return problem
         traits = traits_of(problem)
-        return cls(problem.lower, problem.upper, traits if constraints_of(problem) else replace(traits, constraints=0))
+        return cls(
+            problem.lower, problem.upper, traits if constraint_values(problem) else replace(traits, constraints=0)
+        )
 
     @property
     def dimension(self) -> int:
@@ -55,15 +59,15 @@ class Space:
 
 @dataclass(kw_only=True, eq=False)
 class State:
-    """Where a run stands; each optimizer adds what is its own.
+    """A run's progress; each optimizer adds its own attributes.
 
     Attributes:
-        space: Where it searches.
-        asked: What is to be evaluated, until its values are told and taken.
-        constraints: What was told of them with these values.
-        evaluations: How many values were told.
-        best: (d,) the point of the lowest value told, with one objective.
-        value: That value.
+        space: The search space.
+        asked: The points to evaluate; None once their values are told.
+        constraints: The constraint values told with these values.
+        evaluations: Number of values told.
+        best: (d,) the best point, with one objective.
+        value: Its value.
         ended: Whether the run has ended by itself.
     """
 
@@ -75,14 +79,42 @@ class State:
     value: float = field(default=np.inf, init=False)
     ended: bool = field(default=False, init=False)
 
+    def count(self, points: FloatArray, values: Any) -> None:
+        """Count evaluations, and update the best point if there is one objective."""
+        batch = points.ndim == 2
+        self.evaluations += len(points) if batch else 1
+        if self.space.traits.objectives == 1:
+            row = values.argmin() if batch else ()
+            if (value := values[row] if batch else values) < self.value:
+                self.best, self.value = np.array(points[row]), float(value)
+
 
 S = TypeVar("S", bound=State)
 
 
-class Native(ABC, Generic[S]):
-    """An optimizer by ask and tell, see `polarbear.protocols.AskTellOptimizer`; called, it is driven.
+class SingleObjective:
+    """An optimizer that minimizes one objective; see `polarbear.protocols.Particular`."""
 
-    Its states are kept by pickling: restore only what you have saved yourself.
+    def refuses(self, traits: Traits, dimension: int, /) -> str:  # noqa: ARG002 - other optimizers need it
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        if traits.objectives == 1:
+            return ""
+        return (
+            f"{type(self).__name__} minimizes one objective; the problem has {traits.objectives}; "
+            "take one for several, such as pymoo's NSGA2"
+        )
+
+
+def check_suitable(optimizer: Any, problem: Any) -> None:
+    """Raise a ValueError unless an optimizer takes a problem."""
+    if reason := refusal(optimizer, traits_of(problem), problem.dimension):
+        raise ValueError(reason)
+
+
+class Native(ABC, Generic[S]):
+    """An optimizer by ask and tell, see `polarbear.protocols.AskTellOptimizer`; calling it runs the driver.
+
+    States are saved by pickling: restore only what you have saved yourself.
     """
 
     name: str
@@ -90,59 +122,58 @@ class Native(ABC, Generic[S]):
     takes_constraints: ClassVar[bool] = False
 
     @abstractmethod
-    def _begin(self, space: Space, rng: np.random.Generator) -> S:
+    def _init(self, space: Space, rng: np.random.Generator) -> S:
         """The first state."""
 
     @abstractmethod
-    def _next(self, state: S) -> FloatArray:
-        """What to evaluate next: a point (d,) or a batch (m, d)."""
+    def _ask(self, state: S) -> FloatArray:
+        """The next point (d,) or batch (m, d)."""
 
-    def _take(self, state: S, values: Any) -> None:
-        """Take the values of `state.asked`, which are not NaN; nothing follows from them if this is left as it is."""
+    def _tell(self, state: S, values: Any) -> None:
+        """Update the state by the values of `state.asked`, none of which is NaN; by default nothing depends on them."""
 
     def __call__(self, problem: Any, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or until it ends by itself.
 
         Raises:
-            ValueError: The optimizer does not take the problem.
-            ImportError: A package is not installed.
+            ValueError: If the optimizer does not take the problem.
+            ImportError: If a package is not installed.
         """
         ask_and_tell(self, problem, rng)
 
     def init(self, problem: Any, rng: np.random.Generator) -> S:
-        """The state of a run that begins.
+        """The first state of a run.
 
         Args:
-            problem: What has the box and the traits: a problem, or a `Space`. It is not evaluated.
-            rng: Where all randomness of the run comes from.
+            problem: A problem, which is not evaluated, or a `Space`.
+            rng: The source of all randomness of the run.
 
         Raises:
-            ValueError: The optimizer does not take the problem.
-            ImportError: A package is not installed.
+            ValueError: If the optimizer does not take the problem.
+            ImportError: If a package is not installed.
         """
         space = Space.of(problem)
-        if why := refusal(self, space.traits, space.dimension):
-            raise ValueError(why)
-        return self._begin(space, rng)
+        check_suitable(self, space)
+        return self._init(space, rng)
 
     def ask(self, state: S) -> tuple[FloatArray, S]:
-        """What to evaluate next, the same until its values are told; empty if the run has ended."""
+        """The points to evaluate next, the same until their values are told; empty once the run has ended."""
         if state.asked is None:
-            state.asked = np.empty((0, state.space.dimension)) if state.ended else self._next(state)
+            state.asked = np.empty((0, state.space.dimension)) if state.ended else self._ask(state)
         return state.asked, state
 
     def tell(self, state: S, points: ArrayLike, values: ArrayLike, constraints: ArrayLike | None = None) -> S:
-        """The state after the values of what was asked.
+        """The state after the values of the points asked for.
 
         Args:
             state: The state that `ask` returned.
-            points: What was asked: (d,) or (m, d).
-            values: A number or (m,), low is good; with k objectives (k,) or (m, k). +inf where there is none.
-            constraints: With c constraints (c,) or (m, c), at 0 and below where they hold.
+            points: The points that `ask` returned: (d,) or (m, d).
+            values: A number or (m,), low is good; with k objectives (k,) or (m, k). +inf where there is no value.
+            constraints: With c constraints (c,) or (m, c), at most 0 where they hold.
 
         Raises:
-            RuntimeError: Nothing was asked.
-            ValueError: The points are not those asked for, a shape is wrong, or a value is NaN.
+            RuntimeError: If `ask` was not called.
+            ValueError: If the points are not those of `ask`, a shape is wrong, or a value is NaN.
         """
         asked, traits = state.asked, state.space.traits
         if asked is None:
@@ -154,8 +185,8 @@ class Native(ABC, Generic[S]):
             state.constraints = _checked(constraints, "constraints", asked, traits.constraints)
         elif traits.constraints and self.takes_constraints:
             raise ValueError(f"the problem has {traits.constraints} constraints; tell their values as `constraints`")
-        count(state, asked, values)
-        self._take(state, values)
+        state.count(asked, values)
+        self._tell(state, values)
         state.asked = state.constraints = None
         return state
 
@@ -165,10 +196,10 @@ class Native(ABC, Generic[S]):
         return WarmStart(evaluations=state.evaluations, best=state.best, value=value)
 
     def save(self, state: S) -> bytes:
-        """A state as bytes; the state itself stays as it is.
+        """A state as bytes; the state itself is unchanged.
 
         Raises:
-            TypeError: The package's own state cannot be pickled.
+            TypeError: If the library's own state cannot be pickled.
         """
         try:
             return cloudpickle.dumps(state)
@@ -176,16 +207,16 @@ class Native(ABC, Generic[S]):
             raise TypeError(f"a state of {self.name} cannot be saved: {error}") from error
 
     def restore(self, saved: bytes) -> S:
-        """The state that was saved by an optimizer of equal settings. Restore only what you have saved yourself."""
+        """The state saved by an optimizer of equal settings. Restore only what you have saved yourself."""
         return pickle.loads(saved)
 
 
-def _checked(told: ArrayLike, what: str, asked: FloatArray, width: int | None) -> Any:
-    """What was told of points as an array, or a float: `width` numbers each, or one if that is None; none is NaN."""
-    if type(told) is float and told == told and asked.ndim == 1 and width is None:
-        return told
-    array = np.asarray(told, dtype=np.float64)
-    shape = asked.shape[:-1] if width is None else (*asked.shape[:-1], width)
+def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None) -> Any:
+    """Values of points as an array or a float: `width` numbers for each, or one if it is None; none is NaN."""
+    if type(values) is float and values == values and points.ndim == 1 and width is None:
+        return values
+    array = np.asarray(values, dtype=np.float64)
+    shape = points.shape[:-1] if width is None else (*points.shape[:-1], width)
     if array.shape != shape:
         raise ValueError(f"the {what} have shape {array.shape}; for what was asked it is {shape}")
     if has_nan(array):
@@ -194,11 +225,6 @@ def _checked(told: ArrayLike, what: str, asked: FloatArray, width: int | None) -
     return array if shape else float(array)
 
 
-def count(state: State, points: FloatArray, values: Any) -> None:
-    """Add to the evaluations, and keep the best point if there is one objective."""
-    batch = points.ndim == 2
-    state.evaluations += len(points) if batch else 1
-    if state.space.traits.objectives == 1:
-        row = values.argmin() if batch else ()
-        if (value := values[row] if batch else values) < state.value:
-            state.best, state.value = np.array(points[row]), float(value)
+def clip_values(values: Any, bound: float = GREATEST) -> FloatArray:
+    """`values` between -`bound` and `bound`, with `bound` for NaN: for libraries that fail at infinite values."""
+    return np.clip(np.nan_to_num(np.array(values, dtype=np.float64), nan=bound), -bound, bound)

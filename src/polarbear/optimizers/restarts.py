@@ -1,19 +1,24 @@
-"""When optimizers with populations start again, and with how many points."""
+"""Restart strategies of optimizers with populations."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Annotated
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
+
+from polarbear.validation import choice
 
 STRATEGIES = ("STOP", "RESTART", "IPOP", "BIPOP")
 """STOP: never; RESTART: with the same population; IPOP: with twice the population; BIPOP: see `Restarts`."""
 
 
+Strategy = Annotated[str, choice(*STRATEGIES)]
+"""One of `STRATEGIES`."""
+
+
 class Restarts:
-    """The settings of one start after the other.
+    """The settings of each start.
 
     With BIPOP (Hansen, 2009, with the sizes of pycma's `fmin2`), starts are large or small, whichever have spent
     fewer evaluations so far; the first start counts as small. The k-th large population is 2ᵏ times the first one. A
@@ -22,12 +27,12 @@ class Restarts:
 
     Args:
         strategy: One of `STRATEGIES`.
-        rng: Where u and v come from.
+        rng: The source of u and v.
 
     Attributes:
         population: Points per generation; 0 at the first start, which takes the default.
-        step_size_factor: What to multiply the initial step size by.
-        evaluations: How many evaluations the start may spend.
+        step_size_factor: Factor on the initial step size.
+        evaluations: Maximum number of evaluations of the start.
     """
 
     def __init__(self, strategy: str, rng: np.random.Generator) -> None:
@@ -36,7 +41,7 @@ class Restarts:
         self.evaluations = math.inf
         self._strategy, self._rng = strategy, rng
         self._first = 0.0
-        self._growths = 0
+        self._doublings = 0
         self._small = True
         self._spent = {True: 0, False: 0}
 
@@ -44,8 +49,8 @@ class Restarts:
         """Go to the next start; False if there is none.
 
         Args:
-            population: Points per generation of the start that has ended; what is multiplied, so it may be a fraction.
-            spent: Evaluations it has spent.
+            population: Points per generation of the start that has ended; it is multiplied, so it may be a fraction.
+            spent: Evaluations that start has spent.
         """
         self._first = self._first or population
         self._spent[self._small] += spent
@@ -54,10 +59,10 @@ class Restarts:
         self._small = self._strategy == "BIPOP" and self._spent[True] < max(1, self._spent[False])
         if self._small:
             self.step_size_factor = 0.01 ** self._rng.uniform()
-            self.population = int(self._first * (2**self._growths) ** (self._rng.uniform() ** 2))
+            self.population = int(self._first * (2**self._doublings) ** (self._rng.uniform() ** 2))
             self.evaluations = self._spent[False] / 2
         else:
-            self._growths += self._strategy != "RESTART"
+            self._doublings += self._strategy != "RESTART"
             self.step_size_factor, self.evaluations = 1.0, math.inf
-            self.population = int(self._first * 2**self._growths)
+            self.population = int(self._first * 2**self._doublings)
         return True

@@ -1,8 +1,8 @@
-"""Parameters and recommendations that optimizers report for logging while they run."""
+"""Parameters and recommendations that optimizers offer for logging while they run."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -16,59 +16,59 @@ def expose(problem: Any, **getters: Callable[[], float]) -> None:
 
     Args:
         problem: What the optimizer was called with.
-        getters: For each parameter's name a function that gives its present value.
+        getters: For each parameter's name a function that returns its current value.
     """
-    offered = getattr(problem, "expose", None)
-    if offered is not None:
-        offered(**getters)
+    if (offer := getattr(problem, "expose", None)) is not None:
+        offer(**getters)
 
 
 def recommend(problem: Any, getter: Callable[[], ArrayLike]) -> None:
     """Offer the (d,) point that the optimizer would return now, with several objectives also (m, d) points.
 
-    It does nothing if `problem` logs none.
+    Does nothing if `problem` logs none.
 
     Args:
         problem: What the optimizer was called with.
-        getter: Gives the point, or points.
+        getter: Returns the point, or points.
     """
-    offered = getattr(problem, "recommend", None)
-    if offered is not None:
-        offered(getter)
+    if (offer := getattr(problem, "recommend", None)) is not None:
+        offer(getter)
 
 
 def offer_warm_start(problem: Any, getter: Callable[[], WarmStart]) -> None:
-    """Offer what another optimizer could start from now; does nothing if `problem` does not ask for it."""
-    offered = getattr(problem, "offer_warm_start", None)
-    if offered is not None:
-        offered(getter)
+    """Offer what another optimizer could start from now; does nothing if `problem` has no use for it."""
+    if (offer := getattr(problem, "offer_warm_start", None)) is not None:
+        offer(getter)
 
 
+@dataclass(frozen=True, slots=True)
 class Reading:
-    """A getter of what a reader finds in the present state.
+    """A getter that reads a parameter from the current state.
 
-    Args:
-        reader: Reads a state, as the functions that `diagnostics` gives.
-        state: Gives the present state.
+    Attributes:
+        reader: Reads it from a state, as the functions of `diagnostics`.
+        state: Returns the current state.
     """
 
-    __slots__ = ("_reader", "_state", "on_request")
+    reader: Callable[[Any], float]
+    state: Callable[[], Any]
 
-    def __init__(self, reader: Callable[[Any], float], state: Callable[[], Any]) -> None:
-        self._reader, self._state = reader, state
-        self.on_request = bool(getattr(reader, "on_request", False))
+    @property
+    def on_request(self) -> bool:
+        """Whether it is called only if its name is requested."""
+        return bool(getattr(self.reader, "on_request", False))
 
     def __call__(self) -> float:
-        """The present value."""
-        return float(self._reader(self._state()))
+        """The current value."""
+        return float(self.reader(self.state()))
 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A getter for one component of a vector, which is logged only where it is asked for by its name.
+    """A getter for one component of a vector, which is logged only if its name is requested.
 
     Attributes:
-        vector: Gives the vector, of a state if there is one.
+        vector: Returns the vector, from a state if one is passed.
         index: Which component, from 0.
     """
 
@@ -81,12 +81,23 @@ class Component:
         return float(self.vector(*state)[self.index])
 
 
+def expose_readers(problem: Any, readers: Mapping[str, Callable[[Any], float]], state: Callable[[], Any]) -> None:
+    """Offer parameters that are read from a state.
+
+    Args:
+        problem: What the optimizer was called with.
+        readers: For each name what reads the parameter from a state.
+        state: Returns the current state.
+    """
+    expose(problem, **{name: Reading(reader, state) for name, reader in readers.items()})
+
+
 def components(name: str, size: int, vector: Callable[..., Any]) -> dict[str, Component]:
     """Getters for the first components of a vector, called ``name_1``, ``name_2`` and so on.
 
     Args:
-        name: What the vector is called.
-        size: How many components.
-        vector: Gives the vector: called without arguments for `expose`, with a state for `diagnostics`.
+        name: The vector's name.
+        size: Number of components.
+        vector: Returns the vector: called without arguments for `expose`, with a state for `diagnostics`.
     """
     return {f"{name}_{i + 1}": Component(vector, i) for i in range(size)}

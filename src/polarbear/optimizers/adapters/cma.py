@@ -1,14 +1,14 @@
-"""CMA-ES of N. Hansen's package `cma` (pycma), each start as its `fmin2` makes it.
+"""CMA-ES of N. Hansen's package `cma` (pycma), each start as by its `fmin2`.
 
 How `cma` 4.5 is used:
 
-- It works in the problem's coordinates; initial standard deviations are in proportion to the box's widths, through its
+- It works in the problem's coordinates; initial standard deviations are proportional to the box's widths, by its
   option `CMA_stds`, so that its step size is in box widths.
 - Its normal numbers come from a random state of their own. Some of its modules also call functions of `numpy.random`
-  by name: while it is asked and told they stand for another state of its own, so that nobody else's draws change.
-- Its restarts are ours, as `fmin2` would make them: they go on for ever and draw from the run's generator. As there,
+  by name: during `ask` and `tell` these are bound to another state of its own, so that nobody else's draws change.
+- Its restarts are ours, as `fmin2` would make them: they never end and draw from the run's generator. As there,
   options that follow from the population size keep the values of the first start.
-- Its code does not support one variable: then there is a second one, which the problem does not see.
+- It does not support one variable: then there is a second one, which the problem does not see.
 - Constraints are handled by its `ConstrainedFitnessAL`, an augmented Lagrangian (Atamna, Auger and Hansen, 2017, as
   changed in `cma`), one for all starts, as in its `fmin_con2`. Value and constraints of a point are one evaluation.
 - It writes no files and prints nothing, and reads no file of signals. NumPy's warnings are silenced in it: infinite and
@@ -20,33 +20,22 @@ from __future__ import annotations
 import importlib
 import math
 import warnings
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import Annotated, Any, cast
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import OneObjective, finite, integers
-from polarbear.optimizers.arguments import (
-    checked_keywords,
-    did_you_mean,
-    flag,
-    label,
-    number,
-    option,
-    set_fields,
-    told_name,
-)
 from polarbear.optimizers.distributions import Distributed, Distribution
-from polarbear.optimizers.native import Space, State
-from polarbear.optimizers.restarts import STRATEGIES, Restarts
-
-if TYPE_CHECKING:
-    from polarbear.records import FloatArray
+from polarbear.optimizers.native import SingleObjective, Space, State, clip_values
+from polarbear.optimizers.restarts import Restarts, Strategy
+from polarbear.optimizers.settings import Size, check_options, family
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, choice, real, whole
 
 STEP_SIZES = {
     "DEFAULT": True,
@@ -66,41 +55,41 @@ OPTIONS = (
     "pc_line_samples", "popsize_factor", "tolconditioncov", "tolfacupx", "tolupsigma", "tolflatfitness", "tolfun",
     "tolfunhist", "tolfunrel", "tolstagnation", "tolxstagnation", "tolx", "updatecovwait",
 )  # fmt: skip
-"""The options of `cma` that can be given."""
+"""The options of `cma` that users can set."""
 
-ELSEWHERE = (
+RESERVED = (
     "AdaptSigma", "BoundaryHandler", "bounds", "CMA_stds", "popsize", "integer_variables", "seed", "randn", "verbose",
     "verb_append", "verb_disp", "verb_disp_overwrite", "verb_filenameprefix", "verb_log", "verb_log_expensive",
     "verb_plot", "verb_time", "signals_filename", "ftarget", "maxfevals", "timeout", "termination_callback",
     "is_feasible", "fixed_variables", "scaling_of_variables", "transformation", "typical_x", "CMA_eigenmethod",
     "CMA_sampler", "CMA_sampler_options", "vv",
 )  # fmt: skip
-"""The options that cannot: the arguments of `PyCMA` or the problem set them, or they hold functions."""
+"""The other options: the arguments of `PyCMA` or the problem set them, or they hold functions."""
 
 
 class _Box:
-    """The problem's box as `cma` sees it: with a second variable, from 0 to 1, if there is one alone.
+    """The problem's box as `cma` sees it: a single variable has a second one beside it, from 0 to 1.
 
     Attributes:
-        lower: (d,) lower ends, or (2,).
-        upper: (d,) upper ends, or (2,).
-        whole: Which variables take whole numbers only.
+        lower: (d,) lower bounds, or (2,).
+        upper: (d,) upper bounds, or (2,).
+        integers: Indices of the integer variables.
     """
 
-    def __init__(self, problem: Space) -> None:
-        alone = problem.dimension == 1
-        self.lower = np.append(problem.lower, 0.0) if alone else problem.lower
-        self.upper = np.append(problem.upper, 1.0) if alone else problem.upper
-        whole = integers(problem)
-        self.whole = [] if whole is None else [int(i) for i in np.flatnonzero(whole)]
+    def __init__(self, space: Space) -> None:
+        single = space.dimension == 1
+        self.lower = np.append(space.lower, 0.0) if single else space.lower
+        self.upper = np.append(space.upper, 1.0) if single else space.upper
+        mask = space.traits.integer_mask
+        self.integers: list[int] = [] if mask is None else np.flatnonzero(mask).tolist()
 
 
 _FIRST_MEAN, _GENERATION, _NOISE, _LAST_MEAN = range(4)
 """What is evaluated: the first mean (elitist), a generation, some of its points again, the last mean."""
 
 
-class _Told:
-    """The value and constraints of the point at hand, for the augmented Lagrangian."""
+class _Answer:
+    """The value and constraint values of the current point, for the augmented Lagrangian."""
 
     value, violations = math.nan, ()
 
@@ -113,22 +102,22 @@ class _Told:
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
-    """Where a run stands.
+    """A run's progress.
 
     Attributes:
-        box: Where `cma` searches.
-        rng: Where restarts draw from.
-        restarts: Which start it is.
-        other: Where `cma` draws from when it calls NumPy's global functions.
+        box: The box as `cma` sees it.
+        rng: The source of restarts.
+        restarts: The settings of the current start.
+        other: What `cma` draws from when it calls NumPy's global functions.
         settings: The options of the next start.
         longest: Generations of a start without a limit of its own.
         lagrangian: `cma`'s augmented Lagrangian, if there are constraints.
-        told: What that asks for values.
+        answer: What the Lagrangian evaluates.
         es: `cma`'s strategy.
         stage: What is evaluated.
         points: The points of the stage, in `cma`'s box.
-        fitness: Of a generation, the value of each point, NaN while there is none.
-        pending: Of a generation, which points are evaluated.
+        fitness: The value of each point of a generation, NaN where it is not known yet.
+        pending: Indices of the points of a generation that are evaluated now.
     """
 
     box: _Box
@@ -138,7 +127,7 @@ class _State(State):
     settings: dict[str, Any] = field(default_factory=dict[str, Any])
     longest: float = math.inf
     lagrangian: Any = None
-    told: _Told = field(default_factory=_Told)
+    answer: _Answer = field(default_factory=_Answer)
     es: Any = None
     stage: int = _GENERATION
     points: list[FloatArray] = field(default_factory=list[Any])
@@ -146,96 +135,88 @@ class _State(State):
     pending: list[int] = field(default_factory=list[int])
 
 
-@checked_keywords
-@dataclass(frozen=True, kw_only=True)
-class PyCMA(Distributed[_State], OneObjective):
+@family(
+    "pycma",
+    "pycma",
+    presets={"pycma-bipop": {"restart_strategy": "BIPOP"}},
+    restart_strategy="{}",
+    step_size_adaptation="{}",
+)
+class PyCMA(Distributed[_State], SingleObjective):
     """CMA-ES of the package `cma`, from uniformly random points of the box, restarted with larger populations.
 
     Variables that the problem says are integers are rounded, with `cma`'s lower bounds on their standard deviations
     and its centring (Marty et al., 2024). All points are in the box. With constraints it minimizes `cma`'s augmented
-    Lagrangian, whose coefficients follow from each generation's best point; what it recommends may violate them a
+    Lagrangian, whose coefficients follow from each generation's best point; its recommendation may violate them a
     little.
 
     Attributes:
-        restart_strategy: What to do when a run of `cma` has ended: IPOP starts again with twice the population, BIPOP
-            now with a large and now with a small one, RESTART with the same; STOP ends then. See `Restarts`.
+        restart_strategy: What follows a start that has ended: IPOP starts again with twice the population, BIPOP with
+            a large or a small one, RESTART with the same; STOP ends the run. See `Restarts`.
         step_size_adaptation: One of `STEP_SIZES`.
         relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
         population_size: Points per generation, from 3; by default 4 + ⌊3 ln d⌋.
+        noise_evaluations: With noise handling, the maximum number of evaluations whose median is a point's value.
         noise_handling: Whether some points are evaluated again, to measure the noise in their ranks and to raise the
-            step size where there is (UH-CMA-ES; Hansen et al., 2009, as changed in `cma`).
-        noise_evaluations: With noise handling, up to how many evaluations of a point its value is the median of.
+            step size if there is any (UH-CMA-ES; Hansen et al., 2009, as changed in `cma`).
         options: Options of `cma` by their names there, see `OPTIONS`; strings may be expressions in N and popsize.
-        name: What it is called; by default "pycma", and what differs from the defaults.
+        name: Its name; by default "pycma", and the fields that differ from their defaults.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("cma", "cma")
-    one_at_a_time: ClassVar = True
+    requires = Extra("cma", "cma")
+    one_at_a_time = True
     one_by_one = True
     takes_constraints = True
 
-    restart_strategy: str = "IPOP"
-    step_size_adaptation: str = "DEFAULT"
-    relative_sigma0: float = 0.2
-    population_size: int | None = None
-    noise_handling: bool = False
-    noise_evaluations: int = 1
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any], hash=False)
+    restart_strategy: Strategy = "IPOP"
+    step_size_adaptation: Annotated[str, choice(*STEP_SIZES)] = "DEFAULT"
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=1.0)] = 0.2
+    population_size: Annotated[int, whole(3, 10**6)] | None = None
+    noise_evaluations: Size = 1
+    noise_handling: Flag = False
+    options: dict[str, Any] = field(default_factory=dict[str, Any], hash=False)
     name: str = ""
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {
-            "restart_strategy": option(self.restart_strategy, "restart_strategy", STRATEGIES),
-            "step_size_adaptation": option(self.step_size_adaptation, "step_size_adaptation", STEP_SIZES),
-            "relative_sigma0": number(self.relative_sigma0, "relative_sigma0", 1e-12, 1.0),
-            "population_size": number(self.population_size, "population_size", 3, 10**6, whole=True),
-            "noise_handling": flag(self.noise_handling, "noise_handling"),
-            "noise_evaluations": number(self.noise_evaluations, "noise_evaluations", 1, 10**6, whole=True),
-            "options": dict(self.options),
-        }
-        for key in self.options:
-            if key in ELSEWHERE:
-                raise ValueError(f"option {key!r} of cma cannot be given: PyCMA's arguments or the problem set it")
-            if key not in OPTIONS:
-                raise ValueError(f"cma has no option {key!r};{did_you_mean(str(key), OPTIONS)}")
-        if checked["noise_evaluations"] > 1 and not self.noise_handling:
+        if reserved := next((key for key in self.options if key in RESERVED), ""):
+            raise ValueError(f"option {reserved!r} of cma cannot be given: PyCMA's arguments or the problem set it")
+        check_options(self.options, "cma", OPTIONS)
+        if self.noise_evaluations > 1 and not self.noise_handling:
             raise ValueError(f"noise_evaluations is {self.noise_evaluations}, but noise_handling is not True")
-        set_fields(self, checked)
 
-    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
-        cma = optional("cma", "cma", "this optimizer")
+    def _init(self, space: Space, rng: np.random.Generator) -> _State:
+        cma = optional(*self.requires, "this optimizer")
         box = _Box(space)
         normal, other = (np.random.RandomState(int(rng.integers(2**32))) for _ in range(2))
         state = _State(space=space, box=box, rng=rng, restarts=Restarts(self.restart_strategy, rng), other=other)
         state.settings = self.settings(box) | {"randn": normal.randn}
-        with _alone(other):
+        with _own_draws(other):
             if space.traits.constraints:
-                state.lagrangian = _lagrangian(cma, state.told, len(box.lower))
+                state.lagrangian = _lagrangian(cma, state.answer, len(box.lower))
                 state.settings = {"tolstagnation": 0} | state.settings
             self._start(state)
         return state
 
     def _start(self, state: _State) -> None:
         """Begin a start of `cma` as `fmin2` does."""
-        cma = optional("cma", "cma", "this optimizer")
+        cma = optional(*self.requires, "this optimizer")
         x0, sigma0 = state.rng.uniform(state.box.lower, state.box.upper), self.relative_sigma0
         es = cma.CMAEvolutionStrategy(x0, sigma0 * state.restarts.step_size_factor, state.settings)
         es.noise_handler = cma.NoiseHandler(es.N) if self.noise_handling else cma.NoiseHandler(es.N, 0)
         if self.noise_handling:
             es.opts["tolfacupx"] = math.inf
             es.noise_handler.maxevals = self.noise_evaluations
-        _key_alike_everywhere(es)
+        _use_stable_keys(es)
         state.es, state.stage = es, _FIRST_MEAN
         if es.opts["CMA_elitist"] == "initial":
             state.points = [_mean(es)]
         else:
-            self._go_on(state)
+            self._advance(state)
 
-    def _go_on(self, state: _State) -> None:
+    def _advance(self, state: _State) -> None:
         """To the next generation, or if `cma` stops to the evaluation of its mean and the next start."""
         es = state.es
         if not es.stop():
@@ -255,15 +236,15 @@ class PyCMA(Distributed[_State], OneObjective):
             state.settings["maxiter"] = min(state.longest, restarts.evaluations / restarts.population)
             self._start(state)
 
-    def _next(self, state: _State) -> FloatArray:
+    def _ask(self, state: _State) -> FloatArray:
         points = np.array(state.points, dtype=np.float64)[:, : state.space.dimension]
         return np.repeat(points[state.pending], _repeats(state), axis=0) if state.stage == _GENERATION else points
 
-    def _take(self, state: _State, values: Any) -> None:
-        with _alone(state.other):
+    def _tell(self, state: _State, values: Any) -> None:
+        with _own_draws(state.other):
             fitness = _fitness(state, values.tolist())
             if state.stage == _GENERATION:
-                if _sampled_again(state, fitness):
+                if _incomplete(state, fitness):
                     return
                 state.es.evaluations_per_f_value = _repeats(state)
                 state.es.tell(state.points, state.fitness)
@@ -274,39 +255,30 @@ class PyCMA(Distributed[_State], OneObjective):
             else:
                 _take_mean(state, fitness[0])
             if state.lagrangian is not None and state.stage in (_GENERATION, _NOISE):
-                with warnings.catch_warnings():  # of equal values and coefficients not set yet
+                with warnings.catch_warnings():  # about equal values and coefficients not set yet
                     warnings.simplefilter("ignore")
                     state.lagrangian.update(state.es)
-            self._go_on(state)
+            self._advance(state)
 
     def _distribution(self, state: _State) -> Distribution:
         return _distribution(hasattr(state.es.adapt_sigma, "ps"))
 
     def settings(self, box: _Box) -> dict[str, Any]:
         """`cma`'s options in a box."""
-        cma = optional("cma", "cma", "this optimizer")
+        cma = optional(*self.requires, "this optimizer")
         adaptation = STEP_SIZES[self.step_size_adaptation]
-        given: dict[str, Any] = {
+        options: dict[str, Any] = {
             "AdaptSigma": getattr(cma.sigma_adaptation, adaptation) if isinstance(adaptation, str) else adaptation,
             "bounds": [box.lower.tolist(), box.upper.tolist()],
             "CMA_stds": box.upper - box.lower,
             "seed": np.nan,
             "verbose": -10,
         }
-        if box.whole:
-            given["integer_variables"] = box.whole
+        if box.integers:
+            options["integer_variables"] = box.integers
         if self.population_size is not None:
-            given["popsize"] = self.population_size
-        return given | dict(self.options)
-
-    def _default_name(self) -> str:
-        told = [told_name(self, "pycma", "noise_handling", "options", labelled=_labelled)]
-        told += ["noise_handling"] if self.noise_handling else []
-        return "-".join(told + ([label("options", self.options)] if self.options else []))
-
-
-def _labelled(field: str, value: Any) -> str:
-    return value if field in ("restart_strategy", "step_size_adaptation") else label(field, value)
+            options["popsize"] = self.population_size
+        return options | self.options
 
 
 _DRAWS = ("rand", "randn", "randint", "uniform", "seed")
@@ -314,8 +286,8 @@ _DRAWS = ("rand", "randn", "randint", "uniform", "seed")
 
 
 @contextmanager
-def _alone(state: np.random.RandomState) -> Generator[None]:
-    """NumPy warns of nothing, and its global functions draw from `state`."""
+def _own_draws(state: np.random.RandomState) -> Generator[None]:
+    """NumPy gives no warnings, and its global functions draw from `state`."""
     functions = cast("dict[str, Any]", vars(np.random))
     before = {name: functions[name] for name in _DRAWS}
     functions.update({name: getattr(state, name) for name in _DRAWS})
@@ -326,23 +298,23 @@ def _alone(state: np.random.RandomState) -> Generator[None]:
         functions.update(before)
 
 
-def _lagrangian(cma: Any, told: _Told, dimension: int) -> Any:
-    """The augmented Lagrangian of a problem with constraints, which keeps no log: `cma`'s makes a folder at once."""
+def _lagrangian(cma: Any, answer: _Answer, dimension: int) -> Any:
+    """The augmented Lagrangian of a problem with constraints, without a log, for which `cma` creates a folder."""
 
     class Quiet(cma.constraints_handler.AugmentedLagrangian):
         def _init_(self) -> None:
             self.logging = 0
             super()._init_()  # pyright: ignore[reportUnknownMemberType]
 
-    made = cma.ConstrainedFitnessAL(told, told.constraints, dimension=dimension, archives=False)
-    vars(made)["_al"] = Quiet(dimension)
-    return made
+    lagrangian = cma.ConstrainedFitnessAL(answer, answer.constraints, dimension=dimension, archives=False)
+    vars(lagrangian)["_al"] = Quiet(dimension)
+    return lagrangian
 
 
-def _key_alike_everywhere(es: Any) -> None:
-    """Have `cma` look points up by keys that are the same in every process; Python's hashes of bytes are not."""
-    places = ("sent_solutions", "archive", "_injected_solutions_archive", "_round_integer_variables.archive")
-    for archive in attrgetter(*places)(es):
+def _use_stable_keys(es: Any) -> None:
+    """Have `cma` look points up by keys that are the same in every process, unlike Python's hashes of bytes."""
+    archives = ("sent_solutions", "archive", "_injected_solutions_archive", "_round_integer_variables.archive")
+    for archive in attrgetter(*archives)(es):
         if hasattr(archive, "key"):
             archive.key = _key
 
@@ -368,8 +340,8 @@ def _repeats(state: _State) -> int:
 def _fitness(state: _State, values: list[float]) -> list[float]:
     """What `cma` minimizes, for each point: a value, or the augmented Lagrangian; the median of repetitions."""
     if state.lagrangian is not None and state.asked is not None:
-        for row, violations in enumerate(finite(state.constraints).tolist()):
-            state.told.value, state.told.violations = values[row], violations
+        for row, violations in enumerate(clip_values(state.constraints).tolist()):
+            state.answer.value, state.answer.violations = values[row], violations
             values[row] = float(state.lagrangian(np.resize(state.asked[row], len(state.box.lower))))
     repeats = _repeats(state)
     if repeats == 1:
@@ -378,7 +350,7 @@ def _fitness(state: _State, values: list[float]) -> list[float]:
 
 
 def _sample(state: _State) -> None:
-    """Sample a generation, as `cma`'s method `ask_and_eval`."""
+    """Sample a generation, as by `cma`'s method `ask_and_eval`."""
     es, mirrors = state.es, 0
     if es.opts["CMA_mirrormethod"] == 1:
         mirrors = importlib.import_module("cma.utilities.math").Mh.sround(es.sp.lam_mirr)
@@ -389,10 +361,10 @@ def _sample(state: _State) -> None:
     state.pending = list(range(len(state.points) - mirrors))
 
 
-def _sampled_again(state: _State, fitness: list[float]) -> bool:
-    """Keep the fitness of the pending points; whether others are to be evaluated first.
+def _incomplete(state: _State, fitness: list[float]) -> bool:
+    """Store the fitness of the pending points; whether there are more to evaluate.
 
-    Those are points in place of the ones whose augmented Lagrangian is NaN, and then the selective mirrors.
+    These are points in place of the ones whose augmented Lagrangian is NaN, and then the selective mirrors.
     """
     es, points = state.es, state.points
     for k, value in zip(state.pending, fitness, strict=True):
@@ -413,7 +385,7 @@ def _sampled_again(state: _State, fitness: list[float]) -> bool:
 
 
 def _reevaluation(state: _State) -> bool:
-    """Choose points to evaluate again, slightly disturbed, as `cma`'s `NoiseHandler.reeval`; whether there are any."""
+    """Choose points to evaluate again, slightly disturbed, as by `NoiseHandler.reeval`; whether there are any."""
     es, noise = state.es, state.es.noise_handler
     noise.fit, noise.fitre = list(state.fitness), list(state.fitness)
     noise.idx = noise.indices(state.fitness)
@@ -425,7 +397,7 @@ def _reevaluation(state: _State) -> bool:
 
 
 def _measure_noise(state: _State, fitness: list[float]) -> None:
-    """Adapt step size and evaluations to the noise in the ranks, as `cma`'s `fmin2`."""
+    """Adapt step size and evaluations to the noise in the ranks, as by `cma`'s `fmin2`."""
     es, noise = state.es, state.es.noise_handler
     for k, value in zip(noise.idx, fitness, strict=True):
         noise.fitre[k] = value
@@ -463,4 +435,7 @@ def _distribution(has_path: bool) -> Distribution:
 def _covariance(state: _State) -> FloatArray:
     d = state.space.dimension
     scales = (np.asarray(state.es.sigma_vec.scaling) / (state.box.upper - state.box.lower))[:d]
-    return np.asarray(state.es.sm.covariance_matrix)[:d, :d] * np.outer(scales, scales)
+    covariance = state.es.sm.covariance_matrix
+    if covariance is None:  # diagonal
+        covariance = np.diag(state.es.sm.variances)
+    return np.asarray(covariance)[:d, :d] * np.outer(scales, scales)

@@ -2,53 +2,50 @@
 
 How `modcma` is used:
 
-- It works in coordinates in which the box is 1 wide in every variable. Its bound correction COTN scales with the
-  step size as if the box were so: in a box 10 wide, every tenth point of CSA was seen outside. Its repelling
-  restarts and its threshold convergence assume a box 10 wide; their constants are rescaled, so that they act as
-  they do in [-5, 5]^d.
-- It starts at the origin whatever `center_placement` says, and its UNIFORM restarts leave the box for most
-  draws. Here the first centre follows `center_placement` too, and uniform centres are uniform in the box.
+- It works in coordinates in which the box has width 1 in every variable, as its bound correction COTN assumes: in a box
+  of width 10 a tenth of CSA's points lay outside. Its repelling restarts and its threshold convergence assume a box of
+  width 10; their constants are rescaled, so that they act as in [-5, 5]^d.
+- It starts at the origin whatever `center_placement` is, and its UNIFORM restarts leave the box for most draws. Here
+  the first centre follows `center_placement` too, and uniform centres are uniform in the box.
 - Its `set_seed` leaves half a pair of normal numbers of the run before, which COTN would use; it is thrown away.
-- NATURAL_GRADIENT's first matrix is the identity, so that the step size is what it is said to be.
+- NATURAL_GRADIENT's first matrix is the identity, so that the initial step size is the one given.
 - When an adaptation breaks down and yields points that are not finite, it is restarted; these points are not
   evaluated.
-- What it would change without a word is refused: an odd population of pairs, which it makes even, and more parents
-  than points, of which it takes half; with SA and CMSA it takes memory that is not its own for the missing ones.
-- Two of its step size adaptations are faulty, see `FAULTY`; whoever takes them is warned.
-- Its budget is set out of reach: the problem ends the run.
+- Settings it would change silently are refused: an odd population of pairs, which it makes even, and more parents than
+  points, of which it takes half; with SA and CMSA it reads beyond its memory for the missing ones.
+- Two of its step size adaptations are faulty, see `FAULTY`; their use causes a warning.
+- Its budget is out of reach: the problem ends the run.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from polarbear.optimizers.adapters import OneObjective, check_taken
-from polarbear.optimizers.arguments import checked_keywords, flag, number, option, set_fields
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
+from polarbear.optimizers.native import SingleObjective, check_suitable
+from polarbear.optimizers.settings import differences, family, label
+from polarbear.protocols import Objective, Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, Reals, choice, real, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
     from modcma import c_maes
-    from numpy.typing import ArrayLike
-
-    from polarbear.protocols import Objective, Traits
-    from polarbear.records import FloatArray
 
 ENDLESS = 10**15
-"""Evaluations `modcma` believes to have. Exact as a float, as its budget-dependent modules need it."""
+"""The budget that `modcma` is given. Exact as a float, as its budget-dependent modules need it."""
 
 MADE_FOR_WIDTH = 10.0
-"""The box width that `modcma`'s repelling restarts and threshold convergence are made for."""
+"""The box width that `modcma`'s repelling restarts and threshold convergence assume."""
 
 GREATEST_REPELLING_DIMENSION = 300
-"""Above it the volumes in `modcma`'s repelling radius overflow and it would reject all points for ever."""
+"""Above it the volumes in `modcma`'s repelling radius overflow and it would reject all points."""
 
 OPTIONS: dict[str, tuple[str, ...]] = {
     "step_size_adaptation": ("CSA", "TPA", "MSR", "XNES", "MXNES", "LPXNES", "PSR", "SR", "SA"),
@@ -65,11 +62,11 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "mirrored": ("NONE", "MIRRORED", "PAIRWISE"),
     "weights": ("DEFAULT", "EQUAL", "EXPONENTIAL"),
 }  # fmt: skip
-"""The options of each module that has more than on and off, as `modcma` calls them."""
+"""The options of each module that is no switch, by their names in `modcma`."""
 
 FAULTY = {
     "PSR": (
-        "ranks the points with lists half as long as they have to be and reads on behind their ends: the step size "
+        "ranks the points with lists of half their number and reads beyond their ends: the step size "
         "hardly adapts, and runs cannot be repeated; take MSR, which compares generations as well, or CSA"
     ),
     "SA": (
@@ -78,7 +75,7 @@ FAULTY = {
         "sizes for points as well"
     ),
 }
-"""What `modcma` 1.2.0 does wrong in two step size adaptations, by its source (``src/mutation.cpp``)."""
+"""Faults of two step size adaptations in `modcma` 1.2.0, by its source (``src/mutation.cpp``)."""
 
 SHORT_MATRIX_NAMES = {
     "COV": "COVARIANCE",
@@ -89,18 +86,6 @@ SHORT_MATRIX_NAMES = {
 }
 """The names of table 2 of Wurth et al. (2026)."""
 
-_MODCMA_TYPES = {
-    "step_size_adaptation": ("ssa", "StepSizeAdaptation"),
-    "matrix_adaptation": ("matrix_adaptation", "MatrixAdaptationType"),
-    "restart_strategy": ("restart_strategy", "RestartStrategy"),
-    "bound_correction": ("bound_correction", "CorrectionMethod"),
-    "center_placement": ("center_placement", "CenterPlacement"),
-    "sampler": ("sampler", "BaseSampler"),
-    "sample_transformation": ("sample_transformation", "SampleTranformerType"),
-    "mirrored": ("mirrored", "Mirror"),
-    "weights": ("weights", "RecombinationWeights"),
-}
-
 SWITCHES = (
     "active",
     "elitist",
@@ -110,7 +95,9 @@ SWITCHES = (
     "threshold_convergence",
     "sample_sigma",
 )
-"""The modules that are on or off."""
+"""The modules that are switches."""
+
+_Rate = Annotated[float, real(ge=0)]
 
 RATES = ("cs", "cc", "cmu", "c1", "damps", "acov")
 
@@ -126,36 +113,35 @@ BASELINE: dict[str, Any] = {
 """The anytime configuration of Wurth et al. (2026), appendix B."""
 
 
-@checked_keywords
-@dataclass(frozen=True, kw_only=True)
-class ModularCMAES(OneObjective):
-    """CMA-ES put together from modules; without arguments, `modcma`'s own defaults, which never restart.
+@family("modular-cmaes", presets={"modular-cmaes-anytime": BASELINE})
+class ModularCMAES(SingleObjective):
+    """CMA-ES composed of modules; without arguments, `modcma`'s own defaults, which never restart.
 
     `ModularCMAES.anytime` is the configuration to race. Options are words, in upper or lower case; see `OPTIONS`
-    for each module's. `modcma` has one random state per process, which every run seeds anew: races and plans run one
-    at a time in a process; do so too. Some points may lie outside the box: TPA probes there, and COTN lets points out
+    for each module's. `modcma` has one random state per process, which every run seeds anew: run one at a time in a
+    process, as races and plans do. Some points may lie outside the box: TPA probes there, and COTN lets points out
     while the step size exceeds the box.
 
     Attributes:
-        step_size_adaptation: How the step size is adapted. PSR and SA are best left alone: in `modcma` 1.2.0 they are
-            faulty, see `FAULTY`, and some of their runs cannot be repeated.
+        step_size_adaptation: How the step size is adapted. Avoid PSR and SA: in `modcma` 1.2.0 they are faulty, see
+            `FAULTY`, and some of their runs cannot be repeated.
         matrix_adaptation: How the covariance matrix is adapted; also COV, MAT, SEP, CHO, NAT. With another step
             size adaptation than CSA, `modcma` turns COVARIANCE into COVARIANCE_NO_EIGV, which is equivalent.
-        restart_strategy: What to do when a run has converged. STOP returns; NONE searches on where it is.
-        bound_correction: What to do with points outside the box.
+        restart_strategy: What follows convergence. STOP returns; NONE continues without a restart.
+        bound_correction: How points outside the box are corrected.
         center_placement: Where to start, and to restart: at X0, at the origin (ZERO), in the box's CENTER, or at a
             UNIFORM point of the box.
-        sampler: Where the random numbers come from.
-        sample_transformation: Which distribution they are given.
+        sampler: The source of random numbers.
+        sample_transformation: Their distribution.
         mirrored: Whether points are sampled in pairs.
         weights: Recombination weights.
-        active: Whether bad points count negatively in the adaptation; `modcma` turns it off without adaptation.
+        active: Whether bad points have negative weights in the adaptation; off without adaptation.
         elitist: Whether the best points stay.
         orthogonal: Whether samples are made orthogonal.
         sequential_selection: Whether a generation ends at its first improvement.
-        repelling_restart: Whether restarts avoid where former ones ended; off above 300 variables.
-        threshold_convergence: Whether steps have a least length. `modcma` lets it decay with the budget; as the
-            budget is unknown here, it does not decay.
+        repelling_restart: Whether restarts avoid the regions where former ones ended; off above 300 variables.
+        threshold_convergence: Whether steps have a least length. In `modcma` it decays with the budget; here the
+            budget is unknown, and it does not.
         sample_sigma: Whether each point has its own step size.
         relative_sigma0: The initial step size as a fraction of the box's width, in each variable.
         population_size: Points per generation (λ0), from 2; by default 4 + ⌊3 ln d⌋. With PAIRWISE it is even, by
@@ -163,52 +149,51 @@ class ModularCMAES(OneObjective):
         parents: Points that take part in recombination (μ0), λ0 at most; by default λ0 / 2, with SA or CMSA λ0 / 4.
         x0: (d,) where to start, in the problem's coordinates; only with center_placement X0, and by default the
             box's centre.
-        cs: Learning rate of the step size; this and the following by default as `modcma` sets them.
+        cs: Learning rate of the step size; the default of this and the following is `modcma`'s.
         cc: Learning rate of the evolution path.
         cmu: Learning rate of the rank-μ update.
         c1: Learning rate of the rank-one update.
         damps: Damping of the step size.
         acov: Factor on the matrix learning rates.
-        name: What it is called; by default "CMA-ES", the step-size adaptation, and what differs from the anytime
-            configuration; or "plain-CMA-ES" and what differs from the defaults, if that is shorter.
+        name: Its name; by default "CMA-ES", the step-size adaptation, and the differences from the anytime
+            configuration; or "plain-CMA-ES" and the differences from the defaults, if they are fewer.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown or a number out of its range; valid ones are listed.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
 
     Warns:
         UserWarning: If the step size adaptation is one of `FAULTY`.
     """
 
-    step_size_adaptation: str = "CSA"
-    matrix_adaptation: str = "COVARIANCE"
-    restart_strategy: str = "NONE"
-    bound_correction: str = "NONE"
-    center_placement: str = "X0"
-    sampler: str = "UNIFORM"
-    sample_transformation: str = "GAUSSIAN"
-    mirrored: str = "NONE"
-    weights: str = "DEFAULT"
-    active: bool = False
-    elitist: bool = False
-    orthogonal: bool = False
-    sequential_selection: bool = False
-    repelling_restart: bool = False
-    threshold_convergence: bool = False
-    sample_sigma: bool = False
-    relative_sigma0: float = 0.2
-    population_size: int | None = None
-    parents: int | None = None
-    x0: Sequence[float] | None = None
-    cs: float | None = None
-    cc: float | None = None
-    cmu: float | None = None
-    c1: float | None = None
-    damps: float | None = None
-    acov: float | None = None
+    step_size_adaptation: Annotated[str, choice(*OPTIONS["step_size_adaptation"])] = "CSA"
+    matrix_adaptation: Annotated[str, choice(*OPTIONS["matrix_adaptation"], **SHORT_MATRIX_NAMES)] = "COVARIANCE"
+    restart_strategy: Annotated[str, choice(*OPTIONS["restart_strategy"])] = "NONE"
+    bound_correction: Annotated[str, choice(*OPTIONS["bound_correction"])] = "NONE"
+    center_placement: Annotated[str, choice(*OPTIONS["center_placement"])] = "X0"
+    sampler: Annotated[str, choice(*OPTIONS["sampler"])] = "UNIFORM"
+    sample_transformation: Annotated[str, choice(*OPTIONS["sample_transformation"])] = "GAUSSIAN"
+    mirrored: Annotated[str, choice(*OPTIONS["mirrored"])] = "NONE"
+    weights: Annotated[str, choice(*OPTIONS["weights"])] = "DEFAULT"
+    active: Flag = False
+    elitist: Flag = False
+    orthogonal: Flag = False
+    sequential_selection: Flag = False
+    repelling_restart: Flag = False
+    threshold_convergence: Flag = False
+    sample_sigma: Flag = False
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=10.0)] = 0.2
+    population_size: Annotated[int, whole(2, 10**6)] | None = None
+    parents: Annotated[int, whole(1, 10**6)] | None = None
+    x0: Reals | None = None
+    cs: _Rate | None = None
+    cc: _Rate | None = None
+    cmu: _Rate | None = None
+    c1: _Rate | None = None
+    damps: _Rate | None = None
+    acov: _Rate | None = None
     name: str = ""
 
-    one_at_a_time: ClassVar = True
+    one_at_a_time = True
 
     @classmethod
     def anytime(cls, **overrides: Any) -> ModularCMAES:
@@ -220,40 +205,42 @@ class ModularCMAES(OneObjective):
         return cls(**(BASELINE | overrides))
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {}
-        for module, valid in OPTIONS.items():
-            short = SHORT_MATRIX_NAMES if module == "matrix_adaptation" else None
-            checked[module] = option(getattr(self, module), module, valid, short)
-        for switch in SWITCHES:
-            checked[switch] = flag(getattr(self, switch), switch)
-        for rate in RATES:
-            checked[rate] = number(getattr(self, rate), rate, 0.0)
-        checked["relative_sigma0"] = number(self.relative_sigma0, "relative_sigma0", 1e-12, 10.0)
-        checked["population_size"] = number(self.population_size, "population_size", 2, 10**6, whole=True)
-        checked["parents"] = number(self.parents, "parents", 1, self.population_size or 10**6, whole=True)
-        _check_population(checked)
-        if self.x0 is not None:
-            if checked["center_placement"] != "X0":
-                raise ValueError(
-                    f"x0 is given, but center_placement is {checked['center_placement']}; "
-                    "leave x0 out, or set center_placement='X0'"
-                )
-            checked["x0"] = tuple(number(value, f"x0[{i}]") for i, value in enumerate(self.x0))
-        set_fields(self, checked)
+        self._check_population()
+        if self.x0 is not None and self.center_placement != "X0":
+            raise ValueError(
+                f"x0 is given, but center_placement is {self.center_placement}; "
+                "leave x0 out, or set center_placement='X0'"
+            )
         if fault := FAULTY.get(self.step_size_adaptation):
-            told = f"step_size_adaptation is {self.step_size_adaptation!r}; in modcma 1.2.0 it {fault}"
-            warnings.warn(told, UserWarning, stacklevel=1)  # one place for all who make it: it is shown once
+            message = f"step_size_adaptation is {self.step_size_adaptation!r}; in modcma 1.2.0 it {fault}"
+            warnings.warn(message, UserWarning, stacklevel=1)  # the same place for all callers: shown once
+
+    def _check_population(self) -> None:
+        """Raise a ValueError for a population size that `modcma` would change, or that leaves it without parents."""
+        size, parents = self.population_size, self.parents
+        if size is None:
+            return
+        if parents is not None and parents > size:
+            raise ValueError(f"parents is {parents}; valid is 1 to {size}")
+        if self.mirrored == "PAIRWISE" and size % 2:
+            raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
+        quartering = {"SA", "CMSA"} & {self.step_size_adaptation, self.matrix_adaptation}
+        if quartering and parents is None and size < 4:
+            raise ValueError(
+                f"population_size is {size}; {min(quartering, key='SA CMSA'.index)} takes a quarter of it as parents, "
+                "here none: give 4 or more, or parents"
+            )
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
 
-        It exposes what `Distribution.readers` names, the paths as ``ps_norm`` and, where the matrix adaptation has it,
-        ``pc_norm``; all in box widths. On request it exposes the components ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
+        It exposes the parameters of `Distribution.readers`, the paths as ``ps_norm`` and, if the matrix adaptation has
+        it, ``pc_norm``; all in box widths. On request it exposes ``eigenvalue_1``, ``ps_1``, ``pc_1``, ….
 
         Raises:
             ValueError: If the problem has several objectives, or `x0` or `parents` does not fit its dimension.
         """
-        check_taken(self, problem)
+        check_suitable(self, problem)
         from modcma import c_maes
 
         _seed(int(rng.integers(2**31)))
@@ -264,7 +251,7 @@ class ModularCMAES(OneObjective):
         objective = _ScaledObjective(problem, width)
         if self.repelling_restart:
             state.repelling.coverage *= _coverage_factor(problem.dimension)
-        self._put_right(state)
+        self._correct(state)
         expose_distribution(problem, _distribution(state.adaptation, width), state)
         going = True
         while going:
@@ -273,13 +260,13 @@ class ModularCMAES(OneObjective):
                 objective.broken = False
             if state.criteria.any():
                 state.start(objective)
-                self._put_right(state)
+                self._correct(state)
                 if self.center_placement == "UNIFORM":
                     state.adaptation.m = rng.uniform(*box)
             going = es.step(objective)
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
         if self.x0 is not None and len(self.x0) != dimension:
             return f"x0 has {len(self.x0)} entries; the problem has {dimension} variables"
         population = self._population_size(dimension)
@@ -294,27 +281,29 @@ class ModularCMAES(OneObjective):
         """The optimizer by ask and tell, in the box from `lower` to `upper`; one at a time in a process."""
         return AskTell(self, lower, upper, rng)
 
-    def _put_right(self, state: c_maes.Parameters) -> None:
+    def _correct(self, state: c_maes.Parameters) -> None:
         """Set what `modcma` leaves unset or sets for another box, at the start and after each restart."""
-        for population in (state.pop, state.old_pop):  # memory never written to, which sequential selection reads
+        for population in (state.pop, state.old_pop):  # uninitialized memory, which sequential selection reads
             population.X, population.Y, population.Z = (np.zeros_like(population.X) for _ in range(3))
-        if self.matrix_adaptation == "NATURAL_GRADIENT":  # it starts with identity / sigma0: steps 1 long
+        if self.matrix_adaptation == "NATURAL_GRADIENT":  # it starts with identity / sigma0
             state.adaptation.A = state.adaptation.A_inv
         if self.threshold_convergence:
             state.mutation.threshold_convergence.init_threshold *= MADE_FOR_WIDTH
 
     def settings(self, problem: Objective, rng: np.random.Generator) -> c_maes.parameters.Settings:
-        """`modcma`'s settings for a problem, in coordinates in which the box is 1 wide."""
+        """`modcma`'s settings for a problem, in coordinates in which the box has width 1."""
         from modcma import c_maes
 
         modules = c_maes.parameters.Modules()
-        for field, (module, enumeration) in _MODCMA_TYPES.items():
-            setattr(modules, module, getattr(c_maes.options, enumeration).__members__[getattr(self, field)])
+        for module in OPTIONS:
+            name = "ssa" if module == "step_size_adaptation" else module
+            options = cast("Any", type(getattr(modules, name)))
+            setattr(modules, name, options.__members__[getattr(self, module)])
         for switch in SWITCHES:
             setattr(modules, switch, getattr(self, switch))
         lower, upper = problem.lower, problem.upper
         width = upper - lower
-        given = {rate: getattr(self, rate) for rate in RATES if getattr(self, rate) is not None}
+        rates = {rate: getattr(self, rate) for rate in RATES if getattr(self, rate) is not None}
         return c_maes.parameters.Settings(
             problem.dimension,
             modules,
@@ -325,7 +314,7 @@ class ModularCMAES(OneObjective):
             lb=lower / width,
             ub=upper / width,
             x0=self._first_center(problem, rng) / width,
-            **given,
+            **rates,
         )
 
     def _population_size(self, dimension: int) -> int:
@@ -342,38 +331,16 @@ class ModularCMAES(OneObjective):
             return (problem.lower + problem.upper) / 2
         return np.array(self.x0)
 
-    def _default_name(self) -> str:
-        defaults = {field.name: field.default for field in fields(self) if field.name != "name"}
-        plain = self._differences(defaults)
-        anytime = self._differences(defaults | BASELINE)
-        kind, parts = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
-        return "-".join([kind, self.step_size_adaptation, *parts])
-
-    def _differences(self, reference: dict[str, Any]) -> list[str]:
-        return [
-            _labelled(field, getattr(self, field))
-            for field, usual in reference.items()
-            if getattr(self, field) != usual and field != "step_size_adaptation"
-        ]
-
-
-def _check_population(given: Mapping[str, Any]) -> None:
-    """Raise a ValueError for a population size that `modcma` would change, or that leaves it without parents."""
-    size = given["population_size"]
-    if size is None:
-        return
-    if given["mirrored"] == "PAIRWISE" and size % 2:
-        raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
-    quartering = [name for name in ("SA", "CMSA") if name in given.values()]
-    if quartering and given["parents"] is None and size < 4:
-        raise ValueError(
-            f"population_size is {size}; {quartering[0]} takes a quarter of it as parents, here none: "
-            "give 4 or more, or parents"
-        )
+    def default_name(self) -> str:
+        """The shorter of the differences from the anytime configuration and those from the defaults."""
+        without = ["step_size_adaptation"]
+        plain, anytime = differences(self, without=without), differences(self, BASELINE, without)
+        kind, changed = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
+        return "-".join([kind, self.step_size_adaptation, *(_label(*setting) for setting in changed.items())])
 
 
 def _distribution(adaptation: Any, width: FloatArray) -> Distribution:
-    """The search distribution of an optimizer with such an adaptation, in a box of this width, from its parameters."""
+    """The search distribution as read from `modcma`'s parameters, in a box of this width."""
 
     def path(name: str) -> Callable[[c_maes.Parameters], FloatArray]:
         return lambda state: np.asarray(getattr(state.adaptation, name))
@@ -389,7 +356,7 @@ def _distribution(adaptation: Any, width: FloatArray) -> Distribution:
 
 
 def _root(adaptation: Any) -> FloatArray | None:
-    """(d, d) what steps are made with, y = Az; all adaptations have it but NONE and SEPARABLE."""
+    """(d, d) the matrix of steps y = Az; all adaptations have it but NONE and SEPARABLE."""
     return next((np.asarray(getattr(adaptation, name)) for name in ("A", "M") if hasattr(adaptation, name)), None)
 
 
@@ -406,23 +373,19 @@ def _covariance(adaptation: Any) -> FloatArray:
     return np.diag(np.square(_axes(adaptation))) if root is None else root @ root.T
 
 
-def _labelled(field: str, value: Any) -> str:
-    """A readable mark for one setting: the option alone where it says enough."""
-    if isinstance(value, bool):
-        return field if value else f"not-{field}"
-    if field == "matrix_adaptation":
-        short = [name for name, long in SHORT_MATRIX_NAMES.items() if long == value]
-        return short[0] if short else f"{field}={value}" if value == "NONE" else value
-    if isinstance(value, str) and sum(value in valid for valid in OPTIONS.values()) == 1:
-        return value
-    return f"{field}={value}"
+def _label(field: str, value: Any) -> str:
+    """One setting in a name: the option alone where it says enough."""
+    if field == "matrix_adaptation" and value != "NONE":
+        return next((short for short, full in SHORT_MATRIX_NAMES.items() if full == value), value)
+    unique = isinstance(value, str) and sum(value in valid for valid in OPTIONS.values()) == 1
+    return value if unique else label(field, value)
 
 
 class _ScaledObjective:
-    """The problem in coordinates in which its box is 1 wide.
+    """The problem in coordinates in which its box has width 1.
 
-    Where the adaptation has broken down numerically and a point is not finite, the value is +inf, the problem is
-    spared, and `broken` is set.
+    A point that is not finite, as the adaptation has broken down numerically, is not evaluated: its value is +inf, and
+    `broken` is set.
     """
 
     __slots__ = ("_factor", "_problem", "broken")
@@ -441,7 +404,7 @@ class _ScaledObjective:
 
 
 def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
-    """Make `modcma` restart, as it does when it notices itself that an adaptation has broken down."""
+    """Make `modcma` restart, as it does when it detects itself that an adaptation has broken down."""
     state.mutation.sigma = math.nan
     state.criteria.update(state)
     if not np.isfinite(state.adaptation.m).all():
@@ -449,11 +412,11 @@ def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
 
 
 def _seed(seed: int) -> None:
-    """Bring `modcma`'s random state, of which there is one per process, to one that follows from the seed alone.
+    """Make `modcma`'s random state, the only one in a process, depend on the seed alone.
 
-    Its normal numbers come in pairs, and the second of a pair outlives `set_seed`. Of two series drawn after
-    equal seeds the first is shifted by one against the second if it began with such a leftover; then the second
-    leaves another one.
+    Its normal numbers come in pairs, and the second of a pair outlives `set_seed`. Of two series drawn after equal
+    seeds the first is shifted by one against the second if it began with such a leftover; then the second leaves
+    another one.
     """
     from modcma import c_maes
 
@@ -467,7 +430,7 @@ def _seed(seed: int) -> None:
 
 
 def _coverage_factor(dimension: int) -> float:
-    """What makes `modcma`'s repelling radius in a box 1 wide the one it has in a box 10 wide.
+    """The factor that makes `modcma`'s repelling radius in a box of width 1 that in a box of width 10.
 
     The radius derives from volume / (sigma0 · coverage); volume and sigma0 are 10^d and 10 times smaller here.
     An infinite coverage makes the radius 0.

@@ -3,10 +3,10 @@
 How `modde` 0.0.4 is used:
 
 - It works in coordinates in which the box is [0, 1] in every variable: opposition within a generation mirrors each
-  point between its own least and greatest coordinate, which leaves a box that is not the same in all variables.
+  point between its own least and greatest coordinate, which leaves a box of unequal sides.
 - Its random state is its own, seeded from the run's generator.
-- It is given an object that looks like an `ioh` problem but tells nothing: no optimum, no bounds, no budget.
-- With a bound correction, all points are brought into the box; the Gaussian sampler and COTN miss it at times.
+- It is given an object that looks like an `ioh` problem without optimum, bounds and budget.
+- With a bound correction, all points are clipped to the box; the Gaussian sampler and COTN miss it at times.
 - SHADE's memory takes differences of values: infinite values count as ±1e300.
 - Crossover along eigenvectors has no effect on one variable, where `modde` fails: it is left out there.
 - Sobol points are drawn in powers of two, the surplus thrown away: `scipy` warns of other numbers.
@@ -15,24 +15,20 @@ How `modde` 0.0.4 is used:
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.adapters import OneObjective
-from polarbear.optimizers.arguments import checked_keywords, did_you_mean, flag, label, number, option, set_fields
-from polarbear.optimizers.native import Native, Space, State
-from polarbear.protocols import WarmStart
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-
-    from polarbear.protocols import Traits
-    from polarbear.records import FloatArray
+from polarbear.optimizers.native import Native, SingleObjective, Space, State
+from polarbear.optimizers.settings import Size, differences, family, joined_name
+from polarbear.protocols import Traits, WarmStart
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, Share, choice, chosen_word, real, whole
 
 OPTIONS: dict[str, dict[str, str | None]] = {
     "base_sampler": {
@@ -48,17 +44,7 @@ OPTIONS: dict[str, dict[str, str | None]] = {
     "adaptation_method_F": {"NONE": None, "SHADE": "shade", "SHADE_MODIFIED": "shade_modified", "JDE": "jDE"},
     "adaptation_method_CR": {"NONE": None, "SHADE": "shade", "JDE": "jDE"},
 }  # fmt: skip
-"""The options of each module that has more than on and off, with what `modde` calls them."""
-
-SWITCHES = (
-    "mutation_use_weighted_F",
-    "use_archive",
-    "eigenvalue_crossover",
-    "use_jso_caps",
-    "lpsr",
-    "oppositional_initialization",
-)
-"""The modules that are on or off."""
+"""The options of each module that is no switch, with their names in `modde`."""
 
 _SHADE: dict[str, Any] = {
     "mutation_base": "TARGET",
@@ -90,7 +76,7 @@ PRESETS: dict[str, dict[str, Any]] = {f"modular-de-{name.lower()}": given for na
 """The variants, by their names in study files."""
 
 GREATEST = 1e300
-"""What +inf counts as; below the greatest float by more than the sum over any population could add."""
+"""Bound on absolute values; sums over any population stay finite."""
 
 
 _FIRST, _OFFSPRING, _OPPOSITE = range(3)
@@ -98,7 +84,7 @@ _FIRST, _OFFSPRING, _OPPOSITE = range(3)
 
 
 class _Collector:
-    """Stands for an `ioh` problem, and notes the points (d,) at which `modde` evaluates it."""
+    """Stands for an `ioh` problem, and records the points (d,) at which `modde` evaluates it."""
 
     def __init__(self, dimension: int) -> None:
         self.meta_data = SimpleNamespace(n_variables=dimension)
@@ -111,16 +97,16 @@ class _Collector:
 
 @dataclass(kw_only=True, eq=False)
 class _State(State):
-    """Where a run stands.
+    """A run's progress.
 
     Attributes:
-        rng: Where starts draw their seed from.
+        rng: The source of each start's seed.
         parameters: `modde`'s, with the population, since the last start.
-        evolution: What works on them.
+        evolution: `modde`'s algorithm, which changes them.
         stage: What is evaluated.
-        start: How many evaluations there were at the start.
+        start: Number of evaluations at the start.
         units: (m, d) the points asked for, in the unit cube.
-        crossed: (d, m) those of an offspring, as `modde` has them.
+        offspring: (d, m) those of an offspring, as `modde` has them.
     """
 
     rng: np.random.Generator
@@ -129,23 +115,23 @@ class _State(State):
     stage: int = _FIRST
     start: int = 0
     units: Any = None
-    crossed: Any = None
+    offspring: Any = None
 
     def collect(self) -> None:
-        """Take the points at which `modde` wanted values as those to ask for."""
+        """Ask for the points at which `modde` has evaluated the collector."""
         collector = attrgetter("_fitness_func")(self.evolution)
         self.units, collector.points = np.array(collector.points), []
 
     def vary(self) -> None:
-        """Make an offspring."""
+        """Generate offspring."""
         self.stage = _OFFSPRING
         self.evolution.mutate()
         self.evolution.crossover()
-        self.crossed = self.evolution.correct_bounds()
-        self.units = np.array(self.crossed.T)
+        self.offspring = self.evolution.correct_bounds()
+        self.units = np.array(self.offspring.T)
 
     def opposite(self) -> None:
-        """Mirror the generation; the values that `modde` gets of it here are none."""
+        """Mirror the generation, without values for `modde` yet."""
         self.stage, population = _OPPOSITE, self.parameters.population
         used = self.parameters.used_budget
         self.evolution.oppositional_generation()
@@ -153,75 +139,73 @@ class _State(State):
         self.collect()
 
 
-@checked_keywords
-@dataclass(frozen=True, kw_only=True)
-class ModularDE(Native[_State], OneObjective):
-    """Differential evolution put together from modules; without arguments, `modde`'s own defaults.
+@family("modular-de", presets=PRESETS)
+class ModularDE(Native[_State], SingleObjective):
+    """Differential evolution composed of modules; without arguments, `modde`'s own defaults.
 
     `ModularDE.variant` gives the named variants of table 4.3. Options are words, in upper or lower case. Linear
-    population size reduction, weighted F and the caps of jSO follow the share of `budget` that is spent: with these
+    population size reduction, weighted F and the caps of jSO follow the share of `budget` that is spent: with them
     the runs at different budgets are a family A(b) of algorithms. Evaluations beyond the budget, which `modde` makes
     to complete a generation, are made too; the problem ends the run.
 
     Attributes:
-        base_sampler: How the first population is drawn.
+        base_sampler: The distribution of the first population.
         oppositional_initialization: Whether half of the first population mirrors the other half.
-        mutation_base: What differences are added to.
-        mutation_reference: Towards which points the base is moved, by F times the way from the target there.
-        mutation_n_comps: Differences that are added, 1 or 2. In `modde` 0.0.4 two are one difference taken twice.
+        mutation_base: The points to which differences are added.
+        mutation_reference: The points towards which the base moves, by F times their difference from the target.
+        mutation_n_comps: Number of differences, 1 or 2. In `modde` 0.0.4 two are one difference taken twice.
         mutation_use_weighted_F: Whether F is lowered early and raised late in the budget.
         use_archive: Whether one end of a difference comes from an archive of replaced points.
         crossover: Binomial or exponential.
         eigenvalue_crossover: Whether crossover takes place along the population's principal axes.
-        bound_correction: What to do with points outside the box; with NONE they are evaluated where they are.
+        bound_correction: How points outside the box are corrected; with NONE they are evaluated as they are.
         adaptation_method_F: How F adapts. In `modde` 0.0.4 JDE draws F anew with probability 0.9, jDE's paper 0.1.
         adaptation_method_CR: How CR adapts; the same.
         use_jso_caps: Whether F and CR have upper limits early in the budget, as in jSO.
         lpsr: Whether the population shrinks linearly over the budget.
         oppositional_generation_probability: How often a generation is followed by its mirror image.
-        F: Differential weight; where it adapts, what it starts at.
-        CR: Crossover rate; where it adapts, what it starts at.
+        F: Differential weight; its initial value if it adapts.
+        CR: Crossover rate; its initial value if it adapts.
         population_size: Points per generation (λ), or the first one's; by default 10 per variable, with lpsr 18. It is
-            2 or more, with lpsr what a mutation needs, 2 to 7.
+            at least 2, with lpsr what a mutation needs, 2 to 7.
         population_per_variable: λ as a multiple of the dimension, in place of `population_size`.
         pbest_value: The share of the population that PBEST draws from, above 0; by default random up to 0.2.
         memory_size: Entries of SHADE's memory; by default 100.
         budget: Evaluations after which `modde` stops; by default 10,000 per variable.
         restarts: Whether to start again, with a new population, whenever it stops, endlessly; else the run ends then.
-        name: What it is called; by default the variant's name, or "ModDE", and what differs.
+        name: Its name; by default the closest variant's, or "ModDE", and the fields that differ from it.
 
     Raises:
-        TypeError: If a keyword is unknown or a value has the wrong type; valid ones are listed.
-        ValueError: If an option is unknown, a number out of its range, or both population sizes are given.
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
 
-    requires: ClassVar = Extra("modde", "modde")
+    requires = Extra("modde", "modde")
     one_by_one = True
     feasible_first = False
 
-    base_sampler: str = "UNIFORM"
-    oppositional_initialization: bool = False
-    mutation_base: str = "RAND"
-    mutation_reference: str = "NONE"
-    mutation_n_comps: int = 1
-    mutation_use_weighted_F: bool = False  # noqa: N815 - the package's name
-    use_archive: bool = False
-    crossover: str = "BIN"
-    eigenvalue_crossover: bool = False
-    bound_correction: str = "SATURATE"
-    adaptation_method_F: str = "NONE"  # noqa: N815 - the package's name
-    adaptation_method_CR: str = "NONE"  # noqa: N815 - the package's name
-    use_jso_caps: bool = False
-    lpsr: bool = False
-    oppositional_generation_probability: float = 0.0
-    F: float = 0.5
-    CR: float = 0.5
-    population_size: int | None = None
-    population_per_variable: int | None = None
-    pbest_value: float | None = None
-    memory_size: int | None = None
-    budget: int | None = None
-    restarts: bool = True
+    base_sampler: Annotated[str, choice(*OPTIONS["base_sampler"])] = "UNIFORM"
+    oppositional_initialization: Flag = False
+    mutation_base: Annotated[str, choice(*OPTIONS["mutation_base"])] = "RAND"
+    mutation_reference: Annotated[str, choice(*OPTIONS["mutation_reference"])] = "NONE"
+    mutation_n_comps: Annotated[int, whole(1, 2)] = 1
+    mutation_use_weighted_F: Flag = False  # noqa: N815 - the package's name
+    use_archive: Flag = False
+    crossover: Annotated[str, choice(*OPTIONS["crossover"])] = "BIN"
+    eigenvalue_crossover: Flag = False
+    bound_correction: Annotated[str, choice(*OPTIONS["bound_correction"])] = "SATURATE"
+    adaptation_method_F: Annotated[str, choice(*OPTIONS["adaptation_method_F"])] = "NONE"  # noqa: N815 - the package's name
+    adaptation_method_CR: Annotated[str, choice(*OPTIONS["adaptation_method_CR"])] = "NONE"  # noqa: N815 - the package's name
+    use_jso_caps: Flag = False
+    lpsr: Flag = False
+    oppositional_generation_probability: Share = 0.0
+    F: Annotated[float, real(ge=0, le=2)] = 0.5
+    CR: Share = 0.5
+    population_size: Annotated[int, whole(2, 10**6)] | None = None
+    population_per_variable: Annotated[int, whole(1, 10**4)] | None = None
+    pbest_value: Annotated[float, real(ge=1e-12, le=1)] | None = None  # modde takes 0 for its default
+    memory_size: Size | None = None
+    budget: Annotated[int, whole(1, 10**15)] | None = None
+    restarts: Flag = True
     name: str = ""
 
     @classmethod
@@ -231,42 +215,31 @@ class ModularDE(Native[_State], OneObjective):
         Raises:
             ValueError: If there is no such variant; all are listed.
         """
-        known = {variant.lower(): given for variant, given in VARIANTS.items()}
-        if str(name).lower() not in known:
-            raise ValueError(f"variant is {name!r};{did_you_mean(str(name), VARIANTS)}")
-        return cls(**cls.merged(known[name.lower()], overrides))
+        return cls(**cls.merged(VARIANTS[chosen_word(name, "variant", tuple(VARIANTS))], overrides))
 
     @staticmethod
-    def merged(preset: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-        """The arguments of a named variant, with those given in their place; one population size takes another's."""
-        resized = any(given.get(size) is not None for size in _SIZES)
-        return {key: value for key, value in preset.items() if not (resized and key in _SIZES)} | dict(given)
+    def merged(preset: Mapping[str, Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """The arguments of a named variant, with others in their place; one population size replaces the other."""
+        resized = any(arguments.get(size) is not None for size in _SIZES)
+        return {key: value for key, value in preset.items() if not (resized and key in _SIZES)} | dict(arguments)
 
     def __post_init__(self) -> None:
-        checked: dict[str, Any] = {key: option(getattr(self, key), key, words) for key, words in OPTIONS.items()}
-        for key in (*SWITCHES, "restarts"):
-            checked[key] = flag(getattr(self, key), key)
-        for key, (low, high) in _WHOLE.items():
-            checked[key] = number(getattr(self, key), key, low, high, whole=True)
-        for key, (low, high) in _REAL.items():
-            checked[key] = number(getattr(self, key), key, low, high)
         if self.population_size is not None and self.population_per_variable is not None:
             raise ValueError(
                 f"population_size is {self.population_size} and population_per_variable is "
                 f"{self.population_per_variable}; give one of them"
             )
-        set_fields(self, checked)
         if self.population_size is not None and self.population_size < self._least_population():
             raise ValueError(f"population_size is {self.population_size}; {self._need()}")
 
-    def _begin(self, space: Space, rng: np.random.Generator) -> _State:
+    def _init(self, space: Space, rng: np.random.Generator) -> _State:
         state = _State(space=space, rng=rng)
         self._start(state)
         return state
 
     def _start(self, state: _State) -> None:
-        """Draw a new population."""
-        modde, dimension = optional("modde", "modde", "this optimizer"), state.space.dimension
+        """Start with a new population."""
+        modde, dimension = optional(*self.requires, "this optimizer"), state.space.dimension
         state.parameters = parameters = modde.Parameters(**self.settings(dimension, int(state.rng.integers(2**31))))
         if self.base_sampler == "SOBOL":
             parameters.sampler = _in_powers_of_two(parameters.sampler)
@@ -275,29 +248,29 @@ class ModularDE(Native[_State], OneObjective):
         parameters.population = parameters.archive = parameters.sampler = None
         state.collect()
 
-    def _next(self, state: _State) -> FloatArray:
+    def _ask(self, state: _State) -> FloatArray:
         space = state.space
         points = space.lower + state.units * (space.upper - space.lower)
         return points if self.bound_correction == "NONE" else np.clip(points, space.lower, space.upper)
 
-    def _take(self, state: _State, values: Any) -> None:
+    def _tell(self, state: _State, values: Any) -> None:
         evolution, parameters = state.evolution, state.parameters
-        told = np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
+        values = np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
         if state.stage == _FIRST:
-            evolution.initialize_custom_population(state.units.T, told)
+            evolution.initialize_custom_population(state.units.T, values)
         elif state.stage == _OFFSPRING:
-            parameters.used_budget += len(told)
-            parameters.offspring = type(parameters.population)(state.crossed, told)
+            parameters.used_budget += len(values)
+            parameters.offspring = type(parameters.population)(state.offspring, values)
             evolution.select()
             if parameters.rng.uniform() < parameters.oppositional_generation_probability:
                 state.opposite()
                 return
             _adapt(parameters)
         else:
-            evolution.fitness_func = _told(told)
+            evolution.fitness_func = _returning(values)
             evolution.oppositional_generation()
             del evolution.fitness_func
-            parameters.used_budget += len(told)
+            parameters.used_budget += len(values)
             _adapt(parameters)
         if state.stage == _FIRST or state.evaluations - state.start < parameters.budget:
             state.vary()
@@ -307,10 +280,10 @@ class ModularDE(Native[_State], OneObjective):
             state.ended = True
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:  # noqa: ARG002 - the protocol
-        """What reads ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``.
+        """Reads ``population_size``, the population's means ``mean_F`` and ``mean_CR``, and ``spread``.
 
-        That is the mean over the variables of its standard deviation in box widths; NaN while the first population is
-        evaluated.
+        The spread is the mean over the variables of its standard deviation in box widths; NaN while the first
+        population is evaluated.
         """
         return {
             "population_size": lambda state: float(state.parameters.lambda_),
@@ -328,7 +301,7 @@ class ModularDE(Native[_State], OneObjective):
         return replace(super().warm_start(state), population=points, values=np.array(population.f, dtype=np.float64))
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
-        """Why it takes no problem of these traits and so many variables; empty if it takes them."""
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
         size = self._population_size(dimension)
         if size < self._least_population():
             return (
@@ -344,19 +317,14 @@ class ModularDE(Native[_State], OneObjective):
             dimension: Number of variables d.
             seed: For its random state.
         """
-        given: dict[str, Any] = {key: words[getattr(self, key)] for key, words in OPTIONS.items()}
-        given |= {switch: getattr(self, switch) for switch in SWITCHES}
-        given["eigenvalue_crossover"] = self.eigenvalue_crossover and dimension > 1
-        return given | {
+        shared = vars(self).keys() - {"name", "restarts", *_SIZES}
+        return {key: getattr(self, key) for key in shared} | {
+            **{key: words[getattr(self, key)] for key, words in OPTIONS.items()},
             "d": dimension,
-            "mutation_n_comps": self.mutation_n_comps,
-            "oppositional_generation_probability": self.oppositional_generation_probability,
+            "eigenvalue_crossover": self.eigenvalue_crossover and dimension > 1,
             "F": np.array([self.F]),
             "CR": np.array([self.CR]),
             "lambda_": self._population_size(dimension),
-            "pbest_value": self.pbest_value,
-            "memory_size": self.memory_size,
-            "budget": self.budget,
             "lb": np.zeros((dimension, 1)),
             "ub": np.ones((dimension, 1)),
             "seed": seed,
@@ -376,30 +344,17 @@ class ModularDE(Native[_State], OneObjective):
     def _need(self) -> str:
         return f"{'with lpsr, this mutation' if self.lpsr else 'a mutation'} needs {self._least_population()} or more"
 
-    def _default_name(self) -> str:
-        usual = {field.name: field.default for field in fields(self) if field.name != "name"}
-        own = {key: getattr(self, key) for key in usual}
-        bases = {"ModDE": usual} | {name: usual | given for name, given in VARIANTS.items()}
-        kind = min(bases, key=lambda name: sum(own[key] != bases[name][key] for key in usual))
-        replaced = _SIZES if any(own[size] is not None for size in _SIZES) else ()  # one size in place of the other
-        told = [key for key in usual if own[key] != bases[kind][key] and not (key in replaced and own[key] is None)]
-        return "-".join([kind, *(label(key, own[key]) for key in told)])
+    def default_name(self) -> str:
+        """The closest variant, and the fields that differ from it."""
+        changes = {name: differences(self, base) for name, base in ({"ModDE": {}} | VARIANTS).items()}
+        kind = min(changes, key=lambda name: len(changes[name]))
+        changed = changes[kind]
+        if any(getattr(self, size) is not None for size in _SIZES):  # one size replaces the other
+            changed = {key: value for key, value in changed.items() if key not in _SIZES or value is not None}
+        return joined_name(kind, changed)
 
 
 _SIZES = ("population_size", "population_per_variable")
-_WHOLE = {
-    "mutation_n_comps": (1, 2),
-    "population_size": (2, 10**6),
-    "population_per_variable": (1, 10**4),
-    "memory_size": (1, 10**6),
-    "budget": (1, 10**15),
-}
-_REAL = {
-    "oppositional_generation_probability": (0.0, 1.0),
-    "F": (0.0, 2.0),
-    "CR": (0.0, 1.0),
-    "pbest_value": (1e-12, 1.0),  # modde takes 0 for its default
-}
 
 
 def _spread(state: _State) -> float:
@@ -408,22 +363,22 @@ def _spread(state: _State) -> float:
 
 
 def _adapt(parameters: Any) -> None:
-    """Adapt, from no success if those counted gained nothing: `modde` divides by the sum of their gains.
+    """Adapt, counting no success if no value improved: `modde` divides by the sum of improvements.
 
-    That happens where values are bounded, as infinity is, and points are replaced by opposite ones as good.
+    Values are equal where they are clipped, and where points are replaced by opposite ones.
     """
     improved = parameters.improved_individuals_idx
     if len(improved):
-        kept = improved.tolist()
-        if np.array_equal(parameters.old_population[kept].f, parameters.population[kept].f):
+        rows = improved.tolist()
+        if np.array_equal(parameters.old_population[rows].f, parameters.population[rows].f):
             parameters.improved_individuals_idx = improved[:0]
     parameters.adapt()
 
 
-def _told(values: Iterable[float]) -> Callable[[FloatArray], float]:
-    """Gives the values one after the other."""
-    left = iter(values)
-    return lambda _: next(left)
+def _returning(values: Any) -> Callable[[FloatArray], float]:
+    """A function that returns one value after the other."""
+    remaining = iter(values)
+    return lambda _: next(remaining)
 
 
 def _in_powers_of_two(sampler: Callable[[int], FloatArray]) -> Callable[[int], FloatArray]:

@@ -1,0 +1,128 @@
+"""Optimizers of libraries that have loops of their own and call the objective back, restarted endlessly."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+
+from polarbear.optimizers.archives import center_of, constraint_values
+from polarbear.optimizers.native import SingleObjective, check_suitable, clip_values
+from polarbear.optimizers.telemetry import recommend
+from polarbear.protocols import Objective, traits_of
+from polarbear.records import FloatArray
+
+
+class Breakdown(Exception):  # noqa: N818 - the end of a start
+    """A search evaluates a point that is NaN, as it may after differences of huge values."""
+
+
+class Callback:
+    """A problem of one objective as a library calls it; a point's value and constraint values are one evaluation.
+
+    It recommends the best point evaluated.
+
+    Args:
+        problem: The problem.
+        constrained: Whether the library takes constraints.
+
+    Attributes:
+        constraints: Number of constraints; 0 if the library takes none.
+        evaluations: Number of evaluations.
+        point: (d,) the point of the lowest value; the box's centre while no value is below +inf.
+    """
+
+    def __init__(self, problem: Objective, *, constrained: bool) -> None:
+        self._problem = problem
+        self._constraint_values = constraint_values(problem) if constrained else None
+        self.constraints = traits_of(problem).constraints if self._constraint_values else 0
+        self.evaluations = 0
+        self.point, self._value = center_of(problem), math.inf
+        self._remembered = 4 * (problem.dimension + 1)  # enough for the points of a gradient by central differences
+        self._violations: dict[bytes, FloatArray] = {}
+        self._values: dict[bytes, float] = {}
+        recommend(problem, lambda: self.point)
+
+    def evaluate(self, x: FloatArray) -> float:
+        """Evaluate a point (d,).
+
+        Raises:
+            Breakdown: If it is NaN.
+        """
+        try:
+            value: float = self._problem(x)
+        except ValueError:  # the answer of a problem to NaN
+            if np.isnan(x).any():
+                raise Breakdown from None
+            raise
+        self.evaluations += 1
+        if value < self._value:
+            self._value, self.point = value, np.array(x)
+        return value
+
+    def __call__(self, x: FloatArray) -> float:
+        """The value at a point (d,), evaluated unless it was for its constraint values."""
+        if self._constraint_values is None:
+            return self.evaluate(x)
+        key = np.array(x, dtype=np.float64).tobytes()
+        return self._values.pop(key) if key in self._values else self._evaluate_both(key, x)
+
+    def violations(self, x: FloatArray) -> FloatArray:
+        """(c,) the constraint values at a point (d,), finite; evaluated unless it was before."""
+        key = np.array(x, dtype=np.float64).tobytes()
+        if key not in self._violations:
+            self._values[key] = self._evaluate_both(key, x)
+            _forget(self._values, self._remembered)
+        return self._violations[key]
+
+    def _evaluate_both(self, key: bytes, x: FloatArray) -> float:
+        value = self.evaluate(x)
+        if self._constraint_values is not None:
+            self._violations[key] = clip_values(self._constraint_values(x))
+            _forget(self._violations, self._remembered)
+        return value
+
+
+def _forget(remembered: dict[bytes, Any], size: int) -> None:
+    while len(remembered) > size:
+        del remembered[next(iter(remembered))]
+
+
+class Restarted(SingleObjective, ABC):
+    """A library's search that is started again whenever it stops, if `restarts` is true."""
+
+    restarts: bool
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the library is given the problem's constraints."""
+        return False
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every start is the same, so that there is one only."""
+        return False
+
+    @abstractmethod
+    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+        """Make one start; a `Breakdown` ends it."""
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Minimize until the problem stops it; without restarts, until the search stops.
+
+        Raises:
+            ImportError: If a package is not installed.
+            ValueError: If the optimizer does not take the problem.
+            RuntimeError: If the library fails.
+        """
+        check_suitable(self, problem)
+        objective = Callback(problem, constrained=self.constrained)
+        while True:
+            before = objective.evaluations
+            with suppress(Breakdown):
+                self._search(objective, problem, rng)
+            if not self.restarts or self.deterministic or objective.evaluations == before:
+                return

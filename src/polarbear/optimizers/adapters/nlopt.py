@@ -1,0 +1,237 @@
+"""The derivative-free algorithms of NLopt, restarted endlessly.
+
+How `nlopt` 2.11 is used:
+
+- An exception raised by the objective does not stop every algorithm: GN_CRS2_LM evaluates all of its first population
+  first, with the exception pending. It is kept here, nothing is evaluated after it, and it is raised at the end.
+- Values above 1e100 count as 1e100: with infinite ones GN_AGS crashes the process, GN_ORIG_DIRECT never returns, and
+  the other variants of DIRECT fail.
+- Its random state is one per process; every start seeds it anew, from the run's generator alone.
+- LN_NEWUOA_BOUND is left out: it can compute for minutes between two evaluations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+
+from polarbear.extras import Extra, optional
+from polarbear.optimizers.adapters.callbacks import Callback, Restarted
+from polarbear.optimizers.generators import seed_from
+from polarbear.optimizers.native import GREATEST, clip_values
+from polarbear.optimizers.settings import Size, choice_of, family, folded
+from polarbear.protocols import Objective, Traits
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, Flag, Share, real
+
+LOCAL = (
+    "LN_BOBYQA", "LN_COBYLA", "LN_NELDERMEAD", "LN_NEWUOA", "LN_PRAXIS", "LN_SBPLX", "LN_AUGLAG", "LN_AUGLAG_EQ",
+)  # fmt: skip
+"""The local algorithms."""
+
+DETERMINISTIC = (
+    "GN_DIRECT", "GN_DIRECT_L", "GN_DIRECT_NOSCAL", "GN_DIRECT_L_NOSCAL", "GN_ORIG_DIRECT", "GN_ORIG_DIRECT_L",
+    "GN_AGS", "GN_DIRECT_L_RAND_NOSCAL",
+)  # fmt: skip
+"""The global algorithms that draw no random numbers and ignore the starting point: they are not restarted.
+
+GN_DIRECT_L_RAND_NOSCAL should draw some, but is GN_DIRECT_L_NOSCAL in `nlopt` 2.11.
+"""
+
+STOCHASTIC = (
+    "GN_CRS2_LM", "GN_DIRECT_L_RAND", "GN_ESCH", "GN_ISRES", "GN_MLSL", "GN_MLSL_LDS",
+)  # fmt: skip
+"""The other global algorithms."""
+
+ALGORITHMS = (*LOCAL, *DETERMINISTIC, *STOCHASTIC)
+"""All algorithms offered, by NLopt's names."""
+
+UNBOUNDED = frozenset({"LN_NEWUOA"})
+"""The algorithms without bounds: they may evaluate anywhere."""
+
+CONSTRAINED = frozenset({
+    "LN_COBYLA", "LN_AUGLAG", "LN_AUGLAG_EQ", "GN_ISRES", "GN_AGS", "GN_ORIG_DIRECT", "GN_ORIG_DIRECT_L",
+})  # fmt: skip
+"""The algorithms that take constraints; the others ignore them."""
+
+NESTED = frozenset({"LN_AUGLAG", "LN_AUGLAG_EQ", "GN_MLSL", "GN_MLSL_LDS"})
+"""The algorithms that search with a local one."""
+
+WITH_POPULATION = frozenset({"GN_CRS2_LM", "GN_ISRES", "GN_ESCH", "GN_MLSL", "GN_MLSL_LDS"})
+"""The algorithms that take a population size."""
+
+LEAST_DIMENSION = {"LN_NEWUOA": 2}
+GREATEST_DIMENSION = {"GN_AGS": 10}
+
+_LEFT_OUT = {
+    **dict.fromkeys(
+        ("LN_NEWUOA_BOUND", "NEWUOA_BOUND"),
+        "it can compute for minutes between two evaluations; LN_BOBYQA replaces it",
+    ),
+    "G_MLSL": "give GN_MLSL, and the algorithm it searches with as local",
+    "G_MLSL_LDS": "give GN_MLSL_LDS, and the algorithm it searches with as local",
+    "AUGLAG": "give LN_AUGLAG, and the algorithm it searches with as local",
+    "AUGLAG_EQ": "give LN_AUGLAG_EQ, and the algorithm it searches with as local",
+}
+
+
+def _algorithms(names: Iterable[str]) -> Checked:
+    """One of some algorithms, with or without LN or GN."""
+    aliases = {short: name for name in names if (short := name.partition("_")[2]) not in _LEFT_OUT}
+    choice = choice_of(names, aliases, _LEFT_OUT)
+
+    def check(value: Any, name: str) -> str:
+        if isinstance(value, str) and folded(value).startswith(("ld", "gd")):
+            raise ValueError(f"{name} is {value!r}, which needs derivatives; valid are: {', '.join(sorted(names))}")
+        return choice.check(value, name)
+
+    return Checked(check)
+
+
+@family("nlopt", "NLopt-{algorithm}", restarts="restarts={}")
+class NLopt(Restarted):
+    """A derivative-free algorithm of NLopt, from a uniformly random point of the box.
+
+    All but LN_NEWUOA keep to the box. NLopt has one random state per process, which every start seeds anew: do not
+    run two at a time in one process. It recommends the best point evaluated.
+
+    Attributes:
+        algorithm: Which one of `ALGORITHMS`, with or without LN or GN; upper or lower case.
+        local: The algorithm of `LOCAL` that GN_MLSL, GN_MLSL_LDS, LN_AUGLAG and LN_AUGLAG_EQ search with; None for
+            NLopt's choice.
+        xtol_rel: Relative tolerance in the variables at which it stops.
+        ftol_rel: Relative tolerance in the value at which it stops.
+        population_size: Points per generation; None for NLopt's choice.
+        relative_step: The first step as a fraction of the box's width; None for NLopt's choice.
+        restarts: Whether to start again from a new random point whenever it stops, endlessly; else the run ends
+            then, as it does for the algorithms of `DETERMINISTIC`.
+        name: Its name; by default "NLopt", the algorithm, and the fields that differ from their defaults.
+
+    Raises:
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
+    """
+
+    requires = Extra("nlopt", "nlopt")
+
+    algorithm: Annotated[str, _algorithms(ALGORITHMS)] = "LN_BOBYQA"
+    local: Annotated[str, _algorithms([name for name in LOCAL if name not in NESTED])] | None = None
+    xtol_rel: Share = 1e-12
+    ftol_rel: Share = 0.0
+    population_size: Size | None = None
+    relative_step: Annotated[float, real(ge=1e-12, le=1.0)] | None = None
+    restarts: Flag = True
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for field, users in (("local", NESTED), ("population_size", WITH_POPULATION)):
+            if getattr(self, field) is not None and self.algorithm not in users:
+                raise ValueError(
+                    f"{field} is {getattr(self, field)!r}, which {self.algorithm} has no use for; leave it out, "
+                    f"or take one of {', '.join(sorted(users))}"
+                )
+
+    @property
+    def constrained(self) -> bool:
+        """Whether the algorithm takes constraints."""
+        return self.algorithm in CONSTRAINED
+
+    @property
+    def deterministic(self) -> bool:
+        """Whether every start is the same."""
+        return self.algorithm in DETERMINISTIC
+
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
+        """Why it takes no problem of these traits and this dimension; empty if it does."""
+        for algorithm in filter(None, (self.algorithm, self.local)):
+            low, high = LEAST_DIMENSION.get(algorithm, 1), GREATEST_DIMENSION.get(algorithm, dimension)
+            if not low <= dimension <= high:
+                limit = f"at least {low}" if dimension < low else f"at most {high}"
+                return f"{algorithm} takes {limit} variables; the problem has {dimension}"
+        return super().refuses(traits, dimension)
+
+    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+        nlopt = optional(*self.requires, "this optimizer")
+        nlopt.srand(seed_from(rng))
+        start = rng.uniform(problem.lower, problem.upper)
+        opt = self._opt(nlopt, self.algorithm, problem)
+        if self.population_size is not None:
+            opt.set_population(self.population_size)
+        if self.local is not None:
+            opt.set_local_optimizer(self._opt(nlopt, self.local, problem))
+        if self.algorithm not in UNBOUNDED:
+            opt.set_lower_bounds(np.array(problem.lower, dtype=np.float64))
+            opt.set_upper_bounds(np.array(problem.upper, dtype=np.float64))
+        _minimize(nlopt, opt, start, objective)
+
+    def _opt(self, nlopt: Any, algorithm: str, problem: Objective) -> Any:
+        """An `nlopt.opt` with tolerances and first step."""
+        opt = nlopt.opt(getattr(nlopt, algorithm), problem.dimension)
+        opt.set_xtol_rel(self.xtol_rel)
+        opt.set_ftol_rel(self.ftol_rel)
+        if self.relative_step is not None:
+            opt.set_initial_step(self.relative_step * (np.asarray(problem.upper) - np.asarray(problem.lower)))
+        return opt
+
+
+class _Guard:
+    """Keeps the first exception raised in a function that NLopt calls, and evaluates nothing after it.
+
+    Args:
+        opt: The `nlopt.opt`, which is told to stop.
+    """
+
+    def __init__(self, opt: Any) -> None:
+        self._opt: Any = opt
+        self._lower, self._upper = opt.get_lower_bounds(), opt.get_upper_bounds()
+        self.error: BaseException | None = None
+
+    def __call__(self, function: Callable[[FloatArray], Any], x: FloatArray, otherwise: float) -> Any:
+        """The function's value at `x`, which may lie outside the box by rounding; `otherwise` after an exception."""
+        if self.error is not None:
+            return otherwise
+        try:
+            return function(np.clip(x, self._lower, self._upper))
+        except BaseException as error:  # noqa: BLE001 - raised again once NLopt has returned
+            self.error = error
+            self._opt.force_stop()
+            return otherwise
+
+    def release(self) -> None:
+        """Drop the `nlopt.opt`, which refers to this object where Python cannot see it."""
+        self._opt = None
+
+
+def _minimize(nlopt: Any, opt: Any, start: FloatArray, objective: Callback) -> None:
+    """One start; exceptions of the objective are raised here, and the limits of rounding are an end like any other."""
+    guard = _Guard(opt)
+
+    def value(x: FloatArray, _: FloatArray) -> float:
+        return guard(lambda x: float(clip_values(objective(x))), x, GREATEST)
+
+    def violation(i: int, x: FloatArray, _: FloatArray) -> float:
+        return guard(lambda x: float(objective.violations(x)[i]), x, 0.0)
+
+    def violations(result: FloatArray, x: FloatArray, _: FloatArray) -> None:
+        result[:] = guard(objective.violations, x, 0.0)
+
+    opt.set_min_objective(value)
+    if opt.get_algorithm() == nlopt.GN_AGS:  # takes one constraint at a time
+        for i in range(objective.constraints):
+            opt.add_inequality_constraint(partial(violation, i), 0.0)
+    elif objective.constraints:
+        opt.add_inequality_mconstraint(violations, np.zeros(objective.constraints))
+    try:
+        opt.optimize(start)
+    except (nlopt.RoundoffLimited, nlopt.ForcedStop):
+        pass
+    except (MemoryError, nlopt.runtime_error, nlopt.invalid_argument) as error:
+        if guard.error is None:
+            message = opt.get_errmsg() or type(error).__name__
+            raise RuntimeError(f"NLopt's {opt.get_algorithm_name()} failed: {message}") from error
+    finally:
+        guard.release()
+    if guard.error is not None:
+        raise guard.error
