@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
 from polarbear.records import Axis, Run, Trajectory
+from polarbear.validation import set_fields
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -92,8 +93,7 @@ class StepFunction:
             raise ValueError("x does not increase strictly; sort the steps and merge those at equal x")
         if np.isnan(y).any():
             raise ValueError(f"y is not a number at entry {int(np.argmax(np.isnan(y)))}")
-        object.__setattr__(self, "x", x)
-        object.__setattr__(self, "y", y)
+        set_fields(self, x=x, y=y)
 
     def __call__(self, at: ArrayLike) -> FloatArray:
         """The function's values, in the shape of `at`; NaN where it is unknown."""

@@ -19,6 +19,7 @@ from polarbear.figures.panels import Axis, Entry, Key
 from polarbear.figures.scales import share_axis, time_axis
 from polarbear.figures.style import MICRO, MUTED, SMALL, SURFACE, WIDE, Look, Spacing, looks_for, shown
 from polarbear.records import FloatArray
+from polarbear.validation import set_fields
 
 if TYPE_CHECKING:
     from polarbear.assess.distributions import RuntimeDistribution
@@ -54,8 +55,7 @@ class Distribution:
             raise ValueError("budgets of a distribution have to be finite and never decrease; leave out missed ones")
         if not ((share >= 0) & (share <= 1 + 1e-9)).all() or (np.diff(share) < 0).any():
             raise ValueError("shares of a distribution have to lie in 0 to 1 and never decrease")
-        object.__setattr__(self, "at", at)
-        object.__setattr__(self, "share", share)
+        set_fields(self, at=at, share=share)
 
     @property
     def middle(self) -> float:

@@ -17,8 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.pairwise import Correction, adjust_p_values
-from polarbear.assess.comparisons.samples import Result, check_alpha, default_names, rows_of
+from polarbear.assess.comparisons.samples import Result, default_names, rows_of
 from polarbear.records import FloatArray
+from polarbear.validation import real_number
 
 OmnibusTest = Literal["friedman", "wilcoxon", "anova"]
 """Friedman's test (3 or more algorithms), Wilcoxon's signed-rank test (2), or the analysis of variance of repeated
@@ -113,7 +114,7 @@ def omnibus_test(
         ValueError: If there are fewer than 2 functions or algorithms, a number is not finite, or `test` does not fit.
     """
     data = _measures(measures)
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     chosen = default_names(names, data.shape[1])
     normality, levene = _conditions(data)
     rank_test: OmnibusTest = "friedman" if data.shape[1] > 2 else "wilcoxon"
@@ -150,7 +151,7 @@ def post_hoc(
         ValueError: As `omnibus_test`, or if the control is not among the names.
     """
     data = _measures(measures)
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     functions, count = data.shape
     chosen = default_names(names, count)
     from scipy import stats  # slow to import

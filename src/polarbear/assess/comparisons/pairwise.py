@@ -19,8 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.anderson_darling import anderson_darling_two_sample
-from polarbear.assess.comparisons.samples import Result, Samples, check_alpha, check_choice, read_samples, rows_of
+from polarbear.assess.comparisons.samples import Result, Samples, check_choice, read_samples, rows_of
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number
 
 Alternative = Literal["two-sided", "less"]
 """The alternative hypothesis: two algorithms differ, or the first tends to lower (better) values."""
@@ -305,7 +306,7 @@ def _all_pairs(
 ) -> PairwiseTests:
     check_choice(alternative, Alternative, "alternative")
     check_choice(method, Method, "method")
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     runs = read_samples(samples)
     names, tested = tuple(runs), list(_tested(len(runs), alternative))
     results: list[_Pair] = []

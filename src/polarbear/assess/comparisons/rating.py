@@ -14,12 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from polarbear.assess.comparisons.samples import Groups, Result, positive_count, read_groups, rows_of
+from polarbear.assess.comparisons.samples import Groups, Result, read_groups, rows_of
 from polarbear.records import FloatArray
+from polarbear.validation import Finite, real, settings, whole_number
 
 _SCALE = 173.7178  # ratings per unit of Glicko-2's own scale
 _ORIGIN = 1500.0
@@ -60,7 +61,7 @@ class Ratings(Result):
         )
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class Newcomer:
     """The rating of a player before the first game, and how fast volatility may change.
 
@@ -71,14 +72,10 @@ class Newcomer:
         tau: Glickman's system constant; from 0.3 to 1.2, smaller keeps volatilities steadier.
     """
 
-    rating: float = 1500.0
-    deviation: float = 350.0
-    volatility: float = 0.06
-    tau: float = 0.5
-
-    def __post_init__(self) -> None:
-        if min(self.deviation, self.volatility, self.tau) <= 0:
-            raise ValueError(f"{self}: deviation, volatility and tau must be positive")
+    rating: Finite = 1500.0
+    deviation: Annotated[float, real(gt=0)] = 350.0
+    volatility: Annotated[float, real(gt=0)] = 0.06
+    tau: Annotated[float, real(gt=0)] = 0.5
 
 
 def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newcomer: Newcomer | None = None) -> Ratings:
@@ -95,7 +92,7 @@ def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newco
     Raises:
         ValueError: If samples are not valid or `rounds` is below 1.
     """
-    positive_count(rounds, "rounds")
+    whole_number(rounds, "rounds", 1)
     samples = [list(group.values()) for group in read_groups(groups).values()]
     names, start = tuple(next(iter(groups.values()))), newcomer or Newcomer()
     n = len(names)

@@ -20,13 +20,12 @@ from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.pairwise import adjust_p_values
 from polarbear.assess.comparisons.samples import (
     Result,
-    check_alpha,
     check_choice,
     default_names,
-    positive_count,
     rows_of,
 )
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number, whole_number
 
 Statistic = Literal["mean", "median"]
 """What of an algorithm's values over the instances is ranked."""
@@ -112,10 +111,10 @@ def robust_ranking(
     """
     data, at = _values_and_times(values, times)
     check_choice(statistic, Statistic, "statistic")
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     chosen = default_names(names, len(data))
     instances = data.shape[1]
-    picks = rng.integers(instances, size=(instances, positive_count(resamples, "resamples")))
+    picks = rng.integers(instances, size=(instances, whole_number(resamples, "resamples", 1)))
     resample = _means(picks) if statistic == "mean" else _medians(picks)
     together = max(1, _VALUES_AT_ONCE // (len(data) * resamples))  # timepoints that are resampled at once
     blocks = (resample(data[:, :, start : start + together]) for start in range(0, at.size, together))

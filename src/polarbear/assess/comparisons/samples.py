@@ -115,17 +115,3 @@ def check_choice(value: str, choices: Any, name: str) -> None:
     """A ValueError that names the value if it is none of the literals of a type."""
     if value not in get_args(choices):
         raise ValueError(f"{name} is {value!r}; it is one of {', '.join(get_args(choices))}")
-
-
-def positive_count(value: int, name: str) -> int:
-    """The value if it is 1 or more, else a ValueError that names it."""
-    if value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be at least 1")
-    return value
-
-
-def check_alpha(alpha: float) -> float:
-    """The level of a test if it lies between 0 and 1, else a ValueError."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha!r}; it must lie between 0 and 1")
-    return alpha
