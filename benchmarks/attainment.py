@@ -16,10 +16,8 @@ from typing import Any
 import numpy as np
 
 from polarbear import Outcome, Reason, Trajectory
-from polarbear.assess.aocc import aocc
-from polarbear.assess.attainment import eaf, eaf_grid, level_curves
-from polarbear.assess.attainment_difference import eaf_difference
-from polarbear.assess.attainment_ecdf import attainment_ecdf
+from polarbear.assess.aocc import aocc, attainment_ecdf
+from polarbear.assess.attainment import eaf, eaf_difference, eaf_grid, level_curves
 from polarbear.assess.step_functions import Bounds, values_at
 from polarbear.assess.vorobev import vorobev
 

@@ -9,7 +9,7 @@ import pytest
 from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.assessment.page import cautions, failures_in_words, verdict
 from polarbear.assess.report import Assessment, compare, subject_of
-from polarbear.assess.report.failures import FailedRuns, failed_runs
+from polarbear.assess.report.subject import FailedRuns, failed_runs
 from polarbear.records import Reason, lost
 from tests.analyzer.recorded import runs
 

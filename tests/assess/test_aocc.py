@@ -5,9 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear import Reason
-from polarbear.assess.aocc import aocc, weighted_auc
+from polarbear.assess.aocc import aocc, attainment_ecdf, weighted_auc
 from polarbear.assess.attainment import eaf_grid, level_curves
-from polarbear.assess.attainment_ecdf import attainment_ecdf
 from polarbear.assess.step_functions import Bounds, step_functions, values_at
 from tests.assess.curves import groups, random_trajectory, trajectory
 

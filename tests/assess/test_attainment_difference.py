@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear import Reason
-from polarbear.assess.attainment import eaf_grid
-from polarbear.assess.attainment_difference import eaf_difference, eaf_difference_grid
+from polarbear.assess.attainment import eaf_difference, eaf_difference_grid, eaf_grid
 from polarbear.assess.step_functions import values_at
 from tests.assess.curves import attains, groups, shared, trajectory
 

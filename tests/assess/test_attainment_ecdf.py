@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear import Reason
+from polarbear.assess.aocc import attained_share, attainment_ecdf
 from polarbear.assess.attainment import eaf, eaf_grid
-from polarbear.assess.attainment_ecdf import attained_share, attainment_ecdf
 from polarbear.assess.step_functions import Bounds, step_functions, values_at
 from tests.assess.curves import attains, groups, random_trajectory, trajectory
 

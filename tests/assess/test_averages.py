@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import gmean
 
-from polarbear.assess.averages import geometric_mean, geometric_mean_ratio
+from polarbear.assess.summary import geometric_mean, geometric_mean_ratio
 
 positive = st.lists(st.floats(0.1, 1e8), min_size=1, max_size=20)
 

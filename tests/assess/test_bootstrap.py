@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polarbear.assess.aocc import aocc
+from polarbear.assess.aocc import aocc, attained_share, attainment_ecdf
 from polarbear.assess.attainment import eaf_grid
-from polarbear.assess.attainment_ecdf import attained_share, attainment_ecdf
 from polarbear.assess.bootstrap import bootstrap_band
 from polarbear.assess.step_functions import Bounds, values_at
 from tests.assess.curves import random_trajectory

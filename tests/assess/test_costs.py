@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from polarbear.assess.costs import cumulative_costs
-from polarbear.assess.runtimes import ert
+from polarbear.assess.runtimes import cumulative_costs, ert
 
 
 def test_adds_up_what_each_evaluation_cost():

@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polarbear.assess.averages import geometric_mean, geometric_mean_ratio
 from polarbear.assess.distributions import pool, runtime_distribution
 from polarbear.assess.runtimes import first_hits, instance_weights
+from polarbear.assess.summary import geometric_mean, geometric_mean_ratio
 
 MISSED = np.inf
 

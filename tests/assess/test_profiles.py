@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from polarbear.assess.profiles import data_profile, performance_profile
+from polarbear.assess.distributions import data_profile, performance_profile
 
 tables = arrays(np.float64, (5, 3), elements=st.one_of(st.integers(1, 100).map(float), st.just(np.inf)))
 

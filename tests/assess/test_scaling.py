@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear.assess.runtimes import ert, runtimes
-from polarbear.assess.scaling import scaling
+from polarbear.assess.summary import scaling
 from tests.assess.coco_data import published_runs
 
 

@@ -110,9 +110,15 @@ class TestRuntimeDistributions:
         assert float(step_values(one(figure, "cross-1"))[1][0]) == 0.0
         figures.svg(figures.runtime_distributions({"none": nothing}))
 
+    def test_the_axis_reaches_from_the_smallest_to_the_largest_finite_budget(self):
+        curve = Distribution(np.array([3.0, 10.0]), np.array([0.5, 1.0]), spent=np.inf)
+        assert figures.runtime_distributions({"A": curve}).panels[0].x.ends == (3, 10)
+
     def test_wrong_input_is_named(self):
         with pytest.raises(ValueError, match="there is no distribution to draw"):
             figures.runtime_distributions({}, limits=(1, 10))
+        with pytest.raises(ValueError, match="budget 0 has no place on a log axis"):
+            figures.runtime_distributions({"A": Distribution(np.array([0.0, 1.0]), np.array([0.5, 1.0]))})
         with pytest.raises(ValueError, match="no budget is given"):
             figures.runtime_distributions({"A": Distribution(np.empty(0), np.empty(0))})
         with pytest.raises(ValueError, match="budget -1 has no place on a log axis"):

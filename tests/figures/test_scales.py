@@ -1,11 +1,10 @@
 """Axes of values."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polarbear.figures.scales import Scale, budget_limits, power_of_ten
+from polarbear.figures.scales import Scale, power_of_ten
 
 finite = st.floats(-1e12, 1e12).filter(lambda number: number == 0 or abs(number) > 1e-12)
 
@@ -51,12 +50,6 @@ def test_unknown_numbers_have_no_say():
 
 def test_powers_of_ten():
     assert [power_of_ten(k) for k in (-8, 0, 12)] == ["10⁻⁸", "10⁰", "10¹²"]
-
-
-def test_budget_limits():
-    np.testing.assert_array_equal(budget_limits([[3.0, np.inf], [10.0, np.nan]], "log"), [3, 10])
-    with pytest.raises(ValueError, match="budget 0 has no place on a log axis"):
-        budget_limits([[0.0, 1.0]], "log")
 
 
 def test_a_penalty_as_large_as_floats_go_leaves_room_for_the_rest():

@@ -25,7 +25,7 @@ PREFERENCES = {
 }
 """Named preferences over budgets, and what each says."""
 ON_REQUEST, SET_ASIDE = "on request", "nothing came back"
-"""Why an algorithm was withdrawn: the user asked for it, or of all its runs in a round nothing came back."""
+"""Why an algorithm was withdrawn: on the user's request, or because none of its runs in a round came back."""
 MOST_OPEN_PAIRS = 10
 """How many undecided pairs are spelled out, the cheapest to decide first."""
 
@@ -174,7 +174,7 @@ class Answer:
         lines += [f"  {member.name}: {member.sentence}" for member in self.members]
         in_all = [] if self.false_elimination is None else [self.false_elimination.sentence]
         for title, sentences in (
-            ("Eliminated", [one.sentence for one in self.eliminated] + in_all),
+            ("Eliminated", [elimination.sentence for elimination in self.eliminated] + in_all),
             ("Undecided", self._open_pairs()),
             ("Mind", self.cautions),
         ):
@@ -188,23 +188,23 @@ class Answer:
     def _open_pairs(self) -> list[str]:
         rest = len(self.undecided) - MOST_OPEN_PAIRS
         more = [f"… and {plural(rest, 'more pair')}."] if rest > 0 else []
-        return [one.sentence for one in self.undecided[:MOST_OPEN_PAIRS]] + more
+        return [pair.sentence for pair in self.undecided[:MOST_OPEN_PAIRS]] + more
 
 
 def answer(result: RaceResult) -> Answer:
     """The answer of a race, finished or not, in words."""
     posterior, settings = result.posterior, result.settings
     compared = settings.compared(posterior)
-    found = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set
     began = result.begun
     return Answer(
         finished=result.finished,
         pareto_set=members,
-        headline=_headline(result, found),
+        headline=_headline(result, decided),
         members=_members(result) if began else (),
         relations=tuple(
-            f"{first} – {second}: {pair_in_words(found, posterior, first, second, settings.axis)}."
+            f"{first} – {second}: {pair_in_words(decided, posterior, first, second, settings.axis)}."
             for first, second in combinations(members, 2)
         ),
         eliminated=tuple(_eliminations(result)),
@@ -224,10 +224,10 @@ def why_withdrawn(result: RaceResult) -> dict[str, str]:
     return {name: SET_ASIDE if name in result.set_aside else ON_REQUEST for name in result.withdrawn}
 
 
-def pair_in_words(found: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
+def pair_in_words(decided: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
     """Which of two algorithms is better when: ``CSA is better from 50 to 900, undecided at 1,000 evaluations``."""
     i, j = posterior.names.index(first), posterior.names.index(second)
-    wins, loses, equal = found.dominates[:, i, j], found.dominates[:, j, i], found.equivalent[:, i, j]
+    wins, loses, equal = decided.dominates[:, i, j], decided.dominates[:, j, i], decided.equivalent[:, i, j]
     parts = [
         (f"{first} is better", wins),
         (f"{second} is better", loses),
@@ -237,11 +237,11 @@ def pair_in_words(found: Relations, posterior: Posterior, first: str, second: st
     return ", ".join(f"{words} {spans(posterior.times, mask, axis)}" for words, mask in parts if mask.any())
 
 
-def _headline(result: RaceResult, found: Relations) -> str:
+def _headline(result: RaceResult, decided: Relations) -> str:
     names, members = result.posterior.names, result.pareto_set
-    total, left = len(result.names) - len(result.withdrawn), _left(result)
+    total, remaining = len(result.names) - len(result.withdrawn), _left(result)
     if not result.begun and total == 1:
-        return f"Nothing is known of {members[0]}, the only algorithm{left}: nothing was run."
+        return f"Nothing is known of {members[0]}, the only algorithm{remaining}: nothing was run."
     if not result.begun:
         return f"Nothing is known yet of {listed(members)}: no round is complete."
     share = f"{len(members)} of {total}"
@@ -251,22 +251,24 @@ def _headline(result: RaceResult, found: Relations) -> str:
         pairs = plural(len(result.undecided), "pair")
         verb = "is" if len(result.undecided) == 1 else "are"
         return (
-            f"{share} algorithms{left} are still in the race: {listed(members)}. {pairs} {verb} undecided, "
+            f"{share} algorithms{remaining} are still in the race: {listed(members)}. {pairs} {verb} undecided, "
             "so the set may yet shrink."
         )
     if total == 1:
-        return f"{members[0]} is the only algorithm{left}."
+        return f"{members[0]} is the only algorithm{remaining}."
     if len(members) == 1:
-        others = f"the other algorithm{left}" if total == 2 else f"each of the other {total - 1} algorithms{left}"
+        others = (
+            f"the other algorithm{remaining}" if total == 2 else f"each of the other {total - 1} algorithms{remaining}"
+        )
         return f"{members[0]} is the whole anytime Pareto set: {others} was eliminated."
-    said = f"{share} algorithms{left} form the anytime Pareto set: {listed(members)}."
+    sentence = f"{share} algorithms{remaining} form the anytime Pareto set: {listed(members)}."
     inside = np.ix_(range(len(result.posterior.times)), *[[names.index(name) for name in members]] * 2)
-    if (found.equivalent[inside] | np.eye(len(members), dtype=bool)).all():
-        return f"{said} They are practically equivalent at every timepoint."
-    wins = found.dominates[inside].any(axis=0)
+    if (decided.equivalent[inside] | np.eye(len(members), dtype=bool)).all():
+        return f"{sentence} They are practically equivalent at every timepoint."
+    wins = decided.dominates[inside].any(axis=0)
     if (wins & wins.T).any():
-        return f"{said} Which of them is best depends on the budget."
-    return f"{said} None of them is known to be better than another at every timepoint."
+        return f"{sentence} Which of them is best depends on the budget."
+    return f"{sentence} None of them is known to be better than another at every timepoint."
 
 
 def _members(result: RaceResult) -> tuple[Member, ...]:
@@ -277,14 +279,14 @@ def _members(result: RaceResult) -> tuple[Member, ...]:
     first = posterior.first(rivals)
     often, best_at = first.mean(axis=0), (first == first.max(axis=2, keepdims=True)).mean(axis=0)
     leader = best_at.argmax(axis=1)
-    found: list[Member] = []
+    described: list[Member] = []
     for name in members:
         column = rivals.index(name)
         peak = int(best_at[:, column].argmax())
         sentence = _best_at(result, best_at[:, column], often[:, column], leader == column)
         chances = float(best_at[peak, column]), float(often[peak, column])
-        found.append(Member(name, *chances, float(posterior.times[peak]), sentence))
-    return tuple(found)
+        described.append(Member(name, *chances, float(posterior.times[peak]), sentence))
+    return tuple(described)
 
 
 def _best_at(result: RaceResult, p_best: FloatArray, often: FloatArray, leads: NDArray[np.bool_]) -> str:
@@ -301,14 +303,14 @@ def _best_at(result: RaceResult, p_best: FloatArray, often: FloatArray, leads: N
     if leads.all():
         low, high = probability(p_best.min()), probability(p_best.max())
         return f"most likely the best at every timepoint (P(best) from {low} to {high}; {_share(often)})."
-    said = (
+    sentence = (
         f"most likely the best {spans(times, leads, settings.axis)} (P(best) up to {probability(p_best[peak])}, "
         f"at {instant(times[peak])}; {_share(often[leads])})"
     )
     sure = leads & (p_best >= settings.alpha)
     if sure.any():
-        said += f"; {spans(times, sure, settings.axis)} with P(best) ≥ {settings.alpha:g}"
-    return f"{said}."
+        sentence += f"; {spans(times, sure, settings.axis)} with P(best) ≥ {settings.alpha:g}"
+    return f"{sentence}."
 
 
 def _share(often: FloatArray) -> str:
@@ -318,15 +320,15 @@ def _share(often: FloatArray) -> str:
 
 def _eliminations(result: RaceResult) -> list[Elimination]:
     return [
-        _elimination(this, name, rival, result)
-        for this in result.rounds
-        for name, rival in this.eliminated.items()
+        _elimination(round_, name, rival, result)
+        for round_ in result.rounds
+        for name, rival in round_.eliminated.items()
         if result.eliminated.get(name) == rival  # it has not returned since
     ]
 
 
-def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elimination:
-    strongest, p = this.dominance.get(name), result.settings.alpha
+def _elimination(round_: Round, name: str, rival: str, result: RaceResult) -> Elimination:
+    strongest, p = round_.dominance.get(name), result.settings.alpha
     if strongest is not None and strongest.name == rival:
         p = max(p, strongest.probability)
     how = (
@@ -334,9 +336,9 @@ def _elimination(this: Round, name: str, rival: str, result: RaceResult) -> Elim
         if result.settings.elimination == "joint"
         else f"P({rival} is better) was {at_least(p)} at each timepoint"
     )
-    when = f"round {this.number}, after {plural(this.instances, 'instance')}"
+    when = f"round {round_.number}, after {plural(round_.instances, 'instance')}"
     sentence = f"{name} was eliminated by {rival} in {when}: {how}."
-    return Elimination(name, rival, this.number, this.instances, p, sentence)
+    return Elimination(name, rival, round_.number, round_.instances, p, sentence)
 
 
 def _false_elimination(result: RaceResult) -> FalseElimination | None:
@@ -407,52 +409,52 @@ def _effort(result: RaceResult) -> str:
 
 
 def _cautions(result: RaceResult) -> list[str]:
-    found: list[str] = []
+    cautions: list[str] = []
     if on_request := [name for name, why in why_withdrawn(result).items() if why == ON_REQUEST]:
-        found.append(f"{_were(on_request)} withdrawn: the Pareto set is that of the others.")
+        cautions.append(f"{_were(on_request)} withdrawn: the Pareto set is that of the others.")
     if result.set_aside:
-        found.append(
+        cautions.append(
             f"{_were(result.set_aside)} set aside, and nothing is said of them: "
             "of all runs of a round nothing came back (killed or timed out)."
         )
     if not result.begun:
-        return found
+        return cautions
     last, doubtful = result.rounds[-1], result.posterior.diagnostics.doubtful
     if last.failures:
         verb = "was" if last.failures == 1 else "were"
-        found.append(
+        cautions.append(
             f"{last.failures:,} of {last.runs:,} runs failed, timed out or {verb} killed. A failed run keeps what it "
             "had found; of one that timed out or was killed, nothing is known past its end, which favours an algorithm "
             "that is lost on hard instances."
         )
-    found += _circles(result)
+    cautions += _circles(result)
     if last.overconfidence is not None and last.overconfidence > TOO_SURE:
-        found.append(
+        cautions.append(
             f"The model counts what runs repeat from budget to budget as new, and is as sure as if "
             f"{last.overconfidence:.1f} times as many instances had been run: read the order, not the certainty."
         )
     if doubtful.any():
         where = spans(result.posterior.times, doubtful, result.settings.axis)
-        found.append(f"The posterior is not to be relied on {where}: use more draws.")
-    return found
+        cautions.append(f"The posterior is not to be relied on {where}: use more draws.")
+    return cautions
 
 
 def _circles(result: RaceResult) -> list[str]:
     """Three algorithms of which each beats the next, and when."""
     names, beats = result.posterior.names, result.posterior.known_wins.pairwise_probabilities() >= result.settings.alpha
-    found: list[str] = []
+    sentences: list[str] = []
     everyone = np.ones(len(names), bool)
-    circular = np.stack([in_circles(here, everyone, 1.0) for here in beats.astype(float)])
+    circular = np.stack([in_circles(probabilities, everyone, 1.0) for probabilities in beats.astype(float)])
     inside = np.flatnonzero(np.logical_or.reduce(circular, axis=(0, 1))).tolist()
     for i, j, k in ((i, *turn) for i, *others in combinations(inside, 3) for turn in permutations(others)):
         circle = beats[:, i, j] & beats[:, j, k] & beats[:, k, i]
         if circle.any():
             a, b, c = names[i], names[j], names[k]
             when = spans(result.posterior.times, circle, result.settings.axis)
-            found.append(
+            sentences.append(
                 f"{a} beats {b}, {b} beats {c} and {c} beats {a}, each on most instances, {when}: no ratings say that."
             )
-    return found
+    return sentences
 
 
 def _were(names: Sequence[str]) -> str:

@@ -29,7 +29,7 @@ def ratings(result: RaceResult) -> Data:
     )
 
 
-def relations_of_pairs(result: RaceResult, found: Relations) -> Data:
+def relations_of_pairs(result: RaceResult, relations: Relations) -> Data:
     """The relation of every pair at every timepoint."""
     posterior, epsilon = result.posterior, result.settings.epsilon
     near = result.settings.compared(posterior).equivalence_probabilities(epsilon)
@@ -37,20 +37,20 @@ def relations_of_pairs(result: RaceResult, found: Relations) -> Data:
         "relations",
         (result.settings.axis, "first", "second", "probability_first_better", "probability_equivalent", "relation"),
         (
-            (time, first, second, found.better[t, i, j], near[t, i, j], relation(found, t, i, j))
+            (time, first, second, relations.better[t, i, j], near[t, i, j], relation(relations, t, i, j))
             for t, time in enumerate(posterior.times)
             for (i, first), (j, second) in combinations(enumerate(posterior.names), 2)
         ),
     )
 
 
-def relation(found: Relations, t: int, i: int, j: int) -> str:
+def relation(relations: Relations, t: int, i: int, j: int) -> str:
     """``first``, ``second``, ``equivalent`` or ``undecided``."""
-    if found.dominates[t, i, j]:
+    if relations.dominates[t, i, j]:
         return "first"
-    if found.dominates[t, j, i]:
+    if relations.dominates[t, j, i]:
         return "second"
-    return "equivalent" if found.equivalent[t, i, j] else "undecided"
+    return "equivalent" if relations.equivalent[t, i, j] else "undecided"
 
 
 def dominance(result: RaceResult) -> Data:
@@ -63,17 +63,17 @@ def dominance(result: RaceResult) -> Data:
         ),
         (
             (
-                this.number,
-                this.instances,
+                round_.number,
+                round_.instances,
                 name,
                 rival.name,
                 rival.probability,
-                this.eliminated.get(name),
-                name in this.withdrawn,
-                name in this.settled,
+                round_.eliminated.get(name),
+                name in round_.withdrawn,
+                name in round_.settled,
             )
-            for this in result.rounds
-            for name, rival in this.dominance.items()
+            for round_ in result.rounds
+            for name, rival in round_.dominance.items()
         ),
     )
 
@@ -89,13 +89,21 @@ def rounds(result: RaceResult) -> Data:
         ),
         (
             (
-                *(this.number, this.batch, this.instances, this.runs, this.failures, this.evaluations, this.seconds),
-                *(this.resolved_pairs, this.resolved_share),
-                *map("; ".join, (this.candidates, this.eliminated, this.withdrawn, this.settled)),
-                this.next_batch,
-                *(this.smallest_ess, this.largest_k_hat, this.inference_seconds),
+                *(
+                    round_.number,
+                    round_.batch,
+                    round_.instances,
+                    round_.runs,
+                    round_.failures,
+                    round_.evaluations,
+                    round_.seconds,
+                ),
+                *(round_.resolved_pairs, round_.resolved_share),
+                *map("; ".join, (round_.candidates, round_.eliminated, round_.withdrawn, round_.settled)),
+                round_.next_batch,
+                *(round_.smallest_ess, round_.largest_k_hat, round_.inference_seconds),
             )
-            for this in result.rounds
+            for round_ in result.rounds
         ),
     )
 
@@ -105,7 +113,7 @@ def horizons(result: RaceResult) -> Data:
     return Data.of(
         "horizons",
         ("round", "algorithm", f"run_until_{result.settings.axis}"),
-        ((this.number, name, until) for this in result.rounds for name, until in this.horizon.items()),
+        ((round_.number, name, until) for round_ in result.rounds for name, until in round_.horizon.items()),
     )
 
 
@@ -116,8 +124,8 @@ def reach(result: RaceResult) -> Data:
         (result.settings.axis, "algorithm", "instances"),
         (
             (time, name, reached)
-            for time, here in zip(result.posterior.times, result.reach, strict=True)
-            for name, reached in zip(result.names, here, strict=True)
+            for time, counts in zip(result.posterior.times, result.reach, strict=True)
+            for name, reached in zip(result.names, counts, strict=True)
         ),
     )
 
@@ -170,9 +178,17 @@ def value_quantiles(result: RaceResult, preferences: tuple[str, ...]) -> Data:
 def diagnostics(result: RaceResult) -> Data:
     """How far the posterior can be trusted at every timepoint."""
     posterior = result.posterior
-    found = posterior.diagnostics
+    diagnostics = posterior.diagnostics
     return Data.of(
         "diagnostics",
         (result.settings.axis, "method", "effective_draws", "k_hat", "r_hat", "doubtful"),
-        zip(posterior.times, found.method, found.ess, found.k_hat, found.r_hat, found.doubtful, strict=True),
+        zip(
+            posterior.times,
+            diagnostics.method,
+            diagnostics.ess,
+            diagnostics.k_hat,
+            diagnostics.r_hat,
+            diagnostics.doubtful,
+            strict=True,
+        ),
     )

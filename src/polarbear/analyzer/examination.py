@@ -26,7 +26,6 @@ from polarbear.inference import (
 from polarbear.inference.checking.verdicts import TIMEPOINTS
 from polarbear.race import RaceResult
 from polarbear.rankings import choice_counts
-from polarbear.records import FloatArray
 
 REPLICATES = 200
 """Enough for the checks that stand beside an answer."""
@@ -80,7 +79,7 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
     rng = np.random.default_rng(settings.seed)
     counts = choice_counts(result.rated_values, precision=settings.precision)
     scores: dict[str, LeaveOneOut] = {}
-    surely: dict[str, float] = {}
+    too_sure: dict[str, float] = {}
     for name, model in ((name, as_published(model)) for name, model in rivals.items()):
         posterior = (
             result.posterior
@@ -95,12 +94,12 @@ def examine(result: RaceResult, models: Sequence[str] = ()) -> Examination:
             )
         )
         scores[name] = leave_one_out(posterior, result.rated_values, rng=rng, precision=settings.precision)
-        surely[name] = overconfidence(posterior, result.rated_values, precision=settings.precision)
-    return Examination(label(own), compare(scores), surely, checks(result))
+        too_sure[name] = overconfidence(posterior, result.rated_values, precision=settings.precision)
+    return Examination(label(own), compare(scores), too_sure, checks(result))
 
 
 def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
-    """What a race's rankings say of what all models assume; the same for the same result."""
+    """Check what all models assume against a race's rankings; the same result gives the same checks."""
     return check(
         result.posterior,
         result.rated_values,
@@ -110,19 +109,19 @@ def checks(result: RaceResult, *, replicates: int = 400) -> tuple[Check, ...]:
     )
 
 
-def told(result: RaceResult) -> tuple[dict[str, Any], str]:
-    """A race's answer and what its rankings tell against the model: plain JSON-able values, and text."""
-    found, checked = answer(result), checks(result, replicates=REPLICATES) if result.begun else ()
-    against = ["\n\nNot as the model assumes (polarbear check tells more):", *doubts(checked, result)]
-    text = found.text + ("\n  ".join(against) if len(against) > 1 else "")
-    return {**found.as_dict(), "checks": [one.as_dict() for one in checked]}, text
+def answer_with_checks(result: RaceResult) -> tuple[dict[str, Any], str]:
+    """A race's answer and the checks that its model fails: as plain JSON-able values, and as text."""
+    findings, results = answer(result), checks(result, replicates=REPLICATES) if result.begun else ()
+    against = ["\n\nNot as the model assumes (polarbear check tells more):", *doubts(results, result)]
+    text = findings.text + ("\n  ".join(against) if len(against) > 1 else "")
+    return {**findings.as_dict(), "checks": [check.as_dict() for check in results]}, text
 
 
-def doubts(found: Sequence[Check], result: RaceResult) -> list[str]:
-    """Of each check that failed, in one sentence, what was found; but not of what the posterior takes into account."""
+def doubts(results: Sequence[Check], result: RaceResult) -> list[str]:
+    """The finding of each failed check in one sentence, but for what the posterior takes into account."""
     settled = {TIMEPOINTS} if result.posterior.honest else set[str]()
-    failed = (one for one in found if one.passed is False and one.name not in settled)
-    return [f"{one.name}: {re.split('; |[.] ', one.verdict)[0].rstrip('.')}." for one in failed]
+    failed = (check for check in results if check.passed is False and check.name not in settled)
+    return [f"{check.name}: {re.split('; |[.] ', check.verdict)[0].rstrip('.')}." for check in failed]
 
 
 def label(model: Model) -> str:
@@ -135,15 +134,9 @@ def label(model: Model) -> str:
 
 
 def _named(name: str, result: RaceResult) -> Model:
+    from polarbear.figures.style import spacing_of  # loads Matplotlib's ticks
+
     model = from_description({"model": name})
-    if "time_scale" in model.describe() and _spaced_by_factors(result.posterior.times):
+    if "time_scale" in model.describe() and spacing_of(result.posterior.times) == "log":
         return from_description({"model": name, "time_scale": "log"})
     return model
-
-
-def _spaced_by_factors(times: FloatArray) -> bool:
-    """Whether timepoints are more evenly spaced on a log scale."""
-    if times.size < 3 or times[0] <= 0:
-        return False
-    steps, factors = np.diff(times), np.diff(np.log(times))
-    return bool(factors.std() / factors.mean() < steps.std() / steps.mean())

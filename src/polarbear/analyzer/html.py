@@ -1,10 +1,10 @@
-"""Pages: one self-contained HTML file each, made from a template, with figures and data in it."""
+"""Pages: one self-contained HTML file each, made from a template, with figures, tables and their data in it."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from polarbear.assess.report.data import Data, data_uri
 from polarbear.store.atomic import write_atomically
@@ -38,8 +38,31 @@ class Picture:
         return data_uri("image/svg+xml", self.svg)
 
 
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table to show: text in its cells, the first one of each row naming it.
+
+    Attributes:
+        caption: What it shows.
+        columns: Headers.
+        rows: Text.
+        data: What can be downloaded with it, the same or more.
+        text_columns: Columns after the first that hold words, not numbers.
+        stressed: (row, column) of cells to stress.
+        kind: "" for a plain table, "matrix" for many narrow columns, "stacked" to break cells at their spaces.
+    """
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    data: tuple[Data, ...] = ()
+    text_columns: frozenset[int] = frozenset()
+    stressed: frozenset[tuple[int, int]] = frozenset()
+    kind: Literal["", "matrix", "stacked"] = ""
+
+
 def picture(figure: Figure, data: tuple[Data, ...], where: str = "") -> Picture:
-    """A figure as it stands on a page; its title says where it holds, such as ``"f1 in 5-D"``, if that is said."""
+    """A figure as it stands on a page, with `where` it holds, such as ``"f1 in 5-D"``, in its title."""
     title = f"{figure.title}, {where}" if where else figure.title
     return Picture(title, figure.alt, figure.caption, figure.svg(), data)
 

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 from polarbear.analyzer import datasets, report_tables
 from polarbear.analyzer.answer import PREFERENCES, Answer, answer
 from polarbear.analyzer.examination import REPLICATES, checks
-from polarbear.analyzer.html import Picture, fill_in, picture, write_text
+from polarbear.analyzer.html import Picture, Table, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
-from polarbear.analyzer.tables import Table
 from polarbear.analyzer.words import amount
-from polarbear.assess.report.data import Data
 from polarbear.race import RaceResult, Relations
 from polarbear.race.relations import relations
 from polarbear.records import Run
 
 if TYPE_CHECKING:
+    from polarbear.figures import Figure
     from polarbear.study import StudyView
 
 _MOST_DRAWN = 24
@@ -49,20 +48,19 @@ def render(study: StudyView | RaceResult) -> str:
 
     result = study if isinstance(study, RaceResult) else study.result
     failures, invalid, damaged = _trouble(study)
-    found = answer(result)
-    settings = result.settings
+    findings, settings = answer(result), result.settings
     compared = settings.compared(result.posterior)
     decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     order = color_order(result)
     return fill_in(
         "report.html",
         title="race" if isinstance(study, RaceResult) else study.path.name,
-        answer=found,
+        answer=findings,
         result=result,
         looks=looks(order),
-        facts=_facts(result, found),
-        sections=_sections(result, found, decided, order) if result.begun else {},
-        undecided=report_tables.undecided(found, result.settings.axis),
+        facts=_facts(result, findings),
+        sections=_sections(result, findings, decided, order) if result.begun else {},
+        undecided=report_tables.undecided(findings, settings.axis),
         reliability=report_tables.reliability(result),
         checks=report_tables.checks(checks(result, replicates=REPLICATES)) if result.begun else None,
         failures=report_tables.failures(failures) if failures else None,
@@ -86,7 +84,7 @@ def color_order(result: RaceResult) -> tuple[str, ...]:
     return names if len(names) <= len(PALETTE) else result.members_first
 
 
-def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
+def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
     n = len(result.names)
     facts = [("Pareto set", f"{len(result.pareto_set)} of {n - len(result.withdrawn)}")]
     if result.withdrawn:
@@ -99,98 +97,87 @@ def _facts(result: RaceResult, found: Answer) -> list[tuple[str, str]]:
         ("problem instances", f"{last.instances:,}"),
         ("evaluations", amount(result.evaluations)),
     ]
-    if found.saved is not None:
-        facts.append(("saved", f"{found.saved:.0%}"))
+    if findings.saved is not None:
+        facts.append(("saved", f"{findings.saved:.0%}"))
     facts.append(("failed runs", f"{last.failures:,} of {last.runs:,}"))
     return facts
 
 
 def _sections(
-    result: RaceResult, found: Answer, decided: Relations, order: Sequence[str]
+    result: RaceResult, findings: Answer, decided: Relations, order: Sequence[str]
 ) -> dict[str, tuple[list[Picture], list[Table]]]:
     """Figures and tables by section."""
     preferences = tuple(PREFERENCES)
     pair_data = (datasets.relations_of_pairs(result, decided),)
     rating_data = (datasets.ratings(result),)
     value_data = (datasets.values(result, preferences), datasets.value_quantiles(result, preferences))
-    round_data = (datasets.rounds(result), datasets.horizons(result))
+    round_data, spent = (datasets.rounds(result), datasets.horizons(result)), datasets.spending(result)
+    ratings, values, pairs, dominance, allocation = _figures(result, findings, decided, order)
     several = len(result.pareto_set) > 1
-    pairs = [report_tables.pairs(result, decided, pair_data)] if several else []
+    tables = [report_tables.pairs(result, decided, pair_data)] if several else []
     return {
-        "deploy": ([_values(result, found, order, value_data)], [report_tables.recommendations(found, value_data[:1])]),
-        "ratings": ([_ratings(result, order, rating_data)], [report_tables.ratings(result, rating_data)]),
+        "deploy": ([picture(values, value_data)], [report_tables.recommendations(findings, value_data[:1])]),
+        "ratings": ([picture(ratings, rating_data)], [report_tables.ratings(result, rating_data)]),
         "pairs": (
-            [_pairs(result, decided, order, pair_data)] if several and len(result.pareto_set) <= _MOST_DRAWN else [],
-            [*pairs, *report_tables.matrices(result, decided, pair_data)],
+            [picture(pairs, pair_data)] if pairs else [],
+            [*tables, *report_tables.matrices(result, decided, pair_data)],
         ),
-        "race": ([_dominance(result, order)], [report_tables.rounds(result, round_data)]),
-        "allocation": ([_allocation(result, order)], [report_tables.spending(result, (datasets.spending(result),))]),
+        "race": (
+            [picture(dominance, (datasets.dominance(result), round_data[0]))],
+            [report_tables.rounds(result, round_data)],
+        ),
+        "allocation": (
+            [picture(allocation, (datasets.reach(result), spent))],
+            [report_tables.spending(result, (spent,))],
+        ),
     }
 
 
-def _ratings(result: RaceResult, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
-    from polarbear import figures
-
-    rated = set(result.posterior.names)
-    figure = figures.rating_over_time(
-        result.posterior,
-        eliminated=[name for name in result.eliminated if name in rated],
-        withdrawn=[name for name in result.withdrawn if name in rated],
-        order=order,
-        axis=result.settings.axis,
-    )
-    return picture(figure, data)
-
-
-def _values(result: RaceResult, found: Answer, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
-    from polarbear import figures
-
-    figure = figures.preference_values(
-        result.posterior,
-        tuple(PREFERENCES),
-        algorithms=result.pareto_set,
-        order=order,
-        sure=all(one.sure for one in found.recommendations),
-    )
-    return picture(figure, data)
-
-
-def _pairs(result: RaceResult, decided: Relations, order: Sequence[str], data: tuple[Data, ...]) -> Picture:
+def _figures(
+    result: RaceResult, findings: Answer, decided: Relations, order: Sequence[str]
+) -> tuple[Figure, Figure, Figure | None, Figure, Figure]:
+    """Ratings, values, pairs if there are any and not too many, dominance and allocation."""
     from polarbear import figures
 
     settings, posterior = result.settings, result.posterior
-    figure = figures.relations_over_time(
-        decided,
-        posterior.times,
-        posterior.names,
-        algorithms=result.pareto_set,
-        order=order,
-        alpha=settings.alpha,
-        epsilon=settings.epsilon,
-        crossing=settings.resolution == "crossing",
-        axis=settings.axis,
+    pairs = None
+    if 1 < len(result.pareto_set) <= _MOST_DRAWN:
+        pairs = figures.relations_over_time(
+            decided,
+            posterior.times,
+            posterior.names,
+            algorithms=result.pareto_set,
+            order=order,
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            crossing=settings.resolution == "crossing",
+            axis=settings.axis,
+        )
+    return (
+        figures.rating_over_time(
+            posterior,
+            eliminated=[name for name in result.eliminated if name in posterior.names],
+            withdrawn=[name for name in result.withdrawn if name in posterior.names],
+            order=order,
+            axis=settings.axis,
+        ),
+        figures.preference_values(
+            posterior,
+            tuple(PREFERENCES),
+            algorithms=result.pareto_set,
+            order=order,
+            sure=all(recommendation.sure for recommendation in findings.recommendations),
+        ),
+        pairs,
+        figures.dominance_over_rounds(
+            result.rounds,
+            alpha=settings.alpha,
+            joint=settings.elimination == "joint",
+            names=result.names,
+            order=order,
+        ),
+        figures.allocation(result, order=order),
     )
-    return picture(figure, data)
-
-
-def _dominance(result: RaceResult, order: Sequence[str]) -> Picture:
-    from polarbear import figures
-
-    settings = result.settings
-    figure = figures.dominance_over_rounds(
-        result.rounds,
-        alpha=settings.alpha,
-        joint=settings.elimination == "joint",
-        names=result.names,
-        order=order,
-    )
-    return picture(figure, (datasets.dominance(result), datasets.rounds(result)))
-
-
-def _allocation(result: RaceResult, order: Sequence[str]) -> Picture:
-    from polarbear import figures
-
-    return picture(figures.allocation(result, order=order), (datasets.reach(result), datasets.spending(result)))
 
 
 def _trouble(study: StudyView | RaceResult) -> tuple[Sequence[Run], Sequence[Run], list[tuple[str, str]]]:

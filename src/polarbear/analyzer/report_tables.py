@@ -9,7 +9,7 @@ import numpy as np
 
 from polarbear.analyzer import datasets
 from polarbear.analyzer.answer import MOST_OPEN_PAIRS, Answer, Recommendation
-from polarbear.analyzer.tables import Table
+from polarbear.analyzer.html import Table
 from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
@@ -20,23 +20,23 @@ from polarbear.records import Run
 _SHOWN_TIMES = 6
 
 
-def recommendations(found: Answer, data: Sequence[Data]) -> Table:
+def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
     """What to deploy under each preference, by each criterion; a star marks what looks surer than it is."""
 
-    def row(one: Recommendation) -> tuple[str, ...]:
-        star = "" if one.sure else "*"
-        choice = one.expected
+    def row(recommendation: Recommendation) -> tuple[str, ...]:
+        star = "" if recommendation.sure else "*"
+        choice = recommendation.expected
         return (
-            one.condition,
-            f"{one.likeliest.label} ({probability(one.likeliest.probability_best)}{star})",
+            recommendation.condition,
+            f"{recommendation.likeliest.label} ({probability(recommendation.likeliest.probability_best)}{star})",
             f"{choice.label} ({choice.expected:.3f} [{choice.low:.3f}, {choice.high:.3f}]{star})",
-            f"{one.cautious.label} ({one.cautious.quantile:.3f}{star})",
+            f"{recommendation.cautious.label} ({recommendation.cautious.quantile:.3f}{star})",
         )
 
     return Table(
         "Which member of the Pareto set to deploy, by what is known of the budget (rows) and what is wanted (columns).",
         ("If …", "most probably best (P2BB)", "largest expected value [95% interval]", "largest 5% quantile"),
-        tuple(row(one) for one in found.recommendations),
+        tuple(row(recommendation) for recommendation in findings.recommendations),
         tuple(data),
         frozenset({1, 2, 3}),
     )
@@ -60,13 +60,13 @@ def ratings(result: RaceResult, data: Sequence[Data]) -> Table:
     )
 
 
-def undecided(found: Answer, axis: str) -> Table:
+def undecided(findings: Answer, axis: str) -> Table:
     """The pairs that are still open."""
 
     def between(first: float, last: float) -> str:
         return instant(first) if first == last else f"{instant(first)} to {instant(last)}"
 
-    rest = len(found.undecided) - MOST_OPEN_PAIRS
+    rest = len(findings.undecided) - MOST_OPEN_PAIRS
     return Table(
         "Undecided pairs, the cheapest to decide first, and about how many more problem instances each would take: a "
         "rough forecast that keeps the present estimates and lets their spread shrink as instances are added."
@@ -74,23 +74,26 @@ def undecided(found: Answer, axis: str) -> Table:
         ("pair", f"undecided within ({axis})", "more instances"),
         tuple(
             (
-                f"{one.first} – {one.second}",
-                between(one.from_time, one.to_time),
-                "none in sight" if one.more_instances is None else f"about {amount(max(one.more_instances, 1))}",
+                f"{pair.first} – {pair.second}",
+                between(pair.from_time, pair.to_time),
+                "none in sight" if pair.more_instances is None else f"about {amount(max(pair.more_instances, 1))}",
             )
-            for one in found.undecided[:MOST_OPEN_PAIRS]
+            for pair in findings.undecided[:MOST_OPEN_PAIRS]
         ),
         (
             Data.of(
                 "undecided",
                 ("first", "second", "from", "to", "more_instances"),
-                ((one.first, one.second, one.from_time, one.to_time, one.more_instances) for one in found.undecided),
+                (
+                    (pair.first, pair.second, pair.from_time, pair.to_time, pair.more_instances)
+                    for pair in findings.undecided
+                ),
             ),
         ),
     )
 
 
-def pairs(result: RaceResult, found: Relations, data: Sequence[Data]) -> Table:
+def pairs(result: RaceResult, relations: Relations, data: Sequence[Data]) -> Table:
     """For every pair of candidates, which relation holds when."""
     posterior, axis = result.posterior, result.settings.axis
 
@@ -100,7 +103,7 @@ def pairs(result: RaceResult, found: Relations, data: Sequence[Data]) -> Table:
     rows: list[tuple[str, ...]] = []
     for first, second in combinations(result.pareto_set, 2):
         i, j = posterior.names.index(first), posterior.names.index(second)
-        wins, loses, equal = found.dominates[:, i, j], found.dominates[:, j, i], found.equivalent[:, i, j]
+        wins, loses, equal = relations.dominates[:, i, j], relations.dominates[:, j, i], relations.equivalent[:, i, j]
         rows.append((f"{first} – {second}", when(wins), when(loses), when(equal), when(~(wins | loses | equal))))
     return Table(
         f"Which relation holds at which budget ({axis}), with probability {result.settings.alpha:g} or more, for every "
@@ -112,16 +115,16 @@ def pairs(result: RaceResult, found: Relations, data: Sequence[Data]) -> Table:
     )
 
 
-def matrices(result: RaceResult, found: Relations, data: Sequence[Data]) -> list[Table]:
+def matrices(result: RaceResult, relations: Relations, data: Sequence[Data]) -> list[Table]:
     """P(row better than column) at the first, middle and last timepoint."""
     times = result.posterior.times
-    return [_matrix(result, found, t, tuple(data)) for t in sorted({0, len(times) // 2, len(times) - 1})]
+    return [_matrix(result, relations, t, tuple(data)) for t in sorted({0, len(times) // 2, len(times) - 1})]
 
 
-def _matrix(result: RaceResult, found: Relations, t: int, data: tuple[Data, ...]) -> Table:
+def _matrix(result: RaceResult, relations: Relations, t: int, data: tuple[Data, ...]) -> Table:
     order, time = _members_first(result, result.posterior.names), instant(result.posterior.times[t])
     numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
-    heads = [str(place) for place in range(1, len(order) + 1)] if numbered else [name for _, name in order]
+    heads = [str(number) for number in range(1, len(order) + 1)] if numbered else [name for _, name in order]
     return Table(
         f"Probability that the algorithm of the row is better than that of the column, at {time} "
         f"{result.settings.axis}. Bold: decided.",
@@ -129,7 +132,7 @@ def _matrix(result: RaceResult, found: Relations, t: int, data: tuple[Data, ...]
         tuple(
             (
                 f"{head} {name}" if numbered else name,
-                *("·" if i == j else probability(found.better[t, i, j]) for j, _ in order),
+                *("·" if i == j else probability(relations.better[t, i, j]) for j, _ in order),
             )
             for head, (i, name) in zip(heads, order, strict=True)
         ),
@@ -138,7 +141,7 @@ def _matrix(result: RaceResult, found: Relations, t: int, data: tuple[Data, ...]
             (row, column)
             for row, (i, _) in enumerate(order)
             for column, (j, _) in enumerate(order, start=1)
-            if found.dominates[t, i, j]
+            if relations.dominates[t, i, j]
         ),
         kind="matrix",
     )
@@ -148,18 +151,18 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
     """One row per round."""
     settled: set[str] = set()
     rows: list[tuple[str, ...]] = []
-    for this, n in zip(result.rounds, taking_part(result.rounds), strict=True):
-        new = [name for name in this.settled if name not in settled]
+    for round_, n in zip(result.rounds, taking_part(result.rounds), strict=True):
+        new = [name for name in round_.settled if name not in settled]
         settled.update(new)
-        eliminated = [f"{loser} (by {winner})" for loser, winner in this.eliminated.items()]
-        out = "; ".join([*eliminated, *(f"{name} ({this.way_out})" for name in this.withdrawn)])
-        counts = (this.instances, this.runs, this.failures)
+        eliminated = [f"{loser} (by {winner})" for loser, winner in round_.eliminated.items()]
+        out = "; ".join([*eliminated, *(f"{name} ({round_.way_out})" for name in round_.withdrawn)])
+        counts = (round_.instances, round_.runs, round_.failures)
         rows.append(
             (
-                str(this.number),
+                str(round_.number),
                 *(f"{count:,}" for count in counts),
-                amount(this.evaluations),
-                f"{this.resolved_pairs} of {n * (n - 1) // 2}",
+                amount(round_.evaluations),
+                f"{round_.resolved_pairs} of {n * (n - 1) // 2}",
                 out or "–",
                 "; ".join(new) or "–",
             )
@@ -199,19 +202,19 @@ def spending(result: RaceResult, data: Sequence[Data]) -> Table:
 
 def reliability(result: RaceResult) -> Table:
     """How far the posterior can be trusted, by the method that computed it."""
-    posterior, found = result.posterior, result.posterior.diagnostics
+    posterior, diagnostics = result.posterior, result.posterior.diagnostics
     rows: list[tuple[str, ...]] = []
-    for method in dict.fromkeys(found.method):
-        here = np.array([used == method for used in found.method])
-        k_hat, r_hat = found.k_hat[here], found.r_hat[here]
+    for method in dict.fromkeys(diagnostics.method):
+        own = np.array([used == method for used in diagnostics.method])
+        k_hat, r_hat = diagnostics.k_hat[own], diagnostics.r_hat[own]
         rows.append(
             (
                 method,
-                str(int(here.sum())),
-                f"{found.ess[here].min():,.0f}",
+                str(int(own.sum())),
+                f"{diagnostics.ess[own].min():,.0f}",
                 f"{np.nanmax(k_hat):.2f}" if np.isfinite(k_hat).any() else "–",
                 f"{np.nanmax(r_hat):.3f}" if np.isfinite(r_hat).any() else "–",
-                str(int(found.doubtful[here].sum())),
+                str(int(diagnostics.doubtful[own].sum())),
             )
         )
     return Table(
@@ -224,21 +227,34 @@ def reliability(result: RaceResult) -> Table:
     )
 
 
-def checks(found: Sequence[Check]) -> Table:
+def checks(results: Sequence[Check]) -> Table:
     """What the rankings say of the model's assumptions."""
-    said = {True: "passed", False: "failed", None: "not checked"}
+    verdicts = {True: "passed", False: "failed", None: "not checked"}
     columns = ("assumption", "statistic", "observed", "low", "high", "p_value", "passed", "verdict")
     data = (
-        (one.name, one.what, one.observed, *(one.expected or (None, None)), one.p_value, one.passed, one.verdict)
-        for one in found
+        (
+            result.name,
+            result.what,
+            result.observed,
+            *(result.expected or (None, None)),
+            result.p_value,
+            result.passed,
+            result.verdict,
+        )
+        for result in results
     )
     return Table(
         "What the Plackett–Luce model assumes, whatever the ratings are, and what the rankings say of it. By mistake a "
         "check fails in about one of a hundred studies (p ≤ 0.01).",
         ("assumption", "check", "p", "what it says"),
         tuple(
-            (one.name, said[one.passed], "–" if one.p_value is None else f"{one.p_value:.3f}", one.verdict)
-            for one in found
+            (
+                result.name,
+                verdicts[result.passed],
+                "–" if result.p_value is None else f"{result.p_value:.3f}",
+                result.verdict,
+            )
+            for result in results
         ),
         (Data.of("checks", columns, data),),
         frozenset({1, 3}),
@@ -325,5 +341,5 @@ def _state(result: RaceResult, name: str) -> str:
 
 def _members_first(result: RaceResult, names: Sequence[str]) -> list[tuple[int, str]]:
     """Places among some names, and the names."""
-    places = {name: place for place, name in enumerate(names)}
-    return [(places[name], name) for name in result.members_first if name in places]
+    index_of = {name: index for index, name in enumerate(names)}
+    return [(index_of[name], name) for name in result.members_first if name in index_of]

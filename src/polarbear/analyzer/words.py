@@ -1,4 +1,4 @@
-"""Format numbers, budgets and lists."""
+"""Numbers, budgets and lists of timepoints as text."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def spans(times: FloatArray, mask: NDArray[np.bool_], unit: str) -> str:
         return "at every timepoint"
     if not mask.any():
         return "at no timepoint"
-    found = sorted(runs_of(mask), key=lambda run: run[0] - run[1])
-    kept = sorted(found[:_MOST_SPANS])
+    stretches = sorted(runs_of(mask), key=lambda run: run[0] - run[1])
+    longest = sorted(stretches[:_MOST_SPANS])
     words = [
         f"at {instant(times[start])}" if start == stop else f"from {instant(times[start])} to {instant(times[stop])}"
-        for start, stop in kept
+        for start, stop in longest
     ]
-    rest = sum(stop - start + 1 for start, stop in found[_MOST_SPANS:])
+    rest = sum(stop - start + 1 for start, stop in stretches[_MOST_SPANS:])
     return f"{listed(words)} {unit}".rstrip() + (f" (and at {plural(rest, 'more timepoint')})" if rest else "")

@@ -1,21 +1,62 @@
 """Classical anytime statistics on plain arrays: runtimes, attainment, values at budgets, comparisons of algorithms.
 
-Comparisons load SciPy's sparse matrices and special functions when they are first used.
+SciPy is imported by the functions that need it, when they are first called.
 """
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
-
-from polarbear.assess.aocc import aocc, weighted_auc
-from polarbear.assess.attainment import Attainment, eaf, eaf_grid, level_curves, second_order_eaf
-from polarbear.assess.attainment_difference import AttainmentDifference, eaf_difference, eaf_difference_grid
-from polarbear.assess.attainment_ecdf import attained_share, attainment_ecdf
-from polarbear.assess.averages import geometric_mean, geometric_mean_ratio
+from polarbear.assess.aocc import aocc, attained_share, attainment_ecdf, weighted_auc
+from polarbear.assess.attainment import (
+    Attainment,
+    AttainmentDifference,
+    eaf,
+    eaf_difference,
+    eaf_difference_grid,
+    eaf_grid,
+    level_curves,
+    second_order_eaf,
+)
 from polarbear.assess.bootstrap import Band, bootstrap_band
-from polarbear.assess.costs import cumulative_costs
-from polarbear.assess.distributions import RuntimeDistribution, pool, runtime_distribution
+from polarbear.assess.comparisons import (
+    Contributions,
+    DeepComparison,
+    DeepRanking,
+    Newcomer,
+    Omnibus,
+    PairwiseTests,
+    PartialOrder,
+    PostHoc,
+    Ratings,
+    RobustRanking,
+    SingleBest,
+    VirtualBest,
+    adjust_p_values,
+    anderson_darling,
+    contributions,
+    deep_comparison,
+    deep_ranking,
+    gap_closed,
+    glicko2,
+    kolmogorov_smirnov,
+    mann_whitney,
+    omnibus_test,
+    partial_order,
+    post_hoc,
+    robust_ranking,
+    shapley_values,
+    single_best,
+    solver_gap,
+    static_virtual_best,
+    virtual_best,
+    wilcoxon,
+)
+from polarbear.assess.distributions import (
+    RuntimeDistribution,
+    data_profile,
+    performance_profile,
+    pool,
+    runtime_distribution,
+)
 from polarbear.assess.fixed_budget import (
     ValueSummary,
     summarize_values,
@@ -26,7 +67,6 @@ from polarbear.assess.fixed_budget import (
 from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator
 from polarbear.assess.indicators import best_value, constrained_indicator, last_value, noisy_indicator, noisy_window
 from polarbear.assess.parameter_tracking import parameter_at_targets, parameter_at_times, parameter_names
-from polarbear.assess.profiles import data_profile, performance_profile
 from polarbear.assess.rank_sum import RankSum, common_budgets, rank_sum, rank_sum_statistic, stars
 from polarbear.assess.reference import (
     best_ert,
@@ -35,50 +75,31 @@ from polarbear.assess.reference import (
     reference_distribution,
 )
 from polarbear.assess.restarts import simulated_restarts
-from polarbear.assess.runtimes import average_effort, ert, first_hits, instance_weights, par, runtimes, success_rate
-from polarbear.assess.scaling import Scaling, scaling
+from polarbear.assess.runtimes import (
+    average_effort,
+    cumulative_costs,
+    ert,
+    first_hits,
+    instance_weights,
+    par,
+    runtimes,
+    success_rate,
+)
 from polarbear.assess.step_functions import Bounds, StepFunction, breakpoints, pointwise_mean, step_functions, values_at
-from polarbear.assess.summary import RuntimeSummary, runtime_quantiles, summarize
+from polarbear.assess.summary import (
+    RuntimeSummary,
+    Scaling,
+    geometric_mean,
+    geometric_mean_ratio,
+    runtime_quantiles,
+    scaling,
+    summarize,
+)
 from polarbear.assess.table import RuntimeTable, TableBlock, TableRow, runtime_table
 from polarbear.assess.table_formats import as_html, as_latex, as_text, caption
 from polarbear.assess.targets import biobjective_targets, budget_targets, data_profile_targets, log_targets
 from polarbear.assess.trials import Trials, group_trials
 from polarbear.assess.vorobev import Vorobev, vorobev
-
-if TYPE_CHECKING:
-    from polarbear.assess.comparisons import (
-        Contributions,
-        DeepComparison,
-        DeepRanking,
-        Newcomer,
-        Omnibus,
-        PairwiseTests,
-        PartialOrder,
-        PostHoc,
-        Ratings,
-        RobustRanking,
-        SingleBest,
-        VirtualBest,
-        adjust_p_values,
-        anderson_darling,
-        contributions,
-        deep_comparison,
-        deep_ranking,
-        gap_closed,
-        glicko2,
-        kolmogorov_smirnov,
-        mann_whitney,
-        omnibus_test,
-        partial_order,
-        post_hoc,
-        robust_ranking,
-        shapley_values,
-        single_best,
-        solver_gap,
-        static_virtual_best,
-        virtual_best,
-        wilcoxon,
-    )
 
 __all__ = [
     "Attainment",
@@ -194,14 +215,3 @@ __all__ = [
     "weighted_auc",
     "wilcoxon",
 ]
-
-
-def __getattr__(name: str) -> Any:
-    if name == "comparisons" or name in __all__:
-        comparisons = importlib.import_module("polarbear.assess.comparisons")
-        return comparisons if name == "comparisons" else getattr(comparisons, name)
-    raise AttributeError(f"module 'polarbear.assess' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)

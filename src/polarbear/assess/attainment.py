@@ -1,18 +1,21 @@
 """The empirical attainment function (EAF): which share of the runs has reached a value by a time.
 
 α(t, z) is the share of runs whose best-so-far value V(t) is at most z (López-Ibáñez et al. 2024, section II-B, eq. 2).
-`eaf` gives it exactly, by the points at which it steps; `eaf_grid` at the points of a grid.
+`eaf` gives it exactly, by the points at which it steps; `eaf_grid` at the points of a grid. `eaf_difference` and
+`eaf_difference_grid` say where one algorithm attains more than another, or than a portfolio (section IV).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import lcm
 from typing import Any, TypeGuard, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.step_functions import (
     Curve,
     FloatArray,
@@ -52,7 +55,7 @@ def eaf(runs: Sequence[Curve], *, levels: Sequence[float] | None = None) -> Atta
 
     Args:
         runs: As `step_functions` takes them; or arrays (k, 3) of a time and two objectives.
-        levels: Shares of the runs, each in [0, 1], whose level sets are wanted; 0 is the best run's. All by default.
+        levels: Shares of the runs, each in [0, 1], whose level sets to compute; 0 is the best run's. All by default.
 
     Raises:
         ValueError: If there are no runs, points hold NaN or differ in their number of columns, or a level is not in
@@ -151,7 +154,7 @@ def second_order_eaf(
 
 
 def point_sets(runs: Sequence[Curve]) -> tuple[list[FloatArray], float]:
-    """Each run's points, (k, 2) or (k, 3), and from when on one of them is unknown."""
+    """Each run's points, (k, 2) or (k, 3), and the time from which one of them is unknown."""
     if not any(_has_three_columns(run) for run in runs):
         functions = step_functions(runs)
         return [function.points() for function in functions], min(function.until for function in functions)
@@ -168,16 +171,91 @@ def _has_three_columns(run: Any) -> TypeGuard[FloatArray]:
 def stacked(sets: Sequence[FloatArray]) -> tuple[FloatArray, IntArray]:
     """All points, one set after another, and the set of each: as `moocore` takes them.
 
-    It knows a set by its points alone, so a run without any gets one at infinity, which attains nothing.
+    `moocore` ignores sets without points, so a run without any gets one at infinity, which attains nothing.
     """
     filled = [points if len(points) else np.full((1, points.shape[1]), np.inf) for points in sets]
     return np.concatenate(filled), np.repeat(np.arange(len(filled)), [len(points) for points in filled])
 
 
 def _grid(values: ArrayLike, targets: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    best, asked = np.asarray(values, dtype=np.float64), np.atleast_1d(np.asarray(targets, dtype=np.float64))
+    best, levels = floats(values), np.atleast_1d(floats(targets))
     if best.ndim != 2 or not best.shape[0]:
         raise ValueError(f"values have shape {best.shape}; they are (runs, times), with at least one run")
-    if asked.ndim != 1 or not np.isfinite(asked).all():
+    if levels.ndim != 1 or not np.isfinite(levels).all():
         raise ValueError(f"targets are (targets,) and finite; got {targets!r}")
-    return best, asked
+    return best, levels
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AttainmentDifference:
+    """The difference of two EAFs: constant on each of n disjoint rectangles, 0 outside them.
+
+    Attributes:
+        lower: (n, 2) time and value of each rectangle's lower left corner, which belongs to it.
+        upper: (n, 2) its upper right corner, which does not; inf where it is unbounded.
+        difference: (n,) from -1 to 1: the share of the first algorithm's runs that attain it less that of the second's.
+        until: From this time on some runs are unknown, and so is the difference.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    difference: FloatArray
+    until: float = np.inf
+
+
+def eaf_difference(first: Sequence[Curve], second: Sequence[Curve]) -> AttainmentDifference:
+    """The exact difference of the EAFs of two algorithms, by `moocore.eafdiff`.
+
+    Runs need not be equally many: `moocore` counts runs, so with different numbers of them each run is repeated up to
+    the least common multiple, which leaves both EAFs as they are.
+
+    Args:
+        first: Runs of one algorithm, as `step_functions` takes them.
+        second: Runs of the other.
+
+    Raises:
+        ValueError: If there are no runs, or points are not (k, 2) or hold NaN.
+    """
+    from moocore import eafdiff
+
+    sides = [point_sets(first), point_sets(second)]
+    if any(points.shape[1] != 2 for sets, _ in sides for points in sets):
+        raise ValueError("differences are of runs as (k, 2) points of time and value; these have three columns")
+    common = lcm(*(len(sets) for sets, _ in sides))
+    tables = [np.column_stack(stacked(sets * (common // len(sets)))) for sets, _ in sides]
+    runs = [points for sets, _ in sides for points in sets]
+    if all(np.array_equal(points, runs[0]) for points in runs):
+        rectangles = np.empty((0, 5))  # all level sets coincide, which `eafdiff` of moocore 0.3 cannot return
+    else:
+        rectangles = eafdiff(tables[0], tables[1], rectangles=True)
+    rectangles = rectangles[(rectangles[:, :2] < np.inf).all(axis=1) & (rectangles[:, 4] != 0)]
+    return AttainmentDifference(
+        rectangles[:, :2], rectangles[:, 2:4], rectangles[:, 4] / common, min(until for _, until in sides)
+    )
+
+
+def eaf_difference_grid(
+    first: ArrayLike, portfolio: Sequence[ArrayLike], targets: ArrayLike, *, omit_unknown: bool = False
+) -> FloatArray:
+    """One algorithm's EAF less the upper envelope of a portfolio's EAFs, at the points of a grid.
+
+    Positive where the algorithm attains a target by a time more often than every algorithm of the portfolio.
+
+    Args:
+        first: (runs, times) best-so-far values, as `values_at` makes them.
+        portfolio: The same at the same times for each of the other algorithms; a pair is a portfolio of one.
+        targets: (targets,).
+        omit_unknown: As in `eaf_grid`.
+
+    Returns:
+        (times, targets), each from -1 to 1; NaN where any of the EAFs is unknown.
+
+    Raises:
+        ValueError: If the portfolio is empty, or the numbers of times differ.
+    """
+    if not len(portfolio):
+        raise ValueError("the portfolio is empty; give at least one algorithm to compare with")
+    surface, *others = (eaf_grid(values, targets, omit_unknown=omit_unknown) for values in (first, *portfolio))
+    if any(other.shape != surface.shape for other in others):
+        raise ValueError(f"the algorithms have values at {[len(s) for s in (surface, *others)]} times; take the same")
+    return surface - np.max(others, axis=0)

@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.step_functions import FloatArray
 
 _BATCH_BYTES = 2**26
-"""Memory for the resampled runs that are held at a time."""
+"""Memory for the resampled runs held at once, in bytes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,7 +65,7 @@ def bootstrap_band(
     Raises:
         ValueError: If there are fewer than two runs, samples are infinite, or confidence is not between 0 and 1.
     """
-    samples = np.asarray(samples, dtype=np.float64)
+    samples = floats(samples)
     if samples.ndim < 1 or samples.shape[0] < 2:
         raise ValueError(
             f"samples have shape {samples.shape}; a bootstrap needs at least two runs along the first axis"
@@ -91,15 +92,15 @@ def _ends(
     """Lower end, estimate and upper end for samples (runs, places) without NaN."""
     from scipy import stats
 
-    estimate = np.asarray(statistic(samples, axis=0), dtype=np.float64)
+    estimate = floats(statistic(samples, axis=0))
     if not estimate.size:
         return estimate, estimate, estimate
-    drawn = stats.bootstrap(
+    resampled = stats.bootstrap(
         (samples,), statistic, axis=0, n_resamples=resamples, method="percentile", rng=rng, vectorized=True,
         batch=max(1, _BATCH_BYTES // samples.nbytes), confidence_level=confidence,
     ).bootstrap_distribution  # fmt: skip
     if simultaneous:
-        reach = np.quantile(np.abs(drawn - estimate[:, None]).max(axis=0), confidence)
+        reach = np.quantile(np.abs(resampled - estimate[:, None]).max(axis=0), confidence)
         return estimate - reach, estimate, estimate + reach
-    lower, upper = np.quantile(drawn, [(1 - confidence) / 2, (1 + confidence) / 2], axis=-1)
+    lower, upper = np.quantile(resampled, [(1 - confidence) / 2, (1 + confidence) / 2], axis=-1)
     return lower, estimate, upper

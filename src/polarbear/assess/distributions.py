@@ -1,7 +1,8 @@
 """Empirical runtime distributions (RTD): which proportion of problems is solved within which budget.
 
 Hansen et al. 2022, section VI. A problem is a pair of function and target; all targets together make the
-distribution an anytime one.
+distribution an anytime one. Data profiles (Moré and Wild) and performance profiles (Dolan and Moré) are of one target
+for each problem (section VII).
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import checked_runtimes, checked_weights, floats
 from polarbear.assess.restarts import simulated_with_marks
-from polarbear.assess.runtimes import checked_runtimes, checked_weights
 from polarbear.records import FloatArray
 
 _ROUNDING = 1e-12
@@ -28,7 +29,7 @@ class RuntimeDistribution:
         proportions: (steps,) proportion of problems solved within each runtime, increasing.
         simulated: (steps,) whether the step's runtime contains a simulated restart.
         unsuccessful: Sorted evaluations spent by the trials that missed at least one of their targets.
-        problems: How many problems, that is pairs of function and target, it is made of.
+        problems: Number of problems, that is pairs of function and target.
     """
 
     runtimes: FloatArray
@@ -61,13 +62,13 @@ class RuntimeDistribution:
 
     def at(self, budgets: ArrayLike) -> FloatArray:
         """The proportion of problems solved within each budget; any shape."""
-        found = np.searchsorted(self.runtimes, np.asarray(budgets, dtype=np.float64), side="right")
-        return np.append(0.0, self.proportions)[found]
+        steps = np.searchsorted(self.runtimes, floats(budgets), side="right")
+        return np.append(0.0, self.proportions)[steps]
 
     def quantile(self, proportions: ArrayLike) -> FloatArray:
         """The smallest runtime within which each proportion of the problems is solved; inf where it never is."""
-        found = np.searchsorted(self.proportions, np.asarray(proportions, dtype=np.float64) - _ROUNDING)
-        return np.append(self.runtimes, np.inf)[found]
+        steps = np.searchsorted(self.proportions, floats(proportions) - _ROUNDING)
+        return np.append(self.runtimes, np.inf)[steps]
 
     def area_above(self, proportion: float | None = None) -> float:
         """Area between the curve and the given height, with natural logarithms of runtimes on the x-axis.
@@ -121,7 +122,7 @@ def runtime_distribution(
         runtimes: (runs, targets), inf where a target was missed.
         evaluations: (runs,) evaluations each run spent in all.
         restarts: How many runtimes to simulate for each target; 0 takes the measured runtimes alone.
-        rng: Where the simulation's randomness comes from; None derandomizes, see `simulated_restarts`.
+        rng: Random generator of the simulation; None derandomizes, see `simulated_restarts`.
         weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
 
     Raises:
@@ -135,17 +136,17 @@ def runtime_distribution(
         raise ValueError(f"restarts is {restarts!r}; give the number of simulated runtimes per target, or 0 for none")
     hit = np.isfinite(times)
     partly = hit.any(axis=0) & ~hit.all(axis=0) if restarts else np.zeros(times.shape[1], dtype=np.bool_)
-    kept = hit & ~partly
-    found, heights = times[kept], np.broadcast_to(counts[:, None] / counts.sum(), times.shape)[kept]
-    marks = np.zeros(found.size, dtype=np.bool_)
-    spent = np.asarray(evaluations, dtype=np.float64)
+    measured = hit & ~partly
+    solved, heights = times[measured], np.broadcast_to(counts[:, None] / counts.sum(), times.shape)[measured]
+    restarted = np.zeros(solved.size, dtype=np.bool_)
+    spent = floats(evaluations)
     if partly.any():
-        more, restarted = simulated_with_marks(times[:, partly], spent, restarts, rng, weights)
-        found = np.concatenate([found, more.ravel()])
-        heights = np.concatenate([heights, np.full(more.size, 1 / restarts)])
-        marks = np.concatenate([marks, restarted.ravel()])
+        simulated, with_failures = simulated_with_marks(times[:, partly], spent, restarts, rng, weights)
+        solved = np.concatenate([solved, simulated.ravel()])
+        heights = np.concatenate([heights, np.full(simulated.size, 1 / restarts)])
+        restarted = np.concatenate([restarted, with_failures.ravel()])
     unsuccessful = np.sort(spent[~hit.all(axis=1)])
-    return _steps(found, heights / times.shape[1], marks, unsuccessful, times.shape[1])
+    return _steps(solved, heights / times.shape[1], restarted, unsuccessful, times.shape[1])
 
 
 def pool(distributions: Sequence[RuntimeDistribution]) -> RuntimeDistribution:
@@ -159,12 +160,17 @@ def pool(distributions: Sequence[RuntimeDistribution]) -> RuntimeDistribution:
     """
     if not distributions:
         raise ValueError("no distributions to pool; give at least one")
-    problems = sum(one.problems for one in distributions)
+    problems = sum(distribution.problems for distribution in distributions)
     return _steps(
-        np.concatenate([one.runtimes for one in distributions]),
-        np.concatenate([np.diff(one.proportions, prepend=0.0) * one.problems / problems for one in distributions]),
-        np.concatenate([one.simulated for one in distributions]),
-        np.sort(np.concatenate([one.unsuccessful for one in distributions])),
+        np.concatenate([distribution.runtimes for distribution in distributions]),
+        np.concatenate(
+            [
+                np.diff(distribution.proportions, prepend=0.0) * distribution.problems / problems
+                for distribution in distributions
+            ]
+        ),
+        np.concatenate([distribution.simulated for distribution in distributions]),
+        np.sort(np.concatenate([distribution.unsuccessful for distribution in distributions])),
         problems,
     )
 
@@ -176,3 +182,53 @@ def _steps(
     proportions = np.cumsum(heights[order])
     proportions[proportions > 1 - _ROUNDING] = 1.0
     return RuntimeDistribution(runtimes[order], proportions, simulated[order], unsuccessful, problems)
+
+
+def data_profile(runtimes: ArrayLike, dimensions: ArrayLike, budgets: ArrayLike) -> FloatArray:
+    """The proportion of problems each solver solves within budgets counted in simplex gradients, n + 1 evaluations.
+
+    Args:
+        runtimes: (problems, solvers), inf where a solver missed the problem's target.
+        dimensions: (problems,) number of variables n of each problem.
+        budgets: (budgets,) in units of n + 1 evaluations.
+
+    Returns:
+        (budgets, solvers).
+
+    Raises:
+        ValueError: If a runtime is NaN, a dimension is below 1, or shapes do not fit.
+    """
+    times = checked_runtimes(runtimes)
+    variables = floats(dimensions)
+    if variables.shape != times.shape[:1] or not (variables >= 1).all():
+        raise ValueError(f"dimensions are {variables!r}; {len(times)} problems need one number from 1 each")
+    return _proportions(times / (variables + 1)[:, None], budgets)
+
+
+def performance_profile(runtimes: ArrayLike, ratios: ArrayLike) -> FloatArray:
+    """The proportion of problems each solver solves within a multiple of the fastest solver's runtime.
+
+    Args:
+        runtimes: (problems, solvers), positive; inf where a solver missed the problem's target.
+        ratios: (ratios,) multiples, from 1.
+
+    Returns:
+        (ratios, solvers). A problem no solver solved counts as unsolved for all.
+
+    Raises:
+        ValueError: If a runtime is NaN or not positive, or shapes do not fit.
+    """
+    times = checked_runtimes(runtimes)
+    if not (times > 0).all():
+        raise ValueError("performance profiles divide by the shortest runtime; all runtimes have to be positive")
+    fastest = times.min(axis=1, keepdims=True)
+    return _proportions(
+        np.where(np.isfinite(fastest), times / np.where(np.isfinite(fastest), fastest, 1), np.inf), ratios
+    )
+
+
+def _proportions(costs: FloatArray, limits: ArrayLike) -> FloatArray:
+    wanted = np.minimum(floats(limits), np.finfo(np.float64).max)  # inf costs are never within
+    ranked = np.sort(costs, axis=0)
+    solved = [np.searchsorted(ranked[:, solver], wanted, side="right") for solver in range(costs.shape[1])]
+    return np.stack(solved, axis=-1) / len(costs)

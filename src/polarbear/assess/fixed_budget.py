@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.step_functions import FloatArray, IntArray, StepFunction, runs_making
 
 
@@ -60,10 +61,10 @@ def summarize_values(
     Raises:
         ValueError: If values are not (runs, budgets), there are no runs, or a level is outside [0, 1].
     """
-    values = np.asarray(values, dtype=np.float64)
+    values = floats(values)
     if values.ndim != 2 or not values.shape[0]:
         raise ValueError(f"values have shape {values.shape}; they are (runs, budgets), with at least one run")
-    shares = np.asarray(levels, dtype=np.float64)
+    shares = floats(levels)
 
     def each(statistic: Callable[[FloatArray], Any], shape: tuple[int, ...] = ()) -> FloatArray:
         return _by_budget(statistic, values, omit_unknown, shape)
@@ -115,10 +116,10 @@ def value_density(
     """
     from scipy import stats
 
-    sample, points = _scale(_sample(values), log), _scale(np.asarray(at, dtype=np.float64), log)
+    sample, points = _scale(_sample(values), log), _scale(floats(at), log)
     if np.ptp(sample) == 0:
         raise ValueError(f"all {sample.size} values are equal and have no density; take value_distribution")
-    return np.asarray(stats.gaussian_kde(sample, bw_method=bandwidth)(points), dtype=np.float64)
+    return floats(stats.gaussian_kde(sample, bw_method=bandwidth)(points))
 
 
 def value_histogram(
@@ -138,7 +139,7 @@ def value_histogram(
         ValueError: If values are not finite, or not positive on a logarithmic scale.
     """
     sample = _sample(values)
-    edges = bins if isinstance(bins, int | str) else np.asarray(bins, dtype=np.float64)
+    edges = bins if isinstance(bins, int | str) else floats(bins)
     if log and isinstance(edges, int | str):
         edges = 10.0 ** np.histogram_bin_edges(_scale(sample, log), edges)
         edges[0], edges[-1] = min(edges[0], sample.min()), max(edges[-1], sample.max())
@@ -170,7 +171,7 @@ def _geometric_mean(sample: FloatArray) -> float:
 
 
 def _sample(values: ArrayLike, *, finite: bool = True) -> FloatArray:
-    sample = np.asarray(values, dtype=np.float64)
+    sample = floats(values)
     if sample.ndim != 1 or not sample.size:
         raise ValueError(f"values have shape {sample.shape}; give those of the runs at one budget, (runs,)")
     bad = ~np.isfinite(sample) if finite else np.isnan(sample)

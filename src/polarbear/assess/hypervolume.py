@@ -5,11 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from importlib import import_module
 from itertools import compress
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 
@@ -31,14 +32,14 @@ class HypervolumeIndicator:
         Raises:
             ValueError: If there are fewer than 2 objectives, or the ideal point is not below the nadir point.
         """
-        self._ideal, self._nadir = np.asarray(ideal, dtype=np.float64), np.asarray(nadir, dtype=np.float64)
+        self._ideal, self._nadir = floats(ideal), floats(nadir)
         if self._ideal.ndim != 1 or self._ideal.size < 2 or self._ideal.shape != self._nadir.shape:
             raise ValueError(
                 f"ideal is {ideal!r} and nadir {nadir!r}; give one number for each of 2 or more objectives"
             )
         if not (self._ideal < self._nadir).all() or not np.isfinite([self._ideal, self._nadir]).all():
             raise ValueError(f"ideal {ideal!r} has to lie below nadir {nadir!r} in every objective")
-        self._archive: _Archive = _Staircase() if self._ideal.size == 2 else _Front(self._ideal.size)
+        self._archive = _Staircase() if self._ideal.size == 2 else _Front(self._ideal.size)
         self._distance = np.inf
 
     @property
@@ -49,13 +50,13 @@ class HypervolumeIndicator:
     @property
     def archive(self) -> FloatArray:
         """(solutions, objectives) the objective values that no other solution dominates, in lexicographic order."""
-        points = self._archive.points()
+        points, _ = self._archive.in_order()
         return self._ideal + points * (self._nadir - self._ideal)
 
     @property
     def kept(self) -> list[Any]:
-        """What was given with each solution of `archive`, in the same order."""
-        return self._archive.kept()
+        """The object given with each solution of `archive`, in the same order."""
+        return self._archive.in_order()[1]
 
     def add(self, objectives: ArrayLike, keep: Any = None) -> float:
         """Add one solution and return the indicator.
@@ -67,10 +68,10 @@ class HypervolumeIndicator:
         Raises:
             ValueError: If there is not one number per objective, or one is NaN.
         """
-        found = np.asarray(objectives, dtype=np.float64)
-        if found.shape != self._ideal.shape or np.isnan(found).any():
+        values = floats(objectives)
+        if values.shape != self._ideal.shape or np.isnan(values).any():
             raise ValueError(f"objectives are {objectives!r}; give {self._ideal.size} numbers, none of them NaN")
-        point = (found - self._ideal) / (self._nadir - self._ideal)
+        point = (values - self._ideal) / (self._nadir - self._ideal)
         if self._distance > 0:
             outside = point - np.clip(point, 0.0, 1.0)
             nearest = 0.0 if (point <= 1).all() else float(np.linalg.norm(outside))
@@ -93,35 +94,23 @@ def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayL
     Raises:
         ValueError: If shapes do not fit, a value is NaN, or the ideal point is not below the nadir point.
     """
-    points = np.asarray(objectives, dtype=np.float64)
+    points = floats(objectives)
     if points.ndim != 2:
         raise ValueError(f"objectives have shape {points.shape}; give (t, objectives)")
     indicator = HypervolumeIndicator(ideal, nadir)
     return np.array([indicator.add(point) for point in points])
 
 
-class _Archive(Protocol):
-    """Nondominated points, normalized, and the volume they dominate within the unit box."""
-
-    volume: float
-
-    def add(self, point: FloatArray, keep: Any) -> None: ...
-
-    def points(self) -> FloatArray: ...
-
-    def kept(self) -> list[Any]: ...
-
-
 class _Staircase:
-    """Two objectives: the archive sorted by the first, so that the second falls; a step costs O(log n)."""
+    """Two objectives: solutions sorted by the first, so that the second falls; a step costs O(log n)."""
 
     def __init__(self) -> None:
         self.volume = 0.0
         self._x: list[float] = []
         self._y: list[float] = []
-        self._kept: list[Any] = []
+        self._items: list[Any] = []
 
-    def add(self, point: FloatArray, keep: Any) -> None:
+    def add(self, point: FloatArray, item: Any) -> None:
         x, y = map(float, point)
         before = bisect_right(self._x, x)
         if before and self._y[before - 1] <= y:
@@ -130,26 +119,21 @@ class _Staircase:
         while end < len(self._y) and self._y[end] >= y:
             end += 1
         self.volume += self._gain(x, y, begin, end)
-        self._x[begin:end], self._y[begin:end], self._kept[begin:end] = [x], [y], [keep]
+        self._x[begin:end], self._y[begin:end], self._items[begin:end] = [x], [y], [item]
 
-    def points(self) -> FloatArray:
-        return np.column_stack([self._x, self._y])
-
-    def kept(self) -> list[Any]:
-        return list(self._kept)
+    def in_order(self) -> tuple[FloatArray, list[Any]]:
+        return np.column_stack([self._x, self._y]), list(self._items)
 
     def _gain(self, x: float, y: float, begin: int, end: int) -> float:
         """The area the new point adds: left to right over the points it replaces, up to the next one or the edge."""
         ceiling = min(self._y[begin - 1], 1.0) if begin else 1.0
         gain, left = 0.0, x
-        for corner, floor in [*zip(self._x[begin:end], self._y[begin:end], strict=True), *self._next(end)]:
+        corners = [*zip(self._x[begin : end + 1], self._y[begin : end + 1], strict=True), (1.0, 0.0)]
+        for corner, floor in corners[: end - begin + 1]:
             right = min(corner, 1.0)
             gain += max(right - left, 0.0) * max(ceiling - y, 0.0)
             ceiling, left = min(floor, 1.0), max(right, left)
         return gain
-
-    def _next(self, end: int) -> list[tuple[float, float]]:
-        return [(self._x[end], self._y[end]) if end < len(self._x) else (1.0, 0.0)]
 
 
 class _Front:
@@ -158,25 +142,20 @@ class _Front:
     def __init__(self, objectives: int) -> None:
         self.volume = 0.0
         self._points = np.empty((0, objectives))
-        self._kept: list[Any] = []
+        self._items: list[Any] = []
 
-    def add(self, point: FloatArray, keep: Any) -> None:
+    def add(self, point: FloatArray, item: Any) -> None:
         if (self._points <= point).all(axis=1).any():
             return
         if (point < 1).all():
             self.volume += float(np.prod(1 - point)) - self._covered(point)
-        stays: NDArray[np.bool_] = ~np.all(point <= self._points, axis=1)
-        self._points = np.concatenate([self._points[stays], point[None]])
-        self._kept = [*compress(self._kept, stays.tolist()), keep]
+        remains: NDArray[np.bool_] = ~np.all(point <= self._points, axis=1)
+        self._points = np.concatenate([self._points[remains], point[None]])
+        self._items = [*compress(self._items, remains.tolist()), item]
 
-    def points(self) -> FloatArray:
-        return self._points[self._order()]
-
-    def kept(self) -> list[Any]:
-        return [self._kept[i] for i in self._order()]
-
-    def _order(self) -> NDArray[np.intp]:
-        return np.lexsort(self._points.T[::-1])
+    def in_order(self) -> tuple[FloatArray, list[Any]]:
+        order = np.lexsort(self._points.T[::-1])
+        return self._points[order], [self._items[i] for i in order]
 
     def _covered(self, point: FloatArray) -> float:
         moocore: Any = import_module("moocore")

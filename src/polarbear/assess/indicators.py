@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 
@@ -27,8 +28,8 @@ def best_value(values: ArrayLike) -> FloatArray:
 
 
 def noisy_window(t: ArrayLike) -> NDArray[np.int64]:
-    """How many of the latest values the indicator for noisy functions looks at: ⌈ln²(t + 3)/2⌉."""
-    return np.ceil(np.log(np.asarray(t, dtype=np.float64) + 3) ** 2 / 2).astype(np.int64)
+    """The number of latest values that the indicator for noisy functions uses: ⌈ln²(t + 3)/2⌉."""
+    return np.ceil(np.log(floats(t) + 3) ** 2 / 2).astype(np.int64)
 
 
 def noisy_indicator(values: ArrayLike) -> FloatArray:
@@ -73,12 +74,12 @@ def constrained_indicator(
         ValueError: If a number is NaN, a weight is not positive, or shapes do not fit.
     """
     objective = _sequence(values)
-    violation = np.maximum(np.asarray(constraints, dtype=np.float64), 0.0)
+    violation = np.maximum(floats(constraints), 0.0)
     if violation.ndim != 2 or len(violation) != objective.size or np.isnan(violation).any():
         raise ValueError(
             f"constraints have shape {violation.shape}; {objective.size} solutions need (t, constraints) without NaN"
         )
-    factors = np.broadcast_to(np.asarray(weights, dtype=np.float64), violation.shape[1:])
+    factors = np.broadcast_to(floats(weights), violation.shape[1:])
     if not (factors > 0).all():
         raise ValueError(f"weights are {factors!r}; give positive ones")
     penalties = np.multiply(factors, violation, out=np.zeros(violation.shape), where=violation > 0)
@@ -86,7 +87,7 @@ def constrained_indicator(
 
 
 def _sequence(values: ArrayLike) -> FloatArray:
-    sequence = np.asarray(values, dtype=np.float64)
+    sequence = floats(values)
     if sequence.ndim != 1 or np.isnan(sequence).any():
         raise ValueError(f"values have shape {sequence.shape}; give one number per solution, none of them NaN")
     return sequence

@@ -1,6 +1,6 @@
-"""What optimizers logged about themselves, against evaluations and against targets.
+"""Parameters that optimizers logged, at evaluations and at targets.
 
-Both functions give an array (runs, points) with NaN where there is nothing to see. Means, medians, quantiles and counts
+Both functions give an array (runs, points) with NaN where nothing was logged. Means, medians, quantiles and counts
 of its columns come from `summarize_values(..., omit_unknown=True)` (IOHprofiler thesis, tables 3.1 and 3.2, "Algorithm
 Parameters").
 """
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.runtimes import runtimes
 from polarbear.assess.step_functions import FloatArray
 from polarbear.records import Run
@@ -36,7 +37,7 @@ def parameter_at_times(runs: Sequence[Run], name: str, times: ArrayLike) -> Floa
     Raises:
         ValueError: If there are no runs, or one of them never logged the parameter; it names the run.
     """
-    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    at = np.atleast_1d(floats(times))
     return np.stack([_latest(run, name, at) for run in _some(runs)])
 
 
@@ -55,7 +56,7 @@ def parameter_at_targets(runs: Sequence[Run], name: str, targets: ArrayLike, *, 
     Raises:
         ValueError: As `parameter_at_times`; or if an optimum is needed and unknown.
     """
-    hits = runtimes(_some(runs), np.atleast_1d(np.asarray(targets, dtype=np.float64)), absolute=absolute)
+    hits = runtimes(_some(runs), np.atleast_1d(floats(targets)), absolute=absolute)
     return np.stack([_latest(run, name, at) for run, at in zip(runs, hits, strict=True)])
 
 
@@ -71,7 +72,7 @@ def _latest(run: Run, name: str, at: FloatArray) -> FloatArray:
         logged = ", ".join(run.parameters.values) if run.parameters else "nothing"
         raise ValueError(f"{run.key} never logged {name!r}; it logged {logged}. Leave such runs out")
     column = run.parameters.values[name]
-    there = ~np.isnan(column)
-    latest = np.searchsorted(run.parameters.evaluations[there], at, side="right")
-    values = np.concatenate(([np.nan], column[there]))[latest]
+    logged_at = ~np.isnan(column)
+    latest = np.searchsorted(run.parameters.evaluations[logged_at], at, side="right")
+    values = np.concatenate(([np.nan], column[logged_at]))[latest]
     return np.where(at <= run.outcome.evaluations, values, np.nan)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.assess.runtimes import average_effort, checked_runtimes, effort, ert
+from polarbear.assess.arrays import checked_runtimes, floats
+from polarbear.assess.runtimes import average_effort, effort, ert
 from polarbear.assess.trials import Trials
 from polarbear.records import Axis, FloatArray
 
@@ -62,10 +63,10 @@ def rank_sum(
             f"the trials are on function {first.suite} {first.function} in {first.dimension}-D and on "
             f"{second.suite} {second.function} in {second.dimension}-D; compare on one function and dimension"
         )
-    hits = [one.runtimes(targets, axis=axis, absolute=absolute) for one in (first, second)]
-    spent = [one.spent(axis) for one in (first, second)]
+    hits = [group.runtimes(targets, axis=axis, absolute=absolute) for group in (first, second)]
+    spent = [group.spent(axis) for group in (first, second)]
     budgets = common_budgets(hits[0], spent[0], hits[1], spent[1])
-    values = [one.best_at(budgets, axis=axis, absolute=absolute) for one in (first, second)]
+    values = [group.best_at(budgets, axis=axis, absolute=absolute) for group in (first, second)]
     z = rank_sum_statistic(hits[0], values[0], hits[1], values[1], budgets)
     confirmed = _confirmed(z > 0, hits[0], spent[0], hits[1], spent[1])
     from scipy.special import ndtr
@@ -109,8 +110,8 @@ def rank_sum_statistic(
         z without correction for ties; equal results take the mean of their ranks.
     """
     times = np.concatenate([checked_runtimes(first_runtimes), checked_runtimes(second_runtimes)])
-    values = np.concatenate([np.asarray(first_values, dtype=np.float64), np.asarray(second_values, dtype=np.float64)])
-    solved = np.isfinite(times) & (times <= np.asarray(budgets, dtype=np.float64))
+    values = np.concatenate([floats(first_values), floats(second_values)])
+    solved = np.isfinite(times) & (times <= floats(budgets))
     from scipy.stats import rankdata
 
     by_time = rankdata(np.where(solved, times, np.inf), axis=0)
@@ -138,7 +139,7 @@ def stars(p: ArrayLike, *, tests: int = 1, level: float = 0.05) -> NDArray[np.in
     """
     if tests < 1:
         raise ValueError(f"tests is {tests!r}; at least 1 test was made")
-    corrected = np.asarray(p, dtype=np.float64) * tests
+    corrected = floats(p) * tests
     orders = np.floor(-np.log10(np.clip(corrected, 1e-300, 1.0)))
     return np.where(corrected < level, np.clip(orders, 1, 9), 0).astype(np.int64)
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.distributions import RuntimeDistribution, pool, runtime_distribution
 from polarbear.assess.runtimes import ert
 from polarbear.assess.trials import Trials
@@ -24,10 +25,10 @@ def best_reference(trials: Sequence[Trials], targets: ArrayLike, *, whole: bool 
     Raises:
         ValueError: If there are no trials, they are not of one function and dimension, or targets do not decrease.
     """
-    levels = np.asarray(targets, dtype=np.float64)
+    levels = floats(targets)
     hits, best, smallest = _choose(trials, levels)
     successes = np.array([np.isfinite(times).sum(axis=0) for times in hits])
-    number = np.array([len(one.runs) for one in trials])
+    number = np.array([len(group.runs) for group in trials])
     return Reference(
         targets=levels,
         ert=np.rint(smallest) if whole else smallest,
@@ -49,12 +50,12 @@ def reference_distribution(
         trials: The trials of each algorithm on one function in one dimension.
         targets: (targets,) precisions.
         restarts: How many runtimes to simulate for each target; see `runtime_distribution`.
-        rng: Where the simulation's randomness comes from; None derandomizes.
+        rng: Random generator of the simulation; None derandomizes.
 
     Raises:
         ValueError: If there are no trials, or they are not of one function and dimension.
     """
-    hits, best, _ = _choose(trials, np.asarray(targets, dtype=np.float64))
+    hits, best, _ = _choose(trials, floats(targets))
     chosen = np.maximum(best, 0)
     return pool(
         [
@@ -79,7 +80,7 @@ def best_ert(erts: ArrayLike) -> tuple[NDArray[np.intp], FloatArray]:
     Returns:
         (targets,) rows, -1 where no algorithm reached the target, the first of equals; and (targets,) smallest ERTs.
     """
-    table = np.asarray(erts, dtype=np.float64)
+    table = floats(erts)
     smallest = table.min(axis=0)
     return np.where(np.isfinite(smallest), table.argmin(axis=0), -1), smallest
 
@@ -99,7 +100,7 @@ def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
     Raises:
         ValueError: If a reference ERT is not positive.
     """
-    needed, base = np.asarray(erts, dtype=np.float64), np.asarray(reference, dtype=np.float64)
+    needed, base = floats(erts), floats(reference)
     if not (base > 0).all():
         raise ValueError(f"reference ERTs are {base!r}; they have to be positive")
     return np.where(np.isfinite(base), needed / np.where(np.isfinite(base), base, 1.0), np.nan)
@@ -107,8 +108,8 @@ def ert_ratios(erts: ArrayLike, reference: ArrayLike) -> FloatArray:
 
 def _choose(trials: Sequence[Trials], targets: FloatArray) -> tuple[list[FloatArray], NDArray[np.intp], FloatArray]:
     """Each algorithm's runtimes, the row of the best for each target, and its ERT."""
-    if len({(one.suite, one.function, one.dimension) for one in trials}) != 1:
+    if len({(group.suite, group.function, group.dimension) for group in trials}) != 1:
         raise ValueError("a reference is built from trials on one function in one dimension; group them by both")
-    hits = [one.runtimes(targets) for one in trials]
-    erts = [ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, trials, strict=True)]
+    hits = [group.runtimes(targets) for group in trials]
+    erts = [ert(times, group.evaluations, weights=group.weights) for times, group in zip(hits, trials, strict=True)]
     return hits, *best_ert(erts)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.assess.runtimes import checked_runtimes, checked_weights, effort
+from polarbear.assess.arrays import checked_runtimes, checked_weights
+from polarbear.assess.runtimes import effort
 from polarbear.records import FloatArray
 
 BoolArray = NDArray[np.bool_]
@@ -36,7 +37,7 @@ def simulated_restarts(
         runtimes: (runs, targets), inf where a target was missed.
         evaluations: (runs,) evaluations each run spent in all.
         size: How many runtimes to simulate for each target.
-        rng: Where randomness comes from; None derandomizes.
+        rng: Random generator; None derandomizes.
         first_with_replacement: Whether first trials are drawn independently too (plain bootstrap).
         weights: (runs,) how likely each run is drawn, such as `instance_weights`; equal by default.
 
@@ -80,7 +81,7 @@ def _begin(
 
 
 class _Urn:
-    """The trials of all targets, to draw from."""
+    """The trials from which restarts are drawn, for all targets."""
 
     def __init__(self, times: FloatArray, cost: FloatArray, chance: FloatArray, rng: np.random.Generator | None):
         self.cost, self.chance = cost, chance

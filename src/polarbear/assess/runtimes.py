@@ -1,4 +1,4 @@
-"""Runtimes: when a run first reaches a target, and what many runs together say about it.
+"""Runtimes: when a run first reaches a target, what many runs together say about it, and other costs.
 
 Runtimes are arrays (runs, targets), inf where a run missed the target; beside them stand the evaluations each run
 spent in all, (runs,). Hansen et al. 2022, sections III-E, IV and V-B; statistics as in Wang's thesis, section 2.4.
@@ -11,6 +11,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import checked_runtimes, checked_weights, floats, without_nan
 from polarbear.records import Axis, FloatArray, Run
 
 _NEVER = np.array([np.inf])
@@ -30,11 +31,11 @@ def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> Float
     Raises:
         ValueError: If times and values differ in length, or a target is NaN.
     """
-    when = np.asarray(times, dtype=np.float64)
-    best = np.minimum.accumulate(np.asarray(values, dtype=np.float64))
+    when = floats(times)
+    best = np.minimum.accumulate(floats(values))
     if when.shape != best.shape or when.ndim != 1:
         raise ValueError(f"times have shape {when.shape} and values {best.shape}; they need one 1-D entry per value")
-    return _first_hits(when, best, _without_nan(targets, "targets"))
+    return _first_hits(when, best, without_nan(targets, "targets"))
 
 
 def runtimes(
@@ -55,7 +56,7 @@ def runtimes(
     Raises:
         ValueError: If the shapes do not fit, a target is NaN, or a run's optimum is not known and `absolute` is False.
     """
-    wanted = _without_nan(targets, "targets")
+    wanted = without_nan(targets, "targets")
     if wanted.ndim not in (1, 2) or (wanted.ndim == 2 and len(wanted) != len(runs)):
         raise ValueError(
             f"targets have shape {wanted.shape}; give (targets,) for all runs, or ({len(runs)}, targets) to the runs"
@@ -168,52 +169,52 @@ def par(
     if not penalty >= 1:
         raise ValueError(f"penalty is {penalty!r}; a missed target cannot count less than the budget, give at least 1")
     times = checked_runtimes(runtimes)
-    allowed = np.broadcast_to(np.asarray(budgets, dtype=np.float64), (len(times),))
+    allowed = np.broadcast_to(floats(budgets), (len(times),))
     counts = checked_weights(weights, len(times))
     return counts @ np.minimum(times, penalty * allowed[:, None]) / counts.sum()
 
 
 def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
     """(runs, targets): the runtime where a run reached the target, all it spent where it did not."""
-    spent = _without_nan(evaluations, "evaluations")
+    spent = without_nan(evaluations, "evaluations")
     if spent.shape != runtimes.shape[:1]:
         raise ValueError(f"evaluations have shape {spent.shape}; {len(runtimes)} runs need one number each")
     return np.where(np.isfinite(runtimes), runtimes, spent[:, None])
 
 
-def checked_runtimes(runtimes: ArrayLike) -> FloatArray:
-    """Runtimes as a float array.
-
-    Raises:
-        ValueError: If they are not (at least one run, targets), or one is NaN.
-    """
-    times = _without_nan(runtimes, "runtimes")
-    if times.ndim != 2 or not len(times):
-        raise ValueError(f"runtimes have shape {times.shape}; they need to be (runs, targets) with at least one run")
-    return times
-
-
-def checked_weights(weights: ArrayLike | None, runs: int) -> FloatArray:
-    """(runs,) positive weights, all 1 if None.
-
-    Raises:
-        ValueError: If there is not one positive number per run.
-    """
-    if weights is None:
-        return np.ones(runs)
-    counts = np.asarray(weights, dtype=np.float64)
-    if counts.shape != (runs,) or not (np.isfinite(counts) & (counts > 0)).all():
-        raise ValueError(f"weights are {counts!r}; {runs} runs need one positive number each")
-    return counts
-
-
 def _first_hits(times: NDArray[np.generic], best: FloatArray, targets: FloatArray) -> FloatArray:
-    found = np.searchsorted(-best, -targets)
-    return np.concatenate((times, _NEVER), dtype=np.float64)[found]
+    first = np.searchsorted(-best, -targets)
+    return np.concatenate((times, _NEVER), dtype=np.float64)[first]
 
 
-def _without_nan(numbers: ArrayLike, name: str) -> FloatArray:
-    array = np.asarray(numbers, dtype=np.float64)
-    if np.isnan(array).any():
-        raise ValueError(f"{name} hold NaN at entry {tuple(map(int, np.argwhere(np.isnan(array))[0]))}; leave it out")
-    return array
+def cumulative_costs(runtimes: ArrayLike, costs: Sequence[ArrayLike]) -> FloatArray:
+    """Turn runtimes counted in evaluations into cumulative costs; everything downstream stays the same.
+
+    Args:
+        runtimes: (runs, targets) evaluations, inf where a target was missed; or (runs,) evaluations spent.
+        costs: For each run what each of its evaluations cost, (evaluations of the run,), not negative: seconds, or a
+            sum of objective and constraint evaluations.
+
+    Returns:
+        The shape of `runtimes`: the summed costs of all evaluations up to each runtime, inf where missed.
+
+    Raises:
+        ValueError: If there is not one array per run, a cost is negative or NaN, or a runtime exceeds the evaluations
+            whose costs are given.
+    """
+    times = floats(runtimes)
+    if times.ndim not in (1, 2) or len(times) != len(costs):
+        raise ValueError(
+            f"runtimes have shape {times.shape} and there are costs of {len(costs)} runs; give one for each"
+        )
+    totals = np.empty(times.shape)
+    for row, (counts, each) in enumerate(zip(times, costs, strict=True)):
+        steps = floats(each)
+        if steps.ndim != 1 or not (steps >= 0).all():
+            raise ValueError(f"run {row}: costs have shape {steps.shape}; give one number from 0 for each evaluation")
+        finite = np.isfinite(counts)
+        if (counts[finite] > steps.size).any():
+            raise ValueError(f"run {row}: a runtime exceeds the {steps.size} evaluations whose costs are given")
+        sums = np.concatenate([[0.0], np.cumsum(steps), [np.inf]])
+        totals[row] = sums[np.where(finite, counts, -1).astype(np.intp)]
+    return totals

@@ -13,7 +13,9 @@ from functools import reduce
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.records import Axis, Run, Trajectory
+from polarbear.validation import set_fields
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -21,7 +23,7 @@ IntArray = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """An interval of values or of times, and the scale it is measured on.
+    """An interval of values or times, and its scale.
 
     Attributes:
         low: Lower end.
@@ -45,7 +47,7 @@ class Bounds:
     @classmethod
     def of(cls, values: ArrayLike, *, log: bool = False) -> Bounds:
         """The lowest and the highest finite value; of the positive ones alone on a logarithmic scale."""
-        flat = np.asarray(values, dtype=np.float64).ravel()
+        flat = floats(values).ravel()
         inside = flat[np.isfinite(flat) & ((flat > 0) | (not log))]
         if not inside.size:
             raise ValueError(f"no finite {'positive ' if log else ''}value to take bounds from; give low and high")
@@ -53,7 +55,7 @@ class Bounds:
 
     def scaled(self, values: ArrayLike) -> FloatArray:
         """Where values lie between the bounds, from 0 to 1; clipped outside. Same shape; NaN stays NaN."""
-        inside = np.clip(np.asarray(values, dtype=np.float64), self.low, self.high)
+        inside = np.clip(floats(values), self.low, self.high)
         low, high = self.low, self.high
         if self.log:
             inside, low, high = np.log(inside), np.log(low), np.log(high)
@@ -72,7 +74,7 @@ class StepFunction:
         x: (k,) float64, strictly increasing: where it steps.
         y: (k,) float64: what it steps to.
         before: Its value below `x[0]`.
-        until: From here on it is unknown.
+        until: The function is unknown from here on.
 
     Raises:
         ValueError: If x and y are not two 1-D arrays of one length, x increasing strictly, neither with NaN.
@@ -84,19 +86,18 @@ class StepFunction:
     until: float = np.inf
 
     def __post_init__(self) -> None:
-        x, y = np.asarray(self.x, dtype=np.float64), np.asarray(self.y, dtype=np.float64)
+        x, y = floats(self.x), floats(self.y)
         if x.ndim != 1 or x.shape != y.shape:
             raise ValueError(f"x and y have shapes {x.shape} and {y.shape}; they need two 1-D arrays of one length")
         if not (np.diff(x) > 0).all() or np.isnan(x).any():
             raise ValueError("x does not increase strictly; sort the steps and merge those at equal x")
         if np.isnan(y).any():
             raise ValueError(f"y is not a number at entry {int(np.argmax(np.isnan(y)))}")
-        object.__setattr__(self, "x", x)
-        object.__setattr__(self, "y", y)
+        set_fields(self, x=x, y=y)
 
     def __call__(self, at: ArrayLike) -> FloatArray:
         """The function's values, in the shape of `at`; NaN where it is unknown."""
-        at = np.asarray(at, dtype=np.float64)
+        at = floats(at)
         values = np.concatenate(([self.before], self.y))[np.searchsorted(self.x, at, side="right")]
         return np.where(at < self.until, values, np.nan)
 
@@ -133,7 +134,7 @@ def step_functions(
             need not improve; step functions are kept as they are.
         axis: What the times of runs and trajectories are counted in.
         precision: Subtract each run's optimum from its values. Takes objects of type `Run` alone.
-        carry: Carry the last value of runs that were cut short on for ever, as if they had never improved again.
+        carry: Keep the last value of runs that were cut short for ever, as if they had never improved again.
 
     Raises:
         ValueError: If there are no runs, points are not (k, 2) or hold NaN, or an optimum is asked for and unknown.
@@ -145,7 +146,7 @@ def step_functions(
 
 def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
     """Best-so-far values at the times, (runs, times): +inf before a run's first value, NaN where it is unknown."""
-    at = np.atleast_1d(np.asarray(times, dtype=np.float64))
+    at = np.atleast_1d(floats(times))
     return np.stack([function(at) for function in step_functions(runs)])
 
 
@@ -175,12 +176,12 @@ def pointwise_mean(functions: Sequence[StepFunction]) -> StepFunction:
 
 
 def runs_making(shares: ArrayLike, runs: int) -> IntArray:
-    """How many of the runs make at least each share of them, but no fewer than one.
+    """The number of runs that make up at least each share, but no fewer than one.
 
     Raises:
         ValueError: If a share is outside [0, 1].
     """
-    shares = np.atleast_1d(np.asarray(shares, dtype=np.float64))
+    shares = np.atleast_1d(floats(shares))
     if not ((shares >= 0) & (shares <= 1)).all():
         raise ValueError(f"{shares.tolist()} are shares of the runs; each lies between 0 and 1")
     return np.maximum(np.ceil(shares * runs - 1e-9), 1).astype(np.int64)  # 0.07 * 100 is a little above 7
@@ -192,7 +193,7 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
     Raises:
         ValueError: If the shape is not (k, 2) or a point holds NaN.
     """
-    points = np.asarray(points, dtype=np.float64)
+    points = floats(points)
     if points.ndim != 2 or points.shape[1] != 2:
         raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
     if np.isnan(points).any():
@@ -219,7 +220,7 @@ def _step_function(run: Curve, number: int, axis: Axis, precision: bool, carry: 
 
 
 def _end(trajectory: Trajectory, axis: Axis) -> float:
-    """From when on a trajectory is unknown."""
+    """The time from which a trajectory is unknown."""
     outcome = trajectory.outcome
     if not outcome.cut_short:
         return np.inf

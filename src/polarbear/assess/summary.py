@@ -1,4 +1,7 @@
-"""Descriptive statistics of runtimes per target (Wang's thesis, section 2.4; the columns of its table 3.2)."""
+"""Descriptive statistics of runtimes: per target, as geometric averages, and over dimensions.
+
+Wang's thesis, section 2.4 and the columns of its table 3.2; Hansen et al. 2022, sections V-B and V-C.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.assess.runtimes import checked_runtimes, checked_weights, ert, par, success_rate
+from polarbear.assess.arrays import checked_runtimes, checked_weights, floats
+from polarbear.assess.runtimes import ert, par, success_rate
 from polarbear.records import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuntimeSummary:
-    """What the runs say about each target.
+    """Statistics of the runs for each target.
 
     Attributes:
         runs: Number of runs.
@@ -72,7 +76,7 @@ def summarize(
         mean=mean,
         standard_deviation=deviation,
         median=runtime_quantiles(times, [0.5], weights=weights)[0],
-        levels=np.asarray(levels, dtype=np.float64),
+        levels=floats(levels),
         quantiles=runtime_quantiles(times, levels, weights=weights),
         par=par(times, evaluations, penalty, weights=weights),
         penalty=penalty,
@@ -98,7 +102,7 @@ def runtime_quantiles(runtimes: ArrayLike, levels: ArrayLike, *, weights: ArrayL
         ValueError: If a level is not in [0, 1], there are no runs, a runtime is NaN, or shapes do not fit.
     """
     times = checked_runtimes(runtimes)
-    wanted = np.asarray(levels, dtype=np.float64)
+    wanted = floats(levels)
     if wanted.ndim != 1 or not ((wanted >= 0) & (wanted <= 1)).all():
         raise ValueError(f"levels are {wanted!r}; give a list of numbers between 0 and 1")
     counts = checked_weights(weights, len(times))
@@ -127,3 +131,91 @@ def _moments(times: FloatArray, counts: FloatArray) -> tuple[FloatArray, FloatAr
         squares = (share * (finite - np.where(total > 0, mean, 0.0)) ** 2).sum(axis=0)
         variance = squares / (total - (share**2).sum(axis=0) / total)
     return mean, np.sqrt(np.where(hit.sum(axis=0) > 1, variance, np.nan))
+
+
+def geometric_mean(runtimes: ArrayLike, axis: int | None = None) -> FloatArray:
+    """The geometric average of runtimes: eq. 4 with all B equal to 1.
+
+    Args:
+        runtimes: Positive numbers; a missing runtime, inf, makes the average inf.
+        axis: Along which axis to average; over all by default.
+
+    Raises:
+        ValueError: If a runtime is not positive or there are none.
+    """
+    times = floats(runtimes)
+    if not times.size or not (times > 0).all():
+        raise ValueError("a geometric average needs at least one runtime, all of them positive")
+    return np.exp(np.log(times).mean(axis=axis))
+
+
+def geometric_mean_ratio(first: ArrayLike, second: ArrayLike, axis: int | None = None) -> FloatArray:
+    """Geometric average runtime ratio (eq. 4): how many times longer the first data set's runtimes are.
+
+    It equals the exponential of the area between the two runtime distributions on a logarithmic axis, and depends
+    neither on the order of the data nor on a common scale. The sets may differ in size.
+
+    Args:
+        first: Positive runtimes A.
+        second: Positive runtimes B.
+        axis: Along which axis to average; over all by default.
+
+    Returns:
+        The ratio; NaN where both sets hold a missing runtime, inf.
+
+    Raises:
+        ValueError: If a runtime is not positive or there are none.
+    """
+    above, below = geometric_mean(first, axis), geometric_mean(second, axis)
+    with np.errstate(invalid="ignore"):
+        return above / below
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Expected runtimes against dimension, and the power law ERT = factor * dimension^exponent fitted to them.
+
+    Attributes:
+        dimensions: (dimensions,) numbers of variables.
+        per_dimension: (dimensions, ...) ERT divided by dimension, to be plotted against dimension on log-log axes;
+            a horizontal line there is linear scaling.
+        exponent: (...) the fitted exponent, NaN where fewer than two dimensions have a finite ERT.
+        factor: (...) the fitted factor, in evaluations.
+    """
+
+    dimensions: FloatArray
+    per_dimension: FloatArray
+    exponent: FloatArray
+    factor: FloatArray
+
+
+def scaling(dimensions: ArrayLike, erts: ArrayLike) -> Scaling:
+    """Divide expected runtimes by dimension and fit a power law by least squares on log-log axes.
+
+    Args:
+        dimensions: (dimensions,) numbers of variables, all different.
+        erts: (dimensions, ...) positive ERTs, one column for each target or algorithm; inf where missed.
+
+    Raises:
+        ValueError: If a dimension is below 1 or occurs twice, an ERT is NaN or not positive, or shapes do not fit.
+    """
+    sizes, runtimes = floats(dimensions), floats(erts)
+    if sizes.ndim != 1 or not (sizes >= 1).all() or np.unique(sizes).size < sizes.size:
+        raise ValueError(f"dimensions are {sizes!r}; give different numbers from 1")
+    if runtimes.shape[:1] != sizes.shape or not (runtimes > 0).all():
+        raise ValueError(f"erts have shape {runtimes.shape}; give ({sizes.size}, ...), all positive")
+    flat = runtimes.reshape(sizes.size, -1)
+    fits = np.array([_power_law(sizes, column) for column in flat.T]).reshape(flat.shape[1], 2)
+    shape = runtimes.shape[1:]
+    per_dimension = (flat / sizes[:, None]).reshape(runtimes.shape)
+    return Scaling(sizes, per_dimension, fits[:, 0].reshape(shape), fits[:, 1].reshape(shape))
+
+
+def _power_law(dimensions: FloatArray, erts: FloatArray) -> tuple[float, float]:
+    finite = np.isfinite(erts)
+    if finite.sum() < 2:
+        return float("nan"), float("nan")
+    x, y = np.log(dimensions[finite]), np.log(erts[finite])
+    around = x - x.mean()
+    exponent = float(around @ y / (around @ around))
+    return exponent, float(np.exp(y.mean() - exponent * x.mean()))

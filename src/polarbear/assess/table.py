@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.rank_sum import rank_sum, stars
 from polarbear.assess.reference import best_ert, ert_ratios
 from polarbear.assess.restarts import simulated_restarts
@@ -107,21 +108,21 @@ def runtime_table(
         final_target: The precision whose successes are counted.
         tests: By how many tests to correct; by default the number of functions.
         bootstraps: How many runtimes to simulate for each dispersion.
-        rng: Where their randomness comes from; None derandomizes, see `simulated_restarts`.
+        rng: Their random generator; None derandomizes, see `simulated_restarts`.
         absolute: Whether targets, the final one among them, are objective values.
 
     Raises:
         ValueError: If there are no trials, several dimensions or suites, or an algorithm twice on a function.
     """
-    if len({(one.suite, one.dimension) for one in trials}) != 1:
+    if len({(entry.suite, entry.dimension) for entry in trials}) != 1:
         raise ValueError("a table holds trials of one suite in one dimension; make one table for each")
-    levels = np.asarray(targets, dtype=np.float64)
-    functions = dict.fromkeys(one.function for one in trials)
+    levels = floats(targets)
+    functions = dict.fromkeys(entry.function for entry in trials)
     tests = len(functions) if tests is None else tests
     blocks: list[TableBlock] = []
     for function in functions:
-        group = [one for one in trials if one.function == function]
-        if len({one.algorithm for one in group}) < len(group):
+        group = [entry for entry in trials if entry.function == function]
+        if len({entry.algorithm for entry in group}) < len(group):
             raise ValueError(
                 f"an algorithm occurs twice on function {function}; join its runs into one group of trials"
             )
@@ -140,25 +141,27 @@ def _block(
     rng: np.random.Generator | None,
     absolute: bool,
 ) -> TableBlock:
-    hits = [one.runtimes(targets, absolute=absolute) for one in group]
-    erts = np.array([ert(times, one.evaluations, weights=one.weights) for times, one in zip(hits, group, strict=True)])
+    hits = [entry.runtimes(targets, absolute=absolute) for entry in group]
+    erts = np.array(
+        [ert(times, entry.evaluations, weights=entry.weights) for times, entry in zip(hits, group, strict=True)]
+    )
     base = None if reference is None else reference.at(targets)
     unit = np.ones(targets.size) if base is None else np.where(np.isfinite(base), base, 1.0)
     shown = ert_ratios(erts, unit)
     marks = _significance(group, erts, targets, tests, absolute)
     rows = tuple(
         TableRow(
-            algorithm=one.algorithm,
+            algorithm=entry.algorithm,
             erts=erts[row],
             shown=shown[row],
-            dispersion=_dispersion(one, hits[row], bootstraps, rng) / unit,
+            dispersion=_dispersion(entry, hits[row], bootstraps, rng) / unit,
             stars=marks[row],
             best=np.isfinite(erts[row]) & (erts[row] == erts.min(axis=0)),
-            successes=int(np.isfinite(one.runtimes([final_target], absolute=absolute)).sum()),
-            runs=len(one.runs),
-            median_evaluations=float(np.median(one.evaluations)),
+            successes=int(np.isfinite(entry.runtimes([final_target], absolute=absolute)).sum()),
+            runs=len(entry.runs),
+            median_evaluations=float(np.median(entry.evaluations)),
         )
-        for row, one in enumerate(group)
+        for row, entry in enumerate(group)
     )
     return TableBlock(group[0].function, base, None if reference is None else _successes(reference, final_target), rows)
 
@@ -180,7 +183,7 @@ def _significance(
     for row in sorted(set(map(int, best[best >= 0]))):
         columns = np.flatnonzero(best == row)
         weakest = np.zeros(columns.size)
-        for other in (one for one in range(len(group)) if one != row):
+        for other in (index for index in range(len(group)) if index != row):
             outcome = rank_sum(group[row], group[other], targets[columns], absolute=absolute)
             weakest = np.maximum(weakest, np.where(outcome.z > 0, outcome.p, 1.0))
         marks[row, columns] = stars(weakest, tests=tests)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from polarbear.assess.table import RuntimeTable, TableBlock, TableRow
+from polarbear.assess.table import RuntimeTable, TableRow
 from polarbear.assess.trials import function_label
 
 _LATEX = str.maketrans(
@@ -24,9 +24,9 @@ def caption(table: RuntimeTable) -> str:
     base = any(block.reference is not None for block in table.blocks)
     shown = "divided by the ERT of the reference algorithm in each first row" if base else "in evaluations"
     tests = "1 test" if table.tests == 1 else f"{table.tests} tests"
-    place = f" in dimension {table.dimension}" if table.dimension else ""
+    where = f" in dimension {table.dimension}" if table.dimension else ""
     return (
-        f"Expected runtimes (ERT) to reach the target {'value' if table.absolute else 'precision'} ε{place}, {shown}. "
+        f"Expected runtimes (ERT) to reach the target {'value' if table.absolute else 'precision'} ε{where}, {shown}. "
         "In brackets half the difference between the 10 %- and 90 %-quantile of simulated runtimes. "
         f"#succ: runs that reached {shown_target(table, table.final_target)}. Behind ∞ in the last column the median "
         "number of evaluations. Star: significantly better than every other algorithm in a two-sided rank-sum test "
@@ -36,26 +36,21 @@ def caption(table: RuntimeTable) -> str:
 
 def as_text(table: RuntimeTable) -> str:
     """The table in aligned columns of plain text; best entries stand in square brackets."""
-    lines = [["ε", *(shown_target(table, one) for one in table.targets), "#succ"]]
-    for block in table.blocks:
-        lines.append(_heading(block, table))
-        lines.extend([row.algorithm, *_cells(row, _text_cell), f"{row.successes}/{row.runs}"] for row in block.rows)
-    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    lines = [["ε", *_targets(table), "#succ"]]
+    for heading, rows in _blocks(table, _text_cell):
+        lines += [heading, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     body = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
     return "\n".join([*body, "", caption(table) + "[Best].", ""])
 
 
 def as_latex(table: RuntimeTable) -> str:
     """The table as a LaTeX table with its caption; best entries are bold, evaluations in italics."""
-    lines = [
-        _latex_line([r"$\varepsilon$", *(shown_target(table, one) for one in table.targets), r"\#succ"]) + r" \hline"
-    ]
-    for block in table.blocks:
-        heading = [cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in _heading(block, table)]
-        lines.append(_latex_line([rf"\textbf{{{heading[0]}}}", *heading[1:]]))
-        for row in block.rows:
-            name = row.algorithm.translate(_LATEX)
-            lines.append(_latex_line([name, *_cells(row, _latex_cell), f"{row.successes}/{row.runs}"]))
+    lines = [_latex_line([r"$\varepsilon$", *_targets(table), r"\#succ"]) + r" \hline"]
+    for heading, rows in _blocks(table, _latex_cell):
+        name, *reference = (cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in heading)
+        lines.append(_latex_line([rf"\textbf{{{name}}}", *reference]))
+        lines += [_latex_line([name.translate(_LATEX), *cells]) for name, *cells in rows]
         lines[-1] += r" \hline"
     columns = "l" * (len(table.targets) + 1) + "r"
     text = caption(table).translate(_LATEX).translate(_LATEX_SYMBOLS) + "Bold: best."
@@ -65,15 +60,11 @@ def as_latex(table: RuntimeTable) -> str:
 
 def as_html(table: RuntimeTable) -> str:
     """The table as an HTML table element; best entries are bold, evaluations in italics."""
-    head = "".join(f"<th>{cell}</th>" for cell in ["ε", *(shown_target(table, one) for one in table.targets), "#succ"])
+    head = "".join(f"<th>{cell}</th>" for cell in ["ε", *_targets(table), "#succ"])
     lines = [f"<caption>{html.escape(caption(table))}Bold: best.</caption>", f"<thead><tr>{head}</tr></thead>"]
-    for block in table.blocks:
-        name, *cells = _heading(block, table)
-        lines += ["<tbody>", _html_line(f"<b>{html.escape(name)}</b>", cells)]
-        lines += [
-            _html_line(html.escape(row.algorithm), [*_cells(row, _html_cell), f"{row.successes}/{row.runs}"])
-            for row in block.rows
-        ]
+    for (name, *reference), rows in _blocks(table, _html_cell):
+        lines += ["<tbody>", _html_line(f"<b>{html.escape(name)}</b>", reference)]
+        lines += [_html_line(html.escape(name), cells) for name, *cells in rows]
         lines.append("</tbody>")
     return "\n".join(["<table>", *lines, "</table>", ""])
 
@@ -108,28 +99,40 @@ def _short_exponent(printed: str) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def _heading(block: TableBlock, table: RuntimeTable) -> list[str]:
-    name = function_label(block.function)
-    if block.reference is None:
-        return [name, *[""] * len(table.targets), ""]
-    successes = "" if block.reference_successes is None else "{}/{}".format(*block.reference_successes)
-    return [name, *(number(value) for value in block.reference), successes]
+def _targets(table: RuntimeTable) -> list[str]:
+    return [shown_target(table, target) for target in table.targets]
+
+
+def _blocks(table: RuntimeTable, write: Callable[[_Cell], str]) -> Iterator[tuple[list[str], list[list[str]]]]:
+    """For each function a line with its name and the reference, and the lines of the algorithms."""
+    for block in table.blocks:
+        heading = [function_label(block.function), *[""] * (len(table.targets) + 1)]
+        if block.reference is not None:
+            successes = "" if block.reference_successes is None else "{}/{}".format(*block.reference_successes)
+            heading[1:] = [*map(number, block.reference), successes]
+        last = len(table.targets) - 1
+        yield (
+            heading,
+            [
+                [
+                    row.algorithm,
+                    *(write(_cell(row, column, last=column == last)) for column in range(last + 1)),
+                    f"{row.successes}/{row.runs}",
+                ]
+                for row in block.rows
+            ],
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Cell:
-    """What stands in one cell, as pieces of text."""
+    """The pieces of text in one cell."""
 
     value: str
     dispersion: str
     star: str
     evaluations: str
     best: bool
-
-
-def _cells(row: TableRow, write: Callable[[_Cell], str]) -> list[str]:
-    last = len(row.shown) - 1
-    return [write(_cell(row, column, last=column == last)) for column in range(last + 1)]
 
 
 def _cell(row: TableRow, column: int, *, last: bool) -> _Cell:

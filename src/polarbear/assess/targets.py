@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 
@@ -63,13 +64,13 @@ def data_profile_targets(first: ArrayLike, best: ArrayLike, exponents: Sequence[
     Raises:
         ValueError: If shapes differ, or a first value lies below the best.
     """
-    start, reference = np.asarray(first, dtype=np.float64), np.asarray(best, dtype=np.float64)
+    start, reference = floats(first), floats(best)
     if start.shape != reference.shape or start.ndim != 1:
         raise ValueError(f"first has shape {start.shape} and best {reference.shape}; give one number per problem")
     if not (start >= reference).all():
         worst = int(np.argmin(start >= reference))
         raise ValueError(f"problem {worst}: the first value {start[worst]} lies below the best {reference[worst]}")
-    return reference[:, None] + 10.0 ** -np.asarray(exponents, dtype=np.float64) * (start - reference)[:, None]
+    return reference[:, None] + 10.0 ** -floats(exponents) * (start - reference)[:, None]
 
 
 def budget_targets(targets: ArrayLike, erts: ArrayLike, budgets: ArrayLike, *, distinct: bool = False) -> FloatArray:
@@ -91,8 +92,8 @@ def budget_targets(targets: ArrayLike, erts: ArrayLike, budgets: ArrayLike, *, d
     Raises:
         ValueError: If targets do not decrease, budgets do not increase, an ERT is NaN, or shapes do not fit.
     """
-    levels, limits = np.asarray(targets, dtype=np.float64), np.asarray(budgets, dtype=np.float64)
-    needed = np.atleast_2d(np.asarray(erts, dtype=np.float64))
+    levels, limits = floats(targets), floats(budgets)
+    needed = np.atleast_2d(floats(erts))
     if levels.ndim != 1 or not levels.size or not (np.diff(levels) < 0).all():
         raise ValueError(f"targets are {levels!r}; give them easiest first, strictly decreasing")
     if limits.ndim != 1 or not (np.diff(limits) > 0).all():

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.runtimes import instance_weights, optimum_of, runtimes
 from polarbear.records import Axis, FloatArray, Reason, Run, check_axis
 
@@ -71,18 +72,18 @@ class Trials:
         Raises:
             ValueError: If a run's optimum is not known and `absolute` is False.
         """
-        at = np.asarray(times, dtype=np.float64)
+        at = floats(times)
         best = np.empty((len(self.runs), at.size))
         for row, run in enumerate(self.runs):
-            found = np.searchsorted(run.trajectory.along(axis), at, side="right")
-            best[row] = np.append(np.inf, run.trajectory.values)[found] - (0.0 if absolute else optimum_of(run))
+            known = np.searchsorted(run.trajectory.along(axis), at, side="right")
+            best[row] = np.append(np.inf, run.trajectory.values)[known] - (0.0 if absolute else optimum_of(run))
         return best
 
 
 def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
     """Group runs by suite, function, dimension and algorithm.
 
-    Runs that were lost are left out: nothing is known of them (see `is_lost`).
+    Lost runs are left out (see `is_lost`).
 
     Args:
         runs: Runs in any order; within a group they keep it.
@@ -104,14 +105,14 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
 
 
 def function_label(function: str) -> str:
-    """A function as it is shown: ``"f3"`` for number 3, ``"function 'f3'"`` for one of that name, else the name."""
+    """A function's label: ``"f3"`` for number 3, ``"function 'f3'"`` for one of that name, else the name."""
     if function.isdecimal():
         return f"f{function}"
     return f"function '{function}'" if function.startswith("f") and function[1:].isdecimal() else function
 
 
 def is_lost(run: Run) -> bool:
-    """Whether nothing is known of a run: it was killed or timed out with nothing recorded."""
+    """Whether a run was killed or timed out before anything was recorded."""
     unknown = run.outcome.reason in {Reason.KILLED, Reason.TIMED_OUT}
     return unknown and run.outcome.evaluations == 0
 

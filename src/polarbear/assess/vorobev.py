@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polarbear.assess.aocc import aocc
+from polarbear.assess.aocc import aocc, attained_share
 from polarbear.assess.attainment import level_curves
-from polarbear.assess.attainment_ecdf import attained_share
 from polarbear.assess.step_functions import Bounds, Curve, FloatArray, StepFunction, step_functions
 
 

@@ -449,9 +449,9 @@ def _race(
 
 
 def _print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
-    from polarbear.analyzer.examination import told
+    from polarbear.analyzer.examination import answer_with_checks
 
-    values, text = told(result)
+    values, text = answer_with_checks(result)
     if as_json:
         echo(to_json({"study": str(path), "stopped": stopped, **values, **extra}))
     else:

@@ -26,7 +26,7 @@ from polarbear.cli.options import (
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from polarbear.analyzer.tables import Table
+    from polarbear.analyzer.html import Table
     from polarbear.cli.console import Console
     from polarbear.race import RaceResult
     from polarbear.records import Run, RunKey
@@ -318,7 +318,7 @@ def table(
 
 def race(archive: Path, study_file: Path | None, choice: Choice, final_target: float | None, *, as_json: bool) -> None:
     """Race on recorded runs, and say what it would have saved."""
-    from polarbear.analyzer.examination import told
+    from polarbear.analyzer.examination import answer_with_checks
     from polarbear.cli.console import Console
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
@@ -331,7 +331,7 @@ def race(archive: Path, study_file: Path | None, choice: Choice, final_target: f
         else:
             the_race = recorded_race(subject.runs, spec=read_spec(archive) if exists(archive) else None)
         found = replay(the_race, subject.runs, final_target=final_target)
-    values, text = told(found.result)
+    values, text = answer_with_checks(found.result)
     echo(to_json({**values, **found.as_dict()}) if as_json else f"{text}\n\n{found}")
 
 

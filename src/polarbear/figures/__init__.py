@@ -9,6 +9,7 @@ from polarbear.figures.figure import Figure, svg
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
+from polarbear.figures.preference_values import preference_values
 from polarbear.figures.ratings import rating_over_time
 from polarbear.figures.recovery import Snapshot, rating_over_rounds, recovery
 from polarbear.figures.runtime_distribution import (
@@ -19,7 +20,6 @@ from polarbear.figures.runtime_distribution import (
 )
 from polarbear.figures.runtimes import ert_over_dimension, ert_over_targets
 from polarbear.figures.value_distributions import value_densities, value_distributions
-from polarbear.figures.values import preference_values
 
 __all__ = [
     "Distribution",

@@ -6,26 +6,15 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 import numpy as np
-from matplotlib.ticker import MaxNLocator
 
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Cells, Label, Shades, row_label
 from polarbear.figures.panels import Bar, Panel
-from polarbear.figures.scales import few_log_ticks, row_axis, time_axis
+from polarbear.figures.scales import few_log_ticks, round_ticks, row_axis, time_axis
 from polarbear.figures.style import MICRO, MUTED, SHADES, WIDE, Spacing, compact, looks, shown, spacing_of
 from polarbear.race import RaceResult
 from polarbear.records import FloatArray, IntArray
-
-
-def caption(axis: str) -> str:
-    """Caption of `allocation` on a budget in "evaluations" or "seconds"."""
-    return (
-        f"One bar per algorithm along the budget in {axis}. The shade, and the number where there is room for it, is "
-        "the number of problem instances on which the algorithm was observed at that budget. A bar gets paler to the "
-        "right where later runs were stopped earlier because late budgets were already decided. At the right stand the "
-        "evaluations that each algorithm spent in all, and its share. Members of the Pareto set come first, in bold; "
-        "those that are out (×) follow: the eliminated, the last one first, and the withdrawn."
-    )
 
 
 def allocation(
@@ -51,10 +40,13 @@ def allocation(
         width: Inches.
         height: Inches; default in proportion to the number of algorithms.
     """
-    times, rows = result.posterior.times, list(result.members_first)
+    times, rows = result.posterior.times, result.members_first
     spacing = spacing or spacing_of(times)
-    edges, shades = _edges(times, spacing), _shades(result.reach)
-    ticks = tuple(_ticks(shades))
+    begin = 0.0 if spacing == "linear" or times.size == 1 else times[0] ** 2 / times[1]
+    edges = np.insert(times, 0, begin)  # the cell of each timepoint ends there
+    shades = _shades(result.reach)
+    low, high = shades.low, shades.high
+    ticks = few_log_ticks(low, high) if shades.log else round_ticks(low, high, integer=True)
     texts = tuple(compact(tick) for tick in ticks)
     bar = Bar(label="instances", shades=shades, ticks=ticks, texts=texts, length=18, breadth=0.04)
     x = time_axis(edges, result.settings.axis, spacing, narrow=width < 5)
@@ -62,7 +54,7 @@ def allocation(
     return Figure(
         title="Where the effort went",
         alt="One bar per algorithm over the budget, shaded by the number of instances it was observed on.",
-        caption=caption(result.settings.axis),
+        caption=captions.allocation(result.settings.axis),
         width=width,
         height=height or 0.27 * len(rows) + 0.95,
         panels=(Panel(x=x, y=row_axis(len(rows), hills=False), marks=marks, bar=bar if width > 5 else None),),
@@ -78,25 +70,11 @@ def stretches(reach: IntArray) -> Iterator[tuple[int, int, int]]:
             yield int(start), int(stop), int(reach[start])
 
 
-def _edges(times: FloatArray, spacing: Spacing) -> FloatArray:
-    """(T + 1,) where the cell of each timepoint begins and ends: it ends at the timepoint."""
-    if spacing == "linear" or times.size == 1:
-        return np.insert(times, 0, 0.0)
-    return np.insert(times, 0, times[0] ** 2 / times[1])
-
-
 def _shades(reach: IntArray) -> Shades:
     positive = reach[reach > 0]
     low, high = (int(positive.min()), int(positive.max())) if positive.size else (0, 1)
     log = high > 8 * low
     return Shades(SHADES, low if log else 0, high, log)
-
-
-def _ticks(shades: Shades) -> list[float]:
-    low, high = shades.low, shades.high
-    if shades.log:
-        return few_log_ticks(low, high)
-    return [float(tick) for tick in MaxNLocator(4, integer=True).tick_values(low, high) if low <= tick <= high]
 
 
 def _cells(result: RaceResult, rows: Sequence[str], edges: FloatArray, shades: Shades) -> Cells:
@@ -106,17 +84,8 @@ def _cells(result: RaceResult, rows: Sequence[str], edges: FloatArray, shades: S
         for start, stop, count in stretches(result.reach[:, result.names.index(name)])
     ]
     x, x_end, y, counts = np.array(cells).reshape(-1, 4).T
-    return Cells(
-        name="cell",
-        x=x,
-        x_end=x_end,
-        y=y,
-        height=0.8,
-        value=counts,
-        text=tuple(f"{count:.0f}" for count in counts),
-        shades=shades,
-        size=MICRO,
-    )
+    text = tuple(f"{count:.0f}" for count in counts)
+    return Cells(name="cell", x=x, x_end=x_end, y=y, height=0.8, value=counts, text=text, shades=shades, size=MICRO)
 
 
 def _row_labels(result: RaceResult, rows: Sequence[str]) -> Iterator[Label]:

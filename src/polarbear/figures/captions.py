@@ -1,49 +1,332 @@
-"""Captions by the names of their figures: what every mark of a figure means, in plain words."""
+"""What every mark of a figure means, in plain words: a caption for each figure, under the figure's name."""
 
-from polarbear.figures.allocation import caption as allocation
-from polarbear.figures.attainment import caption as attainment
-from polarbear.figures.attainment import difference_caption as attainment_difference
-from polarbear.figures.attainment import ecdf_caption as attainment_ecdf
-from polarbear.figures.convergence import caption as convergence
-from polarbear.figures.convergence import targets_caption as parameter_over_targets
-from polarbear.figures.convergence import time_caption as parameter_over_time
-from polarbear.figures.dominance import caption as dominance_over_rounds
-from polarbear.figures.heat_map import caption as heat_map
-from polarbear.figures.pairs import caption as relations_over_time
-from polarbear.figures.partial_order import caption as partial_order
-from polarbear.figures.ratings import caption as rating_over_time
-from polarbear.figures.recovery import caption as recovery
-from polarbear.figures.recovery import rounds_caption as rating_over_rounds
-from polarbear.figures.runtime_distribution import caption as runtime_distributions
-from polarbear.figures.runtime_distribution import data_caption as data_profiles
-from polarbear.figures.runtime_distribution import performance_caption as performance_profiles
-from polarbear.figures.runtimes import dimension_caption as ert_over_dimension
-from polarbear.figures.runtimes import targets_caption as ert_over_targets
-from polarbear.figures.value_distributions import density_caption as value_densities
-from polarbear.figures.value_distributions import distribution_caption as value_distributions
-from polarbear.figures.values import caption as preference_values
+from __future__ import annotations
 
-__all__ = [
-    "allocation",
-    "attainment",
-    "attainment_difference",
-    "attainment_ecdf",
-    "convergence",
-    "data_profiles",
-    "dominance_over_rounds",
-    "ert_over_dimension",
-    "ert_over_targets",
-    "heat_map",
-    "parameter_over_targets",
-    "parameter_over_time",
-    "partial_order",
-    "performance_profiles",
-    "preference_values",
-    "rating_over_rounds",
-    "rating_over_time",
-    "recovery",
-    "relations_over_time",
-    "runtime_distributions",
-    "value_densities",
-    "value_distributions",
-]
+from collections.abc import Sequence
+from typing import Literal
+
+from polarbear.descriptions import listed
+from polarbear.figures.style import CROWD, QUARTILES
+
+_UNKNOWN = " Hatched: unknown, because runs were stopped before."
+
+
+def allocation(axis: str) -> str:
+    """Caption of `allocation` on a budget in "evaluations" or "seconds"."""
+    return (
+        f"One bar per algorithm along the budget in {axis}. The shade, and the number where there is room for it, is "
+        "the number of problem instances on which the algorithm was observed at that budget. A bar gets paler to the "
+        "right where later runs were stopped earlier because late budgets were already decided. At the right stand the "
+        "evaluations that each algorithm spent in all, and its share. Members of the Pareto set come first, in bold; "
+        "those that are out (×) follow: the eliminated, the last one first, and the withdrawn."
+    )
+
+
+def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> str:
+    """Caption of `attainment` with borders of these shares, and with unknown parts or without."""
+    percents = listed(f"{line:.0%}" for line in lines)
+    return (
+        "The empirical attainment function: the shade at a point is the share of the runs that found a value as good "
+        "as that within that budget; white was reached by none."
+        + (f" Lines are the borders of what {percents} of the runs attained." if lines else "")
+        + (_UNKNOWN if unknown else "")
+    )
+
+
+def attainment_difference(first: str, second: str, *, unknown: bool = False) -> str:
+    """Caption of `attainment_difference` of two algorithms, and with unknown parts or without."""
+    return (
+        f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
+        "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
+        "the difference of the two shares of runs. White: no difference." + (_UNKNOWN if unknown else "")
+    )
+
+
+def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None = None) -> str:
+    """Caption of `attainment_ecdf`: whether it shows areas, and of which level its bands are, if it has any."""
+    return (
+        "The share of the range of values that runs had attained within the budget, on average over the runs: what the "
+        "distribution of runtimes to targets becomes as their number grows."
+        + (f" Bands are {level:.0%} confidence intervals, at each budget by itself." if level else "")
+        + (" Beside the names stand the mean areas over the convergence curves (AOCC); larger is better, 1 is the "
+           "most." if area else "")
+        + _markers(algorithms)
+    )  # fmt: skip
+
+
+def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `convergence` with quantiles of these levels."""
+    return (
+        f"The best value found so far over the budget. {_quantiles(algorithms, levels)} Lines end where runs were "
+        "stopped; a dotted line leads from there to the name." + _markers(algorithms)
+    )
+
+
+def data_profiles(algorithms: int) -> str:
+    """Caption of `data_profiles`."""
+    return (
+        "Data profiles: the share of problems that an algorithm solved within so many simplex gradients, each as many "
+        "evaluations as the problem has dimensions, plus one." + _markers(algorithms)
+    )
+
+
+def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
+    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
+
+    `withdrawn`: whether algorithms were withdrawn.
+    """
+    dominated = (
+        "the probability that its strongest rival is better at all timepoints at once"
+        if joint
+        else "the probability that its strongest rival is better, at the timepoint where this is least sure"
+    )
+    return (
+        f"Each coloured line follows one algorithm from round to round (dots): {dominated}. Up to 0.9 the left axis is "
+        "linear; above, each further 9 takes the same room, so that near-certainty can be read. An algorithm that "
+        f"reaches the dashed line, the threshold α = {alpha:g}, is eliminated (cross). A diamond marks the round after "
+        "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
+        "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
+        "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
+        + (
+            " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
+            "the first run has no line."
+            if withdrawn
+            else ""
+        )
+    )
+
+
+def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool = False) -> str:
+    """Caption of `ert_over_dimension`: whether it shows numbers of successes, and budgets where there were none."""
+    numbers = " with the number of successful runs beside them" if algorithms <= CROWD else ""
+    return (
+        "The expected runtime (ERT) divided by the dimension, against the dimension. Both axes are logarithmic: along "
+        "the horizontal rules the runtime grows linearly with the dimension, along the slanted rules quadratically."
+        + (f" Dots are hollow{numbers} where not all runs reached the target." if successes else "")
+        + (" A pale cross is the largest budget spent where no run did." if spent else "")
+        + _markers(algorithms)
+    )
+
+
+def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
+    """Caption of `ert_over_targets`; `runs` if successes are given out of so many."""
+    return (
+        "The expected runtime (ERT), all evaluations spent by all runs up to the target divided by the number of "
+        "successful runs, against the target, from easy to hard. "
+        + (
+            f"Lines are solid where all {runs} runs reached the target and broken where only some did. Beside each "
+            "name stands how many reached the last target of the line. "
+            if runs
+            else ""
+        )
+        + "A line ends at the hardest target that any run reached; a dotted line leads from there to the name."
+        + _markers(algorithms)
+    )
+
+
+def heat_map(
+    label: str,
+    *,
+    best: Literal["lowest", "highest"] | None = None,
+    center: float | None = None,
+    reverse: bool = False,
+    missing: bool = False,
+    infinite: bool = False,
+) -> str:
+    """Caption of `heat_map`: what its numbers are, and which marks it has."""
+    shade = (
+        f"orange above {center:g}, blue below, the stronger, the further away"
+        if center is not None
+        else f"darker where the number is {'smaller' if reverse else 'larger'}"
+    )
+    return (
+        f"{label}: {shade}."
+        + (f" The {best} number of each column is bold." if best else "")
+        + (" ∞ in a dark grey cell is infinite: never reached." if infinite else "")
+        + (" Hatched cells have no data." if missing else "")
+    )
+
+
+def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `parameter_over_targets` with quantiles of these levels."""
+    return (
+        f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
+        f"{_quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
+        "to the name." + _markers(algorithms)
+    )
+
+
+def parameter_over_time(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
+    """Caption of `parameter_over_time` with quantiles of these levels."""
+    return (
+        f"The logged parameter “{parameter}” over the budget. {_quantiles(algorithms, levels)} Lines end where it is "
+        "not known; a dotted line leads from there to the name." + _markers(algorithms)
+    )
+
+
+def partial_order(*, alpha: float | None = None) -> str:
+    """Caption of `partial_order` of tests at level `alpha`."""
+    level = f" at level {alpha:g}" if alpha is not None else ""
+    return (
+        f"Which algorithm beats which{level}. A line from a dot to one further right, in the colour of the first, says "
+        "that the first beats the second; whoever is reached along several lines is beaten as well. Algorithms that no "
+        "such way connects are not told apart. Names of those that nobody beats are bold. The layer is one more than "
+        "the number of lines on the longest way that leads to the dot."
+    )
+
+
+def performance_profiles(algorithms: int) -> str:
+    """Caption of `performance_profiles`."""
+    return (
+        "Performance profiles: the share of problems on which an algorithm needed at most so many times the runtime of "
+        "the algorithm that was the fastest there. At the left end, 1, stands the share on which it was the fastest "
+        "itself; at the right end the share that it solved at all." + _markers(algorithms)
+    )
+
+
+def preference_values(*, sure: bool) -> str:
+    """Caption of `preference_values`, whose uncertainty can be taken at face value or not."""
+    caution = (
+        ""
+        if sure
+        else " The model takes what the same runs repeat from budget to budget for new evidence: for preferences "
+        "over more than one budget, hills and intervals are too narrow and P2BB is too sure. Read the order, not the "
+        "certainty, or race with the model instance-bootstrap."
+    )
+    return (
+        "One panel per preference over budgets, one row per member of the Pareto set. The value is the mean rating "
+        "over the budgets, weighted by the preference: uniform weighs every evaluation (or second) alike, "
+        "log-uniform every order of magnitude, final looks at the last budget alone. The dot is the posterior mean of "
+        "the value, the line its 95% credible interval, the hill its posterior density (all scaled to one height). "
+        "P2BB is the probability that no other member has a higher value; the highest is bold." + caution
+    )
+
+
+def rating_over_rounds(algorithms: int, *, level: float = 0.95, eliminated: bool = False) -> str:
+    """Caption of `rating_over_rounds` with `algorithms` lines."""
+    ratings = rating_over_time(algorithms, level=level, eliminated=eliminated)
+    return f"A panel for each moment of the race, all on one scale. {ratings}"
+
+
+def rating_over_time(
+    algorithms: int, *, level: float = 0.95, eliminated: bool = True, withdrawn: bool = False, truth: bool = False
+) -> str:
+    """Caption of `rating_over_time` with `algorithms` lines.
+
+    `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
+    """
+    out = "algorithms eliminated or withdrawn" if withdrawn else "eliminated algorithms"
+    everyone = "both" if algorithms == 2 else f"all {algorithms}"
+    return (
+        "Each solid line is the posterior mean of an algorithm's rating: the probability that, on a new problem "
+        f"instance, it has found the best result of {everyone} algorithms by that budget. The band around it is "
+        f"the {level:.0%} credible interval, at each timepoint by itself; bands widen where fewer runs went that far. "
+        + (f"Pale dashed lines without a band are {out}. " if eliminated else "")
+        + "The ratings at one budget sum to 1; "
+        + (
+            "dotted lines are the true ratings. "
+            if truth
+            else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
+        )
+        + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
+        + _markers(algorithms)
+    )
+
+
+def recovery(algorithms: int, *, level: float = 0.95) -> str:
+    """Caption of `recovery` with `algorithms` lines."""
+    return (
+        "First panel: the true ratings, the probability of each algorithm to have the best result on a new instance by "
+        "that budget; names of the true anytime Pareto set are bold. The panels that follow: what was believed after a "
+        f"round. Solid lines are posterior means, bands the {level:.0%} credible interval at each timepoint by itself, "
+        "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
+        "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
+        "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
+        "probability that no other algorithm has a higher value." + _markers(algorithms)
+    )
+
+
+def relations_over_time(*, alpha: float | None, epsilon: float | None, crossing: bool) -> str:
+    """Caption of `relations_over_time` under a threshold, a region of equivalence and a resolution rule."""
+    resolved = (
+        " A pair also counts as resolved once it is decided that the two cross, even if some budgets stay undecided."
+        if crossing
+        else ""
+    )
+    surely = "" if alpha is None else f", with probability {alpha:g} or more"
+    alike = ""
+    if alpha is not None and epsilon is not None:
+        alike = (
+            f", meaning that with at least that probability each beats the other in {0.5 - epsilon:.0%} to "
+            f"{0.5 + epsilon:.0%} of all cases"
+        )
+    return (
+        "One strip per pair along the budget; the first algorithm owns the upper half, the second the lower. The "
+        "coloured area reaches from the middle line (both equally likely to be better) towards the one that is more "
+        f"likely better, in its colour; a full half is certainty. Saturated colour: decided{surely}. Pale colour: "
+        f"undecided. A grey bar along the middle: equivalent{alike}." + resolved
+    )
+
+
+def runtime_distributions(
+    algorithms: int,
+    *,
+    crosses: bool = True,
+    dots: bool = False,
+    restarts: bool = False,
+    reference: str | None = None,
+    background: int = 0,
+) -> str:
+    """Caption of `runtime_distributions`: which marks it has, and whether runtimes contain simulated restarts."""
+    beyond = (
+        "with simulated restarts: an unsuccessful run is followed by further ones, drawn from the same runs, until one "
+        "is successful"
+        if restarts
+        else "without simulated restarts"
+    )
+    return (
+        "Empirical runtime distributions: the share of all pairs of a function and a target that an algorithm solved "
+        f"within the budget, {beyond}. Read upwards, a line tells how much is solved within a budget; read sideways, "
+        "the horizontal distance of two lines tells how many times faster one is on its easiest pairs."
+        + (" A cross stands at the median budget of the unsuccessful runs" if crosses else "")
+        + ("; what the line gains further right comes from simulated restarts or longer runs." if crosses and restarts
+           else "; what the line gains further right comes from longer runs." if crosses else "")
+        + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
+        + (f" The broad pale line is {reference}." if reference else "")
+        + (f" Thin grey lines are {background} further algorithms." if background else "")
+        + _markers(algorithms)
+    )  # fmt: skip
+
+
+def value_densities(budget: str, *, histogram: bool = False, runs: bool = False) -> str:
+    """Caption of `value_densities` at a budget such as ``"10,000 evaluations"``."""
+    return (
+        f"How the best values after {budget} are distributed over the runs: "
+        + ("bars of their number" if histogram else "their density")
+        + ", on the same scale in every row."
+        + (" Upright strokes are the values of the single runs." if runs else "")
+    )
+
+
+def value_distributions(algorithms: int, budget: str) -> str:
+    """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
+    return (
+        f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
+        "better; names that end at one height stand in the order of the lines, the best on top." + _markers(algorithms)
+    )
+
+
+def _markers(algorithms: int) -> str:
+    if algorithms <= CROWD:
+        return ""
+    return " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
+
+
+def _quantiles(algorithms: int, levels: Sequence[float]) -> str:
+    """What lines and bands are."""
+    middle = len(levels) // 2
+    line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
+    bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]
+    if not bands or algorithms > CROWD:
+        return f"Lines are {line} over the runs."
+    return f"Lines are {line} over the runs, bands reach from the quantiles {' and from '.join(bands)}."

@@ -3,68 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
-from polarbear.figures.marks import Band, Bars, Line, Mark, Markers
-from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import (
-    Scale,
-    arrays_of,
-    end_labels,
-    increasing,
-    last_known,
-    markers_of,
-    missing,
-    named,
-    tall,
-    time_axis,
-)
-from polarbear.figures.style import CROWD, MARKED, WIDE, Look, Spacing, literal, looks, shown
+from polarbear.figures.line_chart import line_chart, markers_of, name_lines
+from polarbear.figures.marks import Band, Bars, Line, Mark
+from polarbear.figures.panels import Axis
+from polarbear.figures.scales import Scale, arrays_of, increasing, time_axis
+from polarbear.figures.style import CROWD, QUARTILES, WIDE, Look, Spacing, literal, looks_for, shown
 from polarbear.records import FloatArray
 
-QUARTILES = (0.25, 0.5, 0.75)
 _LABEL = 34
-"""Characters of a parameter's name that have room along the axis of the smallest figure."""
-
-
-def caption(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `convergence` with quantiles of these levels."""
-    return (
-        f"The best value found so far over the budget. {_quantiles(algorithms, levels)} Lines end where runs were "
-        "stopped; a dotted line leads from there to the name." + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def time_caption(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `parameter_over_time` with quantiles of these levels."""
-    return (
-        f"The logged parameter “{parameter}” over the budget. {_quantiles(algorithms, levels)} Lines end where it is "
-        "not known; a dotted line leads from there to the name." + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def targets_caption(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
-    """Caption of `parameter_over_targets` with quantiles of these levels."""
-    return (
-        f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
-        f"{_quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
-        "to the name." + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def _quantiles(algorithms: int, levels: Sequence[float]) -> str:
-    """What lines and bands are."""
-    middle = len(levels) // 2
-    line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
-    bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]
-    if not bands or algorithms > CROWD:
-        return f"Lines are {line} over the runs."
-    return f"Lines are {line} over the runs, bands reach from the quantiles {' and from '.join(bands)}."
+"""Characters of a parameter's name that fit along the axis of the smallest figure."""
 
 
 def convergence(
@@ -105,17 +59,12 @@ def convergence(
         ValueError: If budgets or levels do not increase, the number of levels is even, or an array has another shape.
     """
     at = increasing(budgets, "budgets")
-    x = time_axis(at, axis, spacing, narrow=width < 5)
-    y, bands = _values(at, quantiles, levels, value, value_spacing)
-    look_of = looks(named(quantiles, order, "algorithm"))
-    return Figure(
+    return _chart(
+        *(at, quantiles, levels, value, order, value_spacing, width, height),
+        x=time_axis(at, axis, spacing, narrow=width < 5),
         title="Convergence",
         alt=f"{_spread(levels)} of the {value} of {listed(quantiles)} over the budget.",
-        caption=caption(len(bands), levels=levels),
-        width=width,
-        height=height or tall(width, len(bands)),
-        panels=(Panel(x=x, y=y, marks=tuple(_marks(at, bands, look_of))),),
-        looks=look_of,
+        caption=captions.convergence(len(quantiles), levels=levels),
     )
 
 
@@ -152,23 +101,13 @@ def parameter_over_time(
     Raises:
         ValueError: As `convergence`.
     """
-    figure = convergence(
-        budgets,
-        quantiles,
-        levels=levels,
-        order=order,
-        value=literal(shown(parameter, _LABEL)),
-        axis=axis,
-        spacing=spacing,
-        value_spacing=value_spacing,
-        width=width,
-        height=height,
-    )
-    return replace(
-        figure,
+    at, label = increasing(budgets, "budgets"), literal(shown(parameter, _LABEL))
+    return _chart(
+        *(at, quantiles, levels, label, order, value_spacing, width, height),
+        x=time_axis(at, axis, spacing, narrow=width < 5),
         title=f"{parameter} of {listed(quantiles)}",
         alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} over the budget.",
-        caption=time_caption(parameter, len(quantiles), levels=levels),
+        caption=captions.parameter_over_time(parameter, len(quantiles), levels=levels),
     )
 
 
@@ -205,57 +144,62 @@ def parameter_over_targets(
     Raises:
         ValueError: As `convergence`.
     """
-    at = increasing(targets, "targets")
-    y, bands = _values(at, quantiles, levels, literal(shown(parameter, _LABEL)), value_spacing)
-    across = Scale.of([at], spacing)
-    reversed_bands = {name: band[:, ::-1] for name, band in bands.items()}
-    look_of = looks(named(quantiles, order, "algorithm"))
-    marks = tuple(_marks(across.place(at)[::-1], reversed_bands, look_of))
-    return Figure(
+    at, label = increasing(targets, "targets"), literal(shown(parameter, _LABEL))
+    scale = Scale.of([at], spacing)
+    easiest_first = {name: np.flip(values, axis=-1) for name, values in quantiles.items()}
+    return _chart(
+        *(scale.place(at)[::-1], easiest_first, levels, label, order, value_spacing, width, height),
+        x=scale.axis(target, reverse=True),
         title=f"{parameter} of {listed(quantiles)} at targets",
         alt=f"{_spread(levels)} of {parameter} of {listed(quantiles)} against the target.",
-        caption=targets_caption(parameter, len(quantiles), levels=levels),
-        width=width,
-        height=height or tall(width, len(bands)),
-        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
-        looks=look_of,
+        caption=captions.parameter_over_targets(parameter, len(quantiles), levels=levels),
     )
 
 
-def _values(
-    at: FloatArray, quantiles: Mapping[str, ArrayLike], levels: Sequence[float], label: str, spacing: Spacing | None
-) -> tuple[Axis, dict[str, FloatArray]]:
-    """An axis of values, and what to draw on it by name, (q, T)."""
+def _chart(
+    at: FloatArray,
+    quantiles: Mapping[str, ArrayLike],
+    levels: Sequence[float],
+    label: str,
+    order: Sequence[str] | None,
+    spacing: Spacing | None,
+    width: float,
+    height: float | None,
+    *,
+    x: Axis,
+    title: str,
+    alt: str,
+    caption: str,
+) -> Figure:
+    """Lines with bands, from quantiles (q, T) at (T,), named where the lines end."""
     if increasing(levels, "levels").size % 2 == 0:
         raise ValueError(f"levels {list(levels)} have no middle one for the line; give an odd number")
-    bands = arrays_of(quantiles, (len(levels), at.size), "quantiles")
-    scale = Scale.of(bands.values(), spacing)
-    return scale.axis(label, grid=True), {name: scale.place(band) for name, band in bands.items()}
+    arrays = arrays_of(quantiles, (len(levels), at.size), "quantiles")
+    scale = Scale.of(arrays.values(), spacing)
+    bands = {name: np.where(np.isfinite(band), scale.place(band), np.nan) for name, band in arrays.items()}
+    looks, middle = looks_for(quantiles, order, "algorithm"), len(levels) // 2
+    marks = (
+        *(mark for index, name in enumerate(bands) for mark in _band(at, bands, name, looks[name], index)),
+        *name_lines(at, {name: band[middle] for name, band in bands.items()}),
+    )
+    y = scale.axis(label, grid=True)
+    return line_chart(
+        x, y, marks, looks, lines=len(bands), width=width, height=height, title=title, alt=alt, caption=caption
+    )
 
 
-def _marks(at: FloatArray, bands: Mapping[str, FloatArray], look_of: Mapping[str, Look]) -> Iterator[Mark]:
-    ends: list[tuple[float, float, str, str]] = []
-    for index, (name, band) in enumerate(bands.items()):
-        known = np.where(np.isfinite(band), band, np.nan)
-        middle = known[len(known) // 2]
-        yield from _band(at, known if len(bands) <= CROWD else middle[np.newaxis], name, look_of[name], index)
-        if (end := last_known(at, middle)) is not None:
-            ends.append((*end, name, name))
-    yield from missing([name for name in bands if name not in {name for *_, name in ends}])
-    yield from end_labels(ends)
-
-
-def _band(at: FloatArray, band: FloatArray, name: str, look: Look, index: int) -> Iterator[Mark]:
+def _band(at: FloatArray, bands: Mapping[str, FloatArray], name: str, look: Look, index: int) -> Iterator[Mark]:
     """The middle line, and one band for every pair of quantiles around it; upright bars where there is one point."""
+    band = bands[name]
     middle = len(band) // 2
     single = np.count_nonzero(np.isfinite(band[middle])) == 1
-    for depth in range(middle):
-        own, low, high = f"band-{index}-{depth}", band[depth], band[-1 - depth]
+    for depth in range(middle if len(bands) <= CROWD else 0):
+        mark, low, high = f"band-{index}-{depth}", band[depth], band[-1 - depth]
         if single:
-            yield Bars(name=own, x=at, low=low, high=high, algorithm=name, width=1.2 + depth)
+            yield Bars(name=mark, x=at, low=low, high=high, algorithm=name, width=1.2 + depth)
         else:
-            yield Band(name=own, x=at, low=low, high=high, algorithm=name, opacity=0.16)
-    markers = Markers(look.marker or "o", size=4, edge=1) if single else markers_of(look, index)
+            yield Band(name=mark, x=at, low=low, high=high, algorithm=name, opacity=0.16)
+    markers = markers_of(look, index, single=single)
     yield Line(name=f"middle-{index}", x=at, y=band[middle], algorithm=name, markers=markers, layer=3)
 
 

@@ -1,12 +1,13 @@
-"""How confidently algorithms are dominated, round by round."""
+"""How surely each algorithm is dominated, round by round."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Band, Line, Mark, Markers, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
@@ -17,39 +18,10 @@ from polarbear.race.rounds import taking_part
 
 DASHES = (5.0, 3.0)
 _BLACK = "#000000"
+_SHARE_TICKS = (0, 0.2, 0.4, 0.6, 0.8, 1)
 _SHARES = Axis(
-    label="resolved pairs",
-    low=0,
-    high=1,
-    ticks=(0, 0.2, 0.4, 0.6, 0.8, 1),
-    texts=("0%", "20%", "40%", "60%", "80%", "100%"),
+    label="resolved pairs", low=0, high=1, ticks=_SHARE_TICKS, texts=tuple(f"{share:.0%}" for share in _SHARE_TICKS)
 )
-
-
-def caption(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
-    """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
-
-    `withdrawn`: whether algorithms were withdrawn.
-    """
-    dominated = (
-        "the probability that its strongest rival is better at all timepoints at once"
-        if joint
-        else "the probability that its strongest rival is better, at the timepoint where this is least sure"
-    )
-    return (
-        f"Each coloured line follows one algorithm from round to round (dots): {dominated}. Up to 0.9 the left axis is "
-        "linear; above, each further 9 takes the same room, so that near-certainty can be read. An algorithm that "
-        f"reaches the dashed line, the threshold α = {alpha:g}, is eliminated (cross). A diamond marks the round after "
-        "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
-        "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
-        "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
-        + (
-            " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
-            "the first run has no line."
-            if withdrawn
-            else ""
-        )
-    )
 
 
 def dominance_over_rounds(
@@ -83,24 +55,26 @@ def dominance_over_rounds(
     Raises:
         ValueError: If there is no round with runs.
     """
-    drawn = [this for this in rounds if this.instances]
+    drawn = [round_ for round_ in rounds if round_.instances]
     if not drawn:
         raise ValueError("there is no round to draw; the race has not completed one")
-    names = tuple(names or dict.fromkeys(name for this in drawn for name in this.dominance))
+    names = tuple(names or dict.fromkeys(name for round_ in drawn for name in round_.dominance))
     top, look_of, wide = _top(alpha), looks(order or names), width > 5
     x, y = _round_axis(drawn, wide=wide), _probability_axis(top, wide=wide)
     threshold = Line(name="alpha", x=np.array(x.ends), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1)
     marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, top))
-    key = _mark_key(alpha, wide=wide, cross="out" if any(this.withdrawn for this in drawn) else "eliminated")
-    behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, _start(drawn))))
-    withdrawn, count = any(this.withdrawn for this in rounds), len(rounds)
+    behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, x.ends[0])))
+    out = "out" if any(round_.withdrawn for round_ in drawn) else "eliminated"
+    count = f"{len(rounds):,} round{'s' * (len(rounds) != 1)}"
     return Figure(
         title="Elimination, round by round",
-        alt=f"Line chart of each algorithm's probability of being dominated over {count:,} round{'s' * (count != 1)}.",
-        caption=caption(alpha=alpha, joint=joint, withdrawn=withdrawn),
+        alt=f"Line chart of each algorithm's probability of being dominated over {count}.",
+        caption=captions.dominance_over_rounds(
+            alpha=alpha, joint=joint, withdrawn=any(round_.withdrawn for round_ in rounds)
+        ),
         width=width,
         height=height or max(0.5 * width, 2.7),
-        panels=(Panel(x=x, y=y, marks=marks, key=key, behind=behind),),
+        panels=(Panel(x=x, y=y, marks=marks, key=_mark_key(alpha, wide=wide, cross=out), behind=behind),),
         looks=look_of,
         key=_name_key(names, look_of, width),
     )
@@ -115,15 +89,15 @@ def _top(alpha: float) -> float:
 def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Line]:
     """From the first to the last round in which an algorithm took part, with a gap where it was out."""
     for index, name in enumerate(names):
-        there = [place for place, this in enumerate(rounds) if name in this.dominance]
-        if not there:
+        rated = [number for number, round_ in enumerate(rounds) if name in round_.dominance]
+        if not rated:
             continue
-        own = rounds[there[0] : there[-1] + 1]
-        y = [min(this.dominance[name].probability, top) if name in this.dominance else np.nan for this in own]
-        dots = (place for place, this in enumerate(own) if name in this.dominance and name not in _leaving(this))
+        own = rounds[rated[0] : rated[-1] + 1]
+        y = [min(round_.dominance[name].probability, top) if name in round_.dominance else np.nan for round_ in own]
+        dots = (k for k, round_ in enumerate(own) if name in round_.dominance and name not in _leaving(round_))
         yield Line(
             name=f"dominated-{index}",
-            x=np.array([this.instances for this in own], dtype=np.float64),
+            x=np.array([round_.instances for round_ in own], dtype=np.float64),
             y=np.array(y),
             algorithm=name,
             width=1.5,
@@ -133,38 +107,37 @@ def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str,
         )
 
 
-def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterator[Mark]:
+def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterator[Points]:
     """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet.
 
     The last candidate has no rival in the round that withdraws it: its cross stands where its line ends.
     """
     heights: dict[str, float] = {}  # of those that race
-    out: Counter[str] = Counter()
+    exits: Counter[str] = Counter()
     settled: set[str] = set()
-    marks: dict[int, dict[str, tuple[str, float]]] = {}  # by instances and name of the mark
-    for this in rounds:
-        heights |= {name: min(rival.probability, top) for name, rival in this.dominance.items()}
-        here = marks.setdefault(this.instances, {})
-        for name in this.settled:
-            if name not in settled and name in this.dominance:
+    marks: defaultdict[int, dict[str, tuple[str, float]]] = defaultdict(dict)  # by instances and name of the mark
+    for round_ in rounds:
+        heights |= {name: min(rival.probability, top) for name, rival in round_.dominance.items()}
+        for name in round_.settled:
+            if name not in settled and name in round_.dominance:
                 settled.add(name)
-                here[f"settled-{names.index(name)}"] = name, heights[name]
-        for name in _leaving(this):
+                marks[round_.instances][f"settled-{names.index(name)}"] = name, heights[name]
+        for name in _leaving(round_):
             if name in heights:
-                out[name] += 1
-                again = f"-{out[name]}" if out[name] > 1 else ""
-                here[f"out-{names.index(name)}{again}"] = name, heights.pop(name)
+                exits[name] += 1
+                again = f"-{exits[name]}" if exits[name] > 1 else ""
+                marks[round_.instances][f"out-{names.index(name)}{again}"] = name, heights.pop(name)
     for instances, here in marks.items():
         for mark, shift in _dodge({mark: height for mark, (_, height) in here.items()}).items():
             name, height = here[mark]
-            cross = mark.startswith("out")
+            symbol, size = ("X", 9.0) if mark.startswith("out") else ("D", 6.5)
             yield Points(
                 name=mark,
                 x=np.array([float(instances)]),
                 y=np.array([height]),
                 algorithm=name,
-                symbol="X" if cross else "D",
-                size=9 if cross else 6.5,
+                symbol=symbol,
+                size=size,
                 edge=0.8,
                 rim=SURFACE,
                 shift=shift,
@@ -173,8 +146,8 @@ def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterato
             )
 
 
-def _leaving(this: Round) -> tuple[str, ...]:
-    return (*this.eliminated, *this.withdrawn)
+def _leaving(round_: Round) -> tuple[str, ...]:
+    return (*round_.eliminated, *round_.withdrawn)
 
 
 def _dodge(heights: dict[str, float]) -> dict[str, float]:
@@ -187,14 +160,14 @@ def _dodge(heights: dict[str, float]) -> dict[str, float]:
             groups.append([])
         groups[-1].append(mark)
         last = height
-    return {mark: 9.0 * (place - (len(group) - 1) / 2) for group in groups for place, mark in enumerate(group)}
+    return {mark: 9.0 * (k - (len(group) - 1) / 2) for group in groups for k, mark in enumerate(group)}
 
 
 def _resolved(rounds: Sequence[Round], start: float) -> Iterator[Mark]:
     """The share of pairs that are resolved, from round to round."""
-    x = np.array([start, *(max(this.instances, start) for this in rounds)])
+    x = np.array([start, *(max(round_.instances, start) for round_ in rounds)])
     pairs = [n * (n - 1) / 2 for n in taking_part(rounds)]
-    y = np.array([0.0, *(this.resolved_pairs / all_of for this, all_of in zip(rounds, pairs, strict=True))])
+    y = np.array([0.0, *(round_.resolved_pairs / count for round_, count in zip(rounds, pairs, strict=True))])
     yield Line(name="resolved", x=x, y=y, color=_BLACK, width=1.1, steps=True, clip=False, layer=1)
     yield Band(x=x, low=0, high=y, color=RULE, opacity=0.4, steps=True, layer=0)
 
@@ -213,26 +186,21 @@ def _probability_axis(top: float, *, wide: bool) -> Axis:
     )
 
 
-def _start(rounds: Sequence[Round]) -> float:
-    """Where the horizontal axis begins: 0, or just before the first round on a log scale."""
-    first = rounds[0].instances
-    return first / 1.5 if rounds[-1].instances > 12 * first else 0.0
-
-
 def _round_axis(rounds: Sequence[Round], *, wide: bool) -> Axis:
     """Instances so far, with a longer tick for each round; on a log axis, labels of the last round and of others."""
-    last, start = rounds[-1].instances, _start(rounds)
+    first, last = rounds[0].instances, rounds[-1].instances
+    log = last > 12 * first
     ticks = [float(last)]
-    for this in reversed(rounds):
-        if ticks[-1] / this.instances >= (1.35 if wide else 2):
-            ticks.append(this.instances)
+    for round_ in reversed(rounds):
+        if ticks[-1] / round_.instances >= (1.35 if wide else 2):
+            ticks.append(round_.instances)
     return Axis(
         label="problem instances so far",
-        low=start,
-        high=last * (1.06 if start else 1.03),
-        scale="log" if start else "linear",
-        ticks=(*ticks,) if start else None,
-        rug=tuple(float(this.instances) for this in rounds),
+        low=first / 1.5 if log else 0.0,
+        high=last * (1.06 if log else 1.03),
+        scale="log" if log else "linear",
+        ticks=(*ticks,) if log else None,
+        rug=tuple(float(round_.instances) for round_ in rounds),
         counts=True,
         whole=True,
         most=6,

@@ -57,7 +57,7 @@ class Figure(Drawing):
         return self.__dict__["_drawn"]
 
     def _drawing(self) -> MatplotlibFigure:
-        """What was asked for before, which may have been changed, or else a drawing that nobody keeps."""
+        """The drawing made before, which may have been changed, or else a new one that is not kept."""
         from polarbear.figures.render.matplotlib import draw
 
         return self.__dict__.get("_drawn") or draw(self)
@@ -83,7 +83,7 @@ class Figure(Drawing):
         return self.svg()
 
     def __getattr__(self, name: str) -> Any:
-        """What figures of Matplotlib have."""
+        """Attributes of Matplotlib's figure."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self.matplotlib(), name)

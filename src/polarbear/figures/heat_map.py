@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Cells, Shades
 from polarbear.figures.panels import Axis, Bar, Panel
@@ -16,28 +18,8 @@ from polarbear.figures.scales import Scale
 from polarbear.figures.style import DIVERGING, SHADES, SMALL, WIDE, Spacing, brief, shown
 from polarbear.records import FloatArray
 
-
-def caption(
-    label: str,
-    *,
-    best: Literal["lowest", "highest"] | None = None,
-    center: float | None = None,
-    reverse: bool = False,
-    missing: bool = False,
-    infinite: bool = False,
-) -> str:
-    """Caption of `heat_map`: what its numbers are, and which marks it has."""
-    shade = (
-        f"orange above {center:g}, blue below, the stronger, the further away"
-        if center is not None
-        else f"darker where the number is {'smaller' if reverse else 'larger'}"
-    )
-    return (
-        f"{label}: {shade}."
-        + (f" The {best} number of each column is bold." if best else "")
-        + (" ∞ in a dark grey cell is infinite: never reached." if infinite else "")
-        + (" Hatched cells have no data." if missing else "")
-    )
+_CHARACTER = 0.62 / 72
+"""Width of a character in inches, for each point of its size."""
 
 
 def heat_map(
@@ -89,16 +71,17 @@ def heat_map(
         ValueError: If the table is empty, or names or texts do not fit its shape, or a negative number should have a
             log shade.
     """
-    table, write = _table(values, rows, columns, texts), form or brief
-    given: Sequence[Sequence[str]] = texts or [[write(float(value)) for value in row] for row in table]
-    shades = _shades(table, spacing, center, limits, reverse=reverse)
-    room = _room(rows, columns, width)
-    x = _names(columns, column_label, upright=room.size if room.turned else None)
-    cells, bar = _cells(table, given, shades, _best(table, best)), _bar(shades, label, wide=width > 5)
+    table = _table(values, rows, columns, texts)
+    write = form or brief
+    cell_texts: Sequence[Sequence[str]] = texts or [[write(float(value)) for value in row] for row in table]
+    shades, size = _shades(table, spacing, center, limits, reverse=reverse), _upright_size(rows, columns, width)
+    below = max(len(shown(name)) for name in columns) * _CHARACTER * size if size else 0.0
+    x, y = _name_axis(columns, column_label, upright=size), _name_axis(rows, row_label, downwards=True)
+    cells = _cells(table, cell_texts, shades, _best(table, best))
     return Figure(
         title=label,
         alt=f"Matrix of {listed(rows)} and {len(columns)} columns: {label}.",
-        caption=caption(
+        caption=captions.heat_map(
             numbers or label,
             best=best,
             center=center,
@@ -107,15 +90,15 @@ def heat_map(
             infinite=bool(np.isinf(table).any()),
         ),
         width=width,
-        height=height or 0.24 * len(rows) + 0.9 + room.below,
-        panels=(Panel(x=x, y=_names(rows, row_label, turned=True), marks=(cells,), bar=bar),),
+        height=height or 0.24 * len(rows) + 0.9 + below,
+        panels=(Panel(x=x, y=y, marks=(cells,), bar=_bar(shades, label, wide=width > 5)),),
     )
 
 
 def _table(
     values: ArrayLike, rows: Sequence[str], columns: Sequence[str], texts: Sequence[Sequence[str]] | None
 ) -> FloatArray:
-    table = np.asarray(values, dtype=np.float64)
+    table = floats(values)
     if table.shape != (len(rows), len(columns)) or not table.size:
         raise ValueError(f"the table has shape {table.shape}; there are {len(rows)} rows and {len(columns)} columns")
     if texts is not None and [len(row) for row in texts] != [len(columns)] * len(rows):
@@ -127,21 +110,20 @@ def _shades(
     table: FloatArray, spacing: Spacing, center: float | None, limits: tuple[float, float] | None, *, reverse: bool
 ) -> Shades:
     finite = table[np.isfinite(table)]
+    log = spacing == "log"
     if center is not None:
-        return Shades(DIVERGING, *_around(finite, spacing, center), log=spacing == "log")
-    stops = SHADES[::-1] if reverse else SHADES
-    if limits:
-        return Shades(stops, *limits, log=spacing == "log")
-    scale = Scale.of([finite], spacing)
-    shaded = finite[finite > 0] if scale.log else finite
-    if shaded.size and shaded.max() > shaded.min():
-        return Shades(stops, float(shaded.min()), float(shaded.max()), log=scale.log)
-    return Shades(stops, scale.low, scale.high, log=scale.log)
+        return Shades(DIVERGING, *_around(finite, center, log=log), log=log)
+    if limits is None:
+        scale = Scale.of([finite], spacing)
+        shaded = finite[finite > 0] if log else finite
+        varied = shaded.size and shaded.max() > shaded.min()
+        limits = (float(shaded.min()), float(shaded.max())) if varied else (scale.low, scale.high)
+    return Shades(SHADES[::-1] if reverse else SHADES, *limits, log=log)
 
 
-def _around(finite: FloatArray, spacing: Spacing, center: float) -> tuple[float, float]:
+def _around(finite: FloatArray, center: float, *, log: bool) -> tuple[float, float]:
     """Equally far to both sides of the centre."""
-    if spacing == "linear":
+    if not log:
         reach = float(np.abs(finite - center).max(initial=0.0)) or 1.0
         return center - reach, center + reach
     lowest = min([center, *finite])
@@ -153,15 +135,14 @@ def _around(finite: FloatArray, spacing: Spacing, center: float) -> tuple[float,
 
 def _cells(table: FloatArray, texts: Sequence[Sequence[str]], shades: Shades, bold: NDArray[np.bool_]) -> Cells:
     rows, columns = (index.ravel() for index in np.indices(table.shape))
-    places = list(zip(rows.tolist(), columns.tolist(), strict=True))
     return Cells(
         name="cell",
-        names=tuple(f"cell-{row}-{column}" for row, column in places),
+        names=tuple(f"cell-{row}-{column}" for row, column in np.ndindex(table.shape)),
         x=columns - np.float64(0.5),
         x_end=columns + np.float64(0.5),
         y=rows.astype(np.float64),
         value=table.ravel(),
-        text=tuple(shown(texts[row][column]) for row, column in places),
+        text=tuple(shown(text) for row in texts for text in row),
         bold=tuple(bold.ravel().tolist()),
         shades=shades,
         gaps=True,
@@ -176,28 +157,19 @@ def _best(table: FloatArray, best: Literal["lowest", "highest"] | None) -> NDArr
     return np.isfinite(signed) & (signed == signed.min(axis=0))
 
 
-def _names(names: Sequence[str], label: str, *, upright: float | None = None, turned: bool = False) -> Axis:
-    """An axis with a name in the place of each number; the first one on top if it is turned."""
-    ends = (len(names) - 0.5, -0.5) if turned else (-0.5, len(names) - 0.5)
-    ticks, texts = tuple(float(place) for place in range(len(names))), tuple(shown(name) for name in names)
-    return Axis(label=label, low=ends[0], high=ends[1], ticks=ticks, texts=texts, line=False, upright=upright)
+def _name_axis(names: Sequence[str], label: str, *, upright: float | None = None, downwards: bool = False) -> Axis:
+    """An axis with a name in the place of each number."""
+    low, high = -0.5, len(names) - 0.5
+    ticks, texts = tuple(map(float, range(len(names)))), tuple(shown(name) for name in names)
+    low, high = (high, low) if downwards else (low, high)
+    return Axis(label=label, low=low, high=high, ticks=ticks, texts=texts, line=False, upright=upright)
 
 
-class _Room(NamedTuple):
-    """Whether the names of columns are turned upright, their size in points, and the inches they need below."""
-
-    turned: bool
-    size: float
-    below: float
-
-
-def _room(rows: Sequence[str], columns: Sequence[str], width: float) -> _Room:
-    em = 0.62 * SMALL / 72
-    cell = (width - em * max(len(shown(name)) for name in rows) - 0.4) / len(columns)
-    longest = max(len(shown(name)) for name in columns)
-    turned = longest * em > cell
-    size = float(np.clip(cell * 72 * 0.9, 4, SMALL)) if turned else SMALL
-    return _Room(turned, size, longest * 0.62 * size / 72 if turned else 0.0)
+def _upright_size(rows: Sequence[str], columns: Sequence[str], width: float) -> float | None:
+    """The size in points at which names of columns run upwards; None if they fit side by side."""
+    longest_row, longest = (max(len(shown(name)) for name in names) for names in (rows, columns))
+    cell = (width - _CHARACTER * SMALL * longest_row - 0.4) / len(columns)
+    return float(np.clip(cell * 72 * 0.9, 4, SMALL)) if longest * _CHARACTER * SMALL > cell else None
 
 
 def _bar(shades: Shades, label: str, *, wide: bool) -> Bar:
@@ -205,4 +177,4 @@ def _bar(shades: Shades, label: str, *, wide: bool) -> Bar:
     if not shades.log:
         return Bar(label=label, shades=shades, above=True, most=5 if wide else 2)
     ticks, _, texts = Scale(shades.low, shades.high, log=True).ticks(8 if wide else 3)
-    return Bar(label=label, shades=shades, above=True, ticks=(*ticks,), texts=(*texts,))
+    return Bar(label=label, shades=shades, above=True, ticks=ticks, texts=texts)

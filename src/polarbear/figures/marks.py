@@ -23,7 +23,7 @@ class Mark:
     """What all marks have.
 
     Attributes:
-        name: What it is found by in the figure and in its SVG, such as ``"mean-0"``; marks that only help to read the
+        name: Identifier in the figure and in its SVG, such as ``"mean-0"``; marks that only help to read the
             figure need none, and are not among its data.
         algorithm: Whose colour it has.
         color: Its colour, if it is no algorithm's.
@@ -47,7 +47,7 @@ class Mark:
         return own if self.strength == 1 else pale(own, self.strength)
 
     def data(self) -> dict[str, Any]:
-        """What is to be read off it, by name: arrays of one length, or single values."""
+        """The numbers drawn, by name: arrays of one length, or single values."""
         return {name: getattr(self, name) for name in _DATA if hasattr(self, name)}
 
 
@@ -133,7 +133,7 @@ class Bars(Mark):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Band(Mark):
-    """The area between two lines over x (k,); in steps if so said."""
+    """The area between two lines over x (k,), optionally in steps."""
 
     x: FloatArray
     low: FloatArray | float
@@ -184,10 +184,10 @@ class Cells(Mark):
         y: (k,) middles.
         height: Of all cells.
         value: (k,) numbers; an infinite one is dark grey, one that is NaN hatched and without text.
-        text: (k,) what stands in them.
+        text: (k,) text in the cells.
         shades: Of the numbers.
         bold: (k,) whether the text is bold.
-        names: (k,) what each cell is found by; default `name`.
+        names: (k,) identifier of each cell; default `name`.
         size: Of the text, in points, which is left out of cells too small for it; None for the largest at which all
             texts fit.
         gaps: Whether thin white lines part the cells.
@@ -256,13 +256,13 @@ class Label(Mark):
     """Text beside a panel.
 
     Attributes:
-        text: What it says.
+        text: The text.
         y: The height that it stands at; None for above the panel, at its upper right corner.
         left: Whether it stands at the left of the panel, rather than at the right.
         shift: How far to the right and how far up it is moved, in points.
         ends: Whether the text ends there, rather than begins.
         size: In points.
-        bold: Whether it is.
+        bold: Whether the text is bold.
     """
 
     text: str

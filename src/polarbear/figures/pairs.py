@@ -1,4 +1,4 @@
-"""Who is better than whom, when."""
+"""Which algorithm is better at which budget."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ from itertools import combinations, product
 import numpy as np
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Line, Mark, Steps, row_label
 from polarbear.figures.panels import Axis, Entry, Key, Panel
-from polarbear.figures.scales import checked, time_axis
+from polarbear.figures.scales import choose, time_axis
 from polarbear.figures.style import MICRO, MUTED, SMALL, WIDE, Spacing, looks, pale, shown, spacing_of
 from polarbear.race import Relations
 from polarbear.records import Axis as Unit
@@ -21,28 +22,6 @@ from polarbear.records import FloatArray
 _UNSURE = 0.38
 """How much of a colour is left where nothing is decided."""
 _EQUAL, _GROUND = "#9AA0A6", "#F4F5F7"
-
-
-def caption(*, alpha: float | None, epsilon: float | None, crossing: bool) -> str:
-    """Caption of `relations_over_time` under a threshold, a region of equivalence and a resolution rule."""
-    resolved = (
-        " A pair also counts as resolved once it is decided that the two cross, even if some budgets stay undecided."
-        if crossing
-        else ""
-    )
-    surely = "" if alpha is None else f", with probability {alpha:g} or more"
-    alike = ""
-    if alpha is not None and epsilon is not None:
-        alike = (
-            f", meaning that with at least that probability each beats the other in {0.5 - epsilon:.0%} to "
-            f"{0.5 + epsilon:.0%} of all cases"
-        )
-    return (
-        "One strip per pair along the budget; the first algorithm owns the upper half, the second the lower. The "
-        "coloured area reaches from the middle line (both equally likely to be better) towards the one that is more "
-        f"likely better, in its colour; a full half is certainty. Saturated colour: decided{surely}. Pale colour: "
-        f"undecided. A grey bar along the middle: equivalent{alike}." + resolved
-    )
 
 
 def relations_over_time(
@@ -84,7 +63,7 @@ def relations_over_time(
     Raises:
         ValueError: If a name is unknown, or there are fewer than two.
     """
-    chosen = checked(algorithms, names)
+    chosen = choose(algorithms, names)
     if len(chosen) < 2:
         raise ValueError(f"relations are between two algorithms; only {', '.join(chosen)} is shown")
     pairs = list(combinations(chosen, 2))
@@ -95,7 +74,7 @@ def relations_over_time(
     return Figure(
         title="Who is better than whom, when",
         alt=f"One strip over the budget for every pair of {listed(chosen)}, coloured by who is better.",
-        caption=caption(alpha=alpha, epsilon=epsilon, crossing=crossing),
+        caption=captions.relations_over_time(alpha=alpha, epsilon=epsilon, crossing=crossing),
         width=width,
         height=height or 0.37 * rows + 0.85,
         panels=tuple(_strips(relations, edges, names, pairs, x, columns)),
@@ -118,29 +97,33 @@ def cell_edges(times: FloatArray, spacing: Spacing) -> FloatArray:
 
 
 def _strips(
-    found: Relations, edges: FloatArray, names: Sequence[str], pairs: Sequence[tuple[str, str]], x: Axis, columns: int
+    relations: Relations,
+    edges: FloatArray,
+    names: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    x: Axis,
+    columns: int,
 ) -> Iterator[Panel]:
-    """One strip per pair, column by column; they share the axis of the lowest one, and the last places may be empty."""
+    """One strip per pair, column by column; they share the axis of the lowest one, and the last panels may be empty."""
     rows, y = -(-len(pairs) // columns), Axis(low=0, high=1, hidden=True)
     for row, column in product(range(rows), range(columns)):
         own, pair = replace(x, hidden=row < rows - 1), column * rows + row
         if pair < len(pairs):
-            marks = tuple(_strip(found, edges, names, pairs[pair]))
-            yield Panel(x=own, y=y, marks=marks, ground=_GROUND)
+            yield Panel(x=own, y=y, marks=tuple(_strip(relations, edges, names, pairs[pair])), ground=_GROUND)
         else:
             yield Panel(x=own, y=y, marks=())
 
 
-def _strip(found: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str]) -> Iterator[Mark]:
+def _strip(relations: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str]) -> Iterator[Mark]:
     i, j = (names.index(name) for name in pair)
-    better = found.better[:, i, j]
-    decided = (found.dominates[:, i, j], found.dominates[:, j, i])
-    above = np.maximum(better, 0.5), np.minimum(better, 0.5)
-    for side, (name, curve, sure) in enumerate(zip(pair, above, decided, strict=True)):
+    better = relations.better[:, i, j]
+    decided = (relations.dominates[:, i, j], relations.dominates[:, j, i])
+    halves = np.maximum(better, 0.5), np.minimum(better, 0.5)
+    for side, (name, curve, sure) in enumerate(zip(pair, halves, decided, strict=True)):
         for where, strength in ((~sure, _UNSURE), (sure, 1)):
             heights = np.where(where, curve, 0.5)
             yield Steps(name=f"better-{side}", edges=edges, y=heights, base=0.5, algorithm=name, strength=strength)
-    bar = np.where(found.equivalent[:, i, j], 0.62, 0.38)
+    bar = np.where(relations.equivalent[:, i, j], 0.62, 0.38)
     yield Steps(name="equivalent", edges=edges, y=bar, base=0.38, color=_EQUAL, layer=4)
     yield Line(x=edges[[0, -1]], y=np.full(2, 0.5), color=MUTED, width=0.5, layer=3)
     for name, height in zip(pair, (0.73, 0.27), strict=True):

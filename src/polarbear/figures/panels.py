@@ -1,4 +1,4 @@
-"""What a renderer needs to know to draw a figure: panels with their axes, keys and bars of shades."""
+"""What renderers draw: panels with their axes, keys and color bars."""
 
 from __future__ import annotations
 
@@ -18,11 +18,10 @@ class Axis:
 
     Attributes:
         label: What its numbers are. It may hold mathematics between dollar signs; ``\$`` is a dollar.
-        low: The number at its begin; larger than `high` if the axis is reversed. None: as the data have it.
+        low: The number where it begins; larger than `high` if the axis is reversed. None: from the data.
         high: The number at its end.
         scale: "linear", "log", or "nines": linear up to 0.9 and logarithmic in 1 - p above (`scales.stretch`).
-        ticks: Numbers with a tick and a label; None where they say nothing but how the axis runs, to be chosen by the
-            renderer.
+        ticks: Numbers with a tick and a label; None lets the renderer choose.
         texts: The labels of the ticks; default the numbers.
         minor: Numbers with a tick but no label; None as the renderer chooses.
         rug: Data with a longer tick of their own, but no label.
@@ -57,10 +56,10 @@ class Axis:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """Where it begins and ends.
+        """The numbers where it begins and ends.
 
         Raises:
-            ValueError: If only the data decide that.
+            ValueError: If the limits come from the data.
         """
         if self.low is None or self.high is None:
             raise ValueError(f"axis {self.label!r} has no limits of its own; give it low and high")
@@ -165,7 +164,7 @@ class Panel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Drawing:
-    """What is drawn.
+    """Panels and their layout, without words.
 
     Attributes:
         width: Inches.

@@ -1,4 +1,4 @@
-"""Who beats whom."""
+"""Which algorithm beats which."""
 
 from __future__ import annotations
 
@@ -7,26 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Edge, Line, Mark, Points, row_label
 from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import named, row_axis
-from polarbear.figures.style import MUTED, SURFACE, WIDE, Look, looks, pale, shown
+from polarbear.figures.scales import row_axis
+from polarbear.figures.style import MUTED, SURFACE, WIDE, Look, looks_for, pale, shown
 
 _BEND = 0.35
-"""How long a line keeps level at its ends, of the distance of two layers: the longer, the later lines part."""
+"""How long a line keeps level at its ends, as a share of the distance of two layers."""
 _LEFT = -0.15
-
-
-def caption(*, alpha: float | None = None) -> str:
-    """Caption of `partial_order` of tests at level `alpha`."""
-    level = f" at level {alpha:g}" if alpha is not None else ""
-    return (
-        f"Which algorithm beats which{level}. A line from a dot to one further right, in the colour of the first, says "
-        "that the first beats the second; whoever is reached along several lines is beaten as well. Algorithms that no "
-        "such way connects are not told apart. Names of those that nobody beats are bold. The layer is one more than "
-        "the number of lines on the longest way that leads to the dot."
-    )
 
 
 def partial_order(
@@ -58,10 +48,10 @@ def partial_order(
         ValueError: If a name stands in two layers or in none, or a pair does not lead to a later layer.
     """
     names = [name for layer in layers for name in layer]
-    layer_of = {name: place for place, layer in enumerate(layers) for name in layer}
+    layer_of = {name: index for index, layer in enumerate(layers) for name in layer}
     if len(layer_of) < len(names):
         raise ValueError(f"a name stands in two layers: {sorted({n for n in names if names.count(n) > 1})}")
-    look_of = looks(named(names, order, "algorithm"))
+    looks = looks_for(names, order, "algorithm")
     for better, worse in pairs:
         if better not in layer_of or worse not in layer_of or layer_of[better] >= layer_of[worse]:
             raise ValueError(
@@ -74,33 +64,27 @@ def partial_order(
     return Figure(
         title="Who beats whom",
         alt=f"Graph of {listed(names)}: lines lead from the better to the worse.",
-        caption=caption(alpha=alpha),
+        caption=captions.partial_order(alpha=alpha),
         width=width,
         height=height or 0.25 * len(names) + 0.6,
-        panels=(Panel(x=x, y=row_axis(len(names), hills=False), marks=tuple(_marks(names, layer_of, pairs, look_of))),),
-        looks=look_of,
+        panels=(Panel(x=x, y=row_axis(len(names), hills=False), marks=tuple(_marks(layer_of, pairs, looks))),),
+        looks=looks,
     )
 
 
-def _marks(
-    names: Sequence[str], layer_of: Mapping[str, int], pairs: Sequence[tuple[str, str]], look_of: Mapping[str, Look]
-) -> Iterator[Mark]:
-    """Lines from the better to the worse, and for each algorithm a dot that is tied to the name at the left."""
-    place_of = {name: (float(layer_of[name]), float(row)) for row, name in enumerate(names)}
+def _marks(layer_of: Mapping[str, int], pairs: Sequence[tuple[str, str]], looks: Mapping[str, Look]) -> Iterator[Mark]:
+    """Lines from the better to the worse, and a dot for each algorithm with a dotted line to its name."""
+    row_of = {name: row for row, name in enumerate(layer_of)}
     for better, worse in pairs:
-        mark = f"beats-{names.index(better)}-{names.index(worse)}"
-        yield _edge(place_of[better], place_of[worse], better, mark)
-    for row, (name, place) in enumerate(place_of.items()):
-        x, y = np.array(place)[:, np.newaxis]
-        lead = np.array([_LEFT, place[0]])
+        (x, y), (to_x, to_y) = ((float(layer_of[name]), float(row_of[name])) for name in (better, worse))
+        # along the algorithm's own row, where no other dot lies, to the layer before the last; then in a level curve
+        points = [(x, y), (to_x - 1, y), (to_x - 1 + _BEND, y), (to_x - _BEND, to_y), (to_x, to_y)]
+        mark = f"beats-{row_of[better]}-{row_of[worse]}"
+        yield Edge(name=mark, points=np.array(points), algorithm=better, strength=0.75)
+    for name, row in row_of.items():
+        x, y = np.array([float(layer_of[name])]), np.array([float(row)])
+        lead = np.array([_LEFT, x[0]])
         yield Line(x=lead, y=np.repeat(y, 2), color=pale(MUTED, 0.4), width=0.5, dash=(1, 2), layer=1)
-        symbol = look_of[name].marker or "o"
+        symbol = looks[name].marker or "o"
         yield Points(name=f"algorithm-{row}", x=x, y=y, algorithm=name, symbol=symbol, size=7, rim=SURFACE, layer=3)
-        yield row_label(row, shown(name), name, bold=place[0] == 0)
-
-
-def _edge(start: tuple[float, float], end: tuple[float, float], better: str, name: str) -> Edge:
-    """Along the algorithm's own row, where no other dot lies, to the layer before the last; then in a level curve."""
-    (x, y), (to_x, to_y) = start, end
-    points = [(x, y), (to_x - 1, y), (to_x - 1 + _BEND, y), (to_x - _BEND, to_y), (to_x, to_y)]
-    return Edge(name=name, points=np.array(points), algorithm=better, strength=0.75)
+        yield row_label(row, shown(name), name, bold=not layer_of[name])

@@ -7,39 +7,16 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import numpy as np
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
+from polarbear.figures.line_chart import line_chart
 from polarbear.figures.marks import Band, Bars, EndLabel, Line, Mark, Markers
-from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import checked, time_axis
-from polarbear.figures.style import CROWD, MARKED, MUTED, WIDE, Look, Spacing, looks, shown
+from polarbear.figures.panels import Axis
+from polarbear.figures.scales import choose, time_axis
+from polarbear.figures.style import MUTED, WIDE, Look, Spacing, looks, shown
 from polarbear.inference import Posterior
 from polarbear.records import Axis as Unit
 from polarbear.records import FloatArray
-
-
-def caption(
-    algorithms: int, *, level: float = 0.95, eliminated: bool = True, withdrawn: bool = False, truth: bool = False
-) -> str:
-    """Caption of `rating_over_time` with `algorithms` lines.
-
-    `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
-    """
-    out = "algorithms eliminated or withdrawn" if withdrawn else "eliminated algorithms"
-    everyone = "both" if algorithms == 2 else f"all {algorithms}"
-    return (
-        "Each solid line is the posterior mean of an algorithm's rating: the probability that, on a new problem "
-        f"instance, it has found the best result of {everyone} algorithms by that budget. The band around it is "
-        f"the {level:.0%} credible interval, at each timepoint by itself; bands widen where fewer runs went that far. "
-        + (f"Pale dashed lines without a band are {out}. " if eliminated else "")
-        + "The ratings at one budget sum to 1; "
-        + (
-            "dotted lines are the true ratings. "
-            if truth
-            else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
-        )
-        + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
-        + (MARKED if algorithms > CROWD else "")
-    )
 
 
 def rating_over_time(
@@ -81,22 +58,23 @@ def rating_over_time(
     Raises:
         ValueError: If a name is not in the posterior, or `truth` has another shape than its ratings.
     """
-    names = checked(algorithms, posterior.names)
+    names = choose(algorithms, posterior.names)
     out, look_of = {*eliminated, *withdrawn}, looks(order or posterior.names)
     x = time_axis(posterior.times, axis, spacing, narrow=width < 5)
     lines, top = rating_lines(posterior, names, look_of, x, out=out, truth=truth, level=level)
-    ends = end_names(x, posterior.mean()[-1], posterior.names, names, out)
-    y = rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating")
-    return Figure(
+    return line_chart(
+        x,
+        rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating"),
+        (*lines, *end_names(x, posterior.mean()[-1], posterior.names, names, out)),
+        look_of,
+        lines=len(names),
+        width=width,
+        height=height,
         title="Ratings over the budget",
         alt=f"Line chart of the ratings of {listed(names)} over the budget, with credible bands.",
-        caption=caption(
+        caption=captions.rating_over_time(
             len(posterior.names), level=level, eliminated=bool(out), withdrawn=bool(withdrawn), truth=truth is not None
         ),
-        width=width,
-        height=height or max(0.52 * min(width, WIDE), 2.2, 0.14 * len(names) + 0.8),
-        panels=(Panel(x=x, y=y, marks=(*lines, *ends)),),
-        looks=look_of,
     )
 
 
@@ -107,7 +85,7 @@ def rating_axis(top: float, label: str = "rating") -> Axis:
 
 def rating_lines(
     posterior: Posterior,
-    shown: Sequence[str],
+    names: Sequence[str],
     look_of: Mapping[str, Look],
     x: Axis,
     *,
@@ -120,23 +98,22 @@ def rating_lines(
     Raises:
         ValueError: If `truth` has another shape than the posterior's ratings.
     """
-    mean, (low, high) = posterior.mean(), posterior.interval(level)
+    times, mean, (low, high) = posterior.times, posterior.mean(), posterior.interval(level)
     if truth is not None and truth.shape != mean.shape:
         raise ValueError(f"truth has shape {truth.shape}; the posterior's ratings have {mean.shape}")
     marks: list[Mark] = []
-    heights = [0.0]
-    for name in sorted(shown, key=lambda name: name not in out):
-        column = posterior.names.index(name)
-        band = low[:, column], high[:, column]
-        marks += _lines(posterior.times, mean[:, column], band, name, look_of[name], column, out=name in out)
-        heights.append(float((mean[:, column] if name in out else band[1]).max()))
+    top = 0.0
+    for name in sorted(names, key=lambda name: name not in out):
+        i = posterior.names.index(name)
+        marks += _mean_and_interval(times, mean[:, i], low[:, i], high[:, i], name, look_of[name], i, out=name in out)
+        top = max(top, float((mean if name in out else high)[:, i].max()))
         if truth is not None:
-            marks.append(_truth(posterior.times, truth[:, column], name, column, out=name in out))
-            heights.append(float(truth[:, column].max()))
+            marks.append(_truth(times, truth[:, i], name, i, out=name in out))
+            top = max(top, float(truth[:, i].max()))
     if truth is None:
         even = np.full(2, 1 / len(posterior.names))
         marks.append(Line(name="even", x=np.array(x.ends), y=even, color=MUTED, width=0.7, dash=(1, 2), layer=1))
-    return marks, max(heights)
+    return marks, top
 
 
 def end_names(
@@ -148,11 +125,11 @@ def end_names(
         yield EndLabel(x=x.ends[1], y=height, text=shown(name), algorithm=name, bold=name not in out)
 
 
-def rating_line(times: FloatArray, ratings: FloatArray, name: str, look: Look, column: int, *, out: bool) -> Line:
+def rating_line(times: FloatArray, ratings: FloatArray, name: str, look: Look, index: int, *, out: bool) -> Line:
     """The line of one algorithm; pale and dashed if it is out."""
     every = range(times.size // 16, times.size, max(1, times.size // 8))
     return Line(
-        name=f"mean-{column}",
+        name=f"mean-{index}",
         x=times,
         y=ratings,
         algorithm=name,
@@ -164,33 +141,33 @@ def rating_line(times: FloatArray, ratings: FloatArray, name: str, look: Look, c
     )
 
 
-def _lines(
+def _mean_and_interval(
     times: FloatArray,
     mean: FloatArray,
-    band: tuple[FloatArray, FloatArray],
+    low: FloatArray,
+    high: FloatArray,
     name: str,
     look: Look,
-    column: int,
+    index: int,
     *,
     out: bool,
 ) -> Iterator[Mark]:
     """The line with its band, or a point with a bar if there is but one timepoint."""
-    low, high = band
     if times.size == 1:
-        own, strength = f"mean-{column}", 0.6 if out else 1
+        mark, strength = f"mean-{index}", 0.6 if out else 1
         dot = Markers(look.marker or "o", size=6, edge=1)
-        yield Line(name=own, x=times, y=mean, algorithm=name, strength=strength, width=1.5, markers=dot)
-        yield Bars(name=own, x=times, low=low, high=high, algorithm=name, strength=strength, cap=2)
+        yield Line(name=mark, x=times, y=mean, algorithm=name, strength=strength, width=1.5, markers=dot)
+        yield Bars(name=mark, x=times, low=low, high=high, algorithm=name, strength=strength, cap=2)
         return
     if not out:
-        yield Band(name=f"band-{column}", x=times, low=low, high=high, algorithm=name)
-    yield rating_line(times, mean, name, look, column, out=out)
+        yield Band(name=f"band-{index}", x=times, low=low, high=high, algorithm=name)
+    yield rating_line(times, mean, name, look, index, out=out)
 
 
-def _truth(times: FloatArray, ratings: FloatArray, name: str, column: int, *, out: bool) -> Line:
+def _truth(times: FloatArray, ratings: FloatArray, name: str, index: int, *, out: bool) -> Line:
     """A dotted line, or a cross if there is but one timepoint."""
     return Line(
-        name=f"truth-{column}",
+        name=f"truth-{index}",
         x=times,
         y=ratings,
         algorithm=name,

@@ -1,4 +1,4 @@
-"""How the posterior closes in on the truth, round by round."""
+"""The posterior as it was at moments of a race, beside the truth where it is known."""
 
 from __future__ import annotations
 
@@ -9,38 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Mark, Points
 from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.ratings import caption as ratings_caption
+from polarbear.figures.preference_values import name_rows, value_axis, value_rows
 from polarbear.figures.ratings import end_names, rating_axis, rating_line, rating_lines
 from polarbear.figures.scales import row_axis, time_axis
-from polarbear.figures.style import CROWD, MARKED, WIDE, Look, Spacing, looks
-from polarbear.figures.values import name_rows, value_axis, value_rows
+from polarbear.figures.style import WIDE, Look, Spacing, looks
 from polarbear.inference import Posterior
 from polarbear.records import Axis as Unit
 from polarbear.select import Preference
 from polarbear.select.preferences import values_of
 from polarbear.simulate import Truth
-
-
-def caption(algorithms: int, *, level: float = 0.95) -> str:
-    """Caption of `recovery` with `algorithms` lines."""
-    return (
-        "First panel: the true ratings, the probability of each algorithm to have the best result on a new instance by "
-        "that budget; names of the true anytime Pareto set are bold. The panels that follow: what was believed after a "
-        f"round. Solid lines are posterior means, bands the {level:.0%} credible interval at each timepoint by itself, "
-        "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
-        "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
-        "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
-        "probability that no other algorithm has a higher value." + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def rounds_caption(algorithms: int, *, level: float = 0.95, eliminated: bool = False) -> str:
-    """Caption of `rating_over_rounds` with `algorithms` lines."""
-    ratings = ratings_caption(algorithms, level=level, eliminated=eliminated)
-    return f"A panel for each moment of the race, all on one scale. {ratings}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,30 +74,27 @@ def recovery(
     """
     _check_snapshots(snapshots, truth.times)
     names, look_of = truth.names, looks(truth.names)
-    if other := next((shot for shot in snapshots if shot.posterior.names != names), None):
+    if other := next((snapshot for snapshot in snapshots if snapshot.posterior.names != names), None):
         raise ValueError(f"snapshot {other.title!r} is of other algorithms than the truth")
     columns = 2 if width > 5 else 1
-    rows = -(-(len(snapshots) + 2) // columns)
     x = time_axis(truth.times, axis, spacing, narrow=True)
+    values = Panel(
+        title=f"value under the {f'{preference} ' * isinstance(preference, str)}preference",
+        x=value_axis(),
+        y=row_axis(len(names)),
+        marks=(
+            *value_rows(snapshots[-1].posterior, preference, names, look_of),
+            *name_rows(names),
+            *_true_values(truth, preference),
+        ),
+    )
     return Figure(
         title="Recovery of a known truth",
         alt=f"Line charts of the true ratings of {listed(names)} and of what was believed, and true values.",
-        caption=caption(len(names), level=level),
+        caption=captions.recovery(len(names), level=level),
         width=width,
-        height=height or rows * max(1.9, 0.14 * len(names) + 0.75),
-        panels=(
-            *_rating_panels(truth, snapshots, look_of, x, level),
-            Panel(
-                title=f"value under the {f'{preference} ' * isinstance(preference, str)}preference",
-                x=value_axis(),
-                y=row_axis(len(names)),
-                marks=(
-                    *value_rows(snapshots[-1].posterior, preference, names, look_of),
-                    *name_rows(names),
-                    *_true_values(truth, preference),
-                ),
-            ),
-        ),
+        height=height or _height(len(snapshots) + 2, columns, len(names)),
+        panels=(*_rating_panels(truth, snapshots, look_of, x, level), values),
         columns=columns,
         looks=look_of,
     )
@@ -149,65 +127,63 @@ def rating_over_rounds(
         ValueError: If there is no snapshot, or they are of different timepoints.
     """
     _check_snapshots(snapshots, snapshots[-1].posterior.times if snapshots else ())
-    times, out = snapshots[-1].posterior.times, any(shot.eliminated for shot in snapshots)
-    names = tuple(dict.fromkeys(name for shot in reversed(snapshots) for name in shot.posterior.names))
+    times, out = snapshots[-1].posterior.times, any(snapshot.eliminated for snapshot in snapshots)
+    names = tuple(dict.fromkeys(name for snapshot in reversed(snapshots) for name in snapshot.posterior.names))
     look_of, columns = looks(order or names), 2 if width > 5 and len(snapshots) > 1 else 1
     x = time_axis(times, axis, spacing, narrow=True)
     return Figure(
         title="Ratings round by round",
         alt=f"Line charts of the ratings of {listed(names)} over the budget, at {len(snapshots)} moments of a race.",
-        caption=rounds_caption(len(names), level=level, eliminated=out),
+        caption=captions.rating_over_rounds(len(names), level=level, eliminated=out),
         width=width,
-        height=height or -(-len(snapshots) // columns) * max(1.9, 0.14 * len(names) + 0.75),
+        height=height or _height(len(snapshots), columns, len(names)),
         panels=tuple(_rating_panels(None, snapshots, look_of, x, level)),
         columns=columns,
         looks=look_of,
     )
 
 
+def _height(panels: int, columns: int, names: int) -> float:
+    return -(-panels // columns) * max(1.9, 0.14 * names + 0.75)
+
+
 def _check_snapshots(snapshots: Sequence[Snapshot], times: ArrayLike) -> None:
     if not snapshots:
         raise ValueError("there is no snapshot to draw; give at least the posterior at the end")
-    for shot in snapshots:
-        if not np.array_equal(shot.posterior.times, times):
-            raise ValueError(f"snapshot {shot.title!r} is of other timepoints than the truth, or than the last one")
+    for snapshot in snapshots:
+        if not np.array_equal(snapshot.posterior.times, times):
+            raise ValueError(f"snapshot {snapshot.title!r} is of other timepoints than the truth, or than the last one")
 
 
 def _rating_panels(
     truth: Truth | None, snapshots: Sequence[Snapshot], look_of: Mapping[str, Look], x: Axis, level: float
 ) -> Iterator[Panel]:
     """The truth, if it is known, and what was believed at each moment, all on one scale."""
-    drawn: list[tuple[str, Sequence[Mark], Iterator[Mark]]] = []
-    heights: list[float] = []
+    panels: list[tuple[str, tuple[Mark, ...]]] = []
+    top = 0.0
     if truth is not None:
         names, out = truth.names, [name for name in truth.names if name not in truth.pareto_set]
-        lines = [
-            rating_line(truth.times, truth.ratings[:, column], name, look_of[name], column, out=False)
-            for column, name in enumerate(names)
-        ]
-        drawn.append(("ground truth", lines, end_names(x, truth.ratings[-1], names, names, out)))
-        heights.append(float(truth.ratings.max()))
+        lines = (
+            rating_line(truth.times, truth.ratings[:, index], name, look_of[name], index, out=False)
+            for index, name in enumerate(names)
+        )
+        panels.append(("ground truth", (*lines, *end_names(x, truth.ratings[-1], names, names, out))))
+        top = float(truth.ratings.max())
     true_ratings = None if truth is None else truth.ratings
-    for shot in snapshots:
-        names, out = shot.posterior.names, list(shot.eliminated)
-        believed, reached = rating_lines(shot.posterior, names, look_of, x, out=out, truth=true_ratings, level=level)
-        drawn.append((shot.title, believed, end_names(x, shot.posterior.mean()[-1], names, names, out)))
-        heights.append(reached)
-    for title, lines, ends in drawn:
-        yield Panel(title=title, x=x, y=rating_axis(max(heights)), marks=(*lines, *ends))
+    for snapshot in snapshots:
+        posterior, out = snapshot.posterior, snapshot.eliminated
+        names = posterior.names
+        believed, reached = rating_lines(posterior, names, look_of, x, out=out, truth=true_ratings, level=level)
+        panels.append((snapshot.title, (*believed, *end_names(x, posterior.mean()[-1], names, names, out))))
+        top = max(top, reached)
+    for title, marks in panels:
+        yield Panel(title=title, x=x, y=rating_axis(top), marks=marks)
 
 
 def _true_values(truth: Truth, preference: Preference) -> Iterator[Points]:
     (values,) = values_of(truth.ratings[np.newaxis], truth.times, preference)
     for row, (name, value) in enumerate(zip(truth.names, values, strict=True)):
+        x, y = np.array([value]), np.array([float(row)])
         yield Points(
-            name=f"true-value-{row}",
-            x=np.array([value]),
-            y=np.array([float(row)]),
-            algorithm=name,
-            ink=True,
-            symbol="|",
-            size=9,
-            edge=1.3,
-            layer=5,
+            name=f"true-value-{row}", x=x, y=y, algorithm=name, ink=True, symbol="|", size=9, edge=1.3, layer=5
         )

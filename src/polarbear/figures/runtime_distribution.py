@@ -9,13 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
+from polarbear.figures.line_chart import line_chart, markers_of
 from polarbear.figures.marks import EndLabel, Line, Mark, Points
-from polarbear.figures.panels import Axis, Entry, Key, Panel
-from polarbear.figures.scales import budget_limits, end_labels, markers_of, named, share_axis, tall, time_axis
-from polarbear.figures.style import CROWD, MARKED, MICRO, MUTED, SMALL, SURFACE, WIDE, Look, Spacing, looks, shown
+from polarbear.figures.panels import Axis, Entry, Key
+from polarbear.figures.scales import share_axis, time_axis
+from polarbear.figures.style import MICRO, MUTED, SMALL, SURFACE, WIDE, Look, Spacing, looks_for, shown
 from polarbear.records import FloatArray
+from polarbear.validation import set_fields
 
 if TYPE_CHECKING:
     from polarbear.assess.distributions import RuntimeDistribution
@@ -44,18 +48,14 @@ class Distribution:
     solved: float | None = None
 
     def __post_init__(self) -> None:
-        """Check the steps."""
-        at, share = np.asarray(self.at, dtype=np.float64), np.asarray(self.share, dtype=np.float64)
+        at, share = floats(self.at), floats(self.share)
         if at.ndim != 1 or at.shape != share.shape:
             raise ValueError(f"a distribution needs one share per budget; got shapes {at.shape} and {share.shape}")
         if not np.isfinite(at).all() or (np.diff(at) < 0).any():
-            raise ValueError(
-                "budgets of a distribution have to be finite and never decrease; leave out what was missed"
-            )
+            raise ValueError("budgets of a distribution have to be finite and never decrease; leave out missed ones")
         if not ((share >= 0) & (share <= 1 + 1e-9)).all() or (np.diff(share) < 0).any():
             raise ValueError("shares of a distribution have to lie in 0 to 1 and never decrease")
-        object.__setattr__(self, "at", at)
-        object.__setattr__(self, "share", share)
+        set_fields(self, at=at, share=share)
 
     @property
     def middle(self) -> float:
@@ -63,61 +63,14 @@ class Distribution:
         return float(np.append(self.at, np.inf)[np.searchsorted(self.share, self.share[-1:].sum() / 2)])
 
     @classmethod
-    def of(cls, found: RuntimeDistribution) -> Distribution:
-        """A runtime distribution as `polarbear.assess.runtime_distribution` finds it, with its cross and its dot."""
-        spent = found.cross[0] if found.cross else None
-        return cls(found.runtimes, found.proportions, spent=spent, solved=found.solved)
+    def of(cls, distribution: RuntimeDistribution) -> Distribution:
+        """A result of `polarbear.assess.runtime_distribution`, with its cross and its dot."""
+        spent = distribution.cross[0] if distribution.cross else None
+        return cls(distribution.runtimes, distribution.proportions, spent=spent, solved=distribution.solved)
 
     def height(self, budget: float) -> float:
         """The share at a budget."""
         return float(np.append(0.0, self.share)[np.searchsorted(self.at, budget, side="right")])
-
-
-def caption(
-    algorithms: int,
-    *,
-    crosses: bool = True,
-    dots: bool = False,
-    restarts: bool = False,
-    reference: str | None = None,
-    background: int = 0,
-) -> str:
-    """Caption of `runtime_distributions`: which marks it has, and whether runtimes contain simulated restarts."""
-    beyond = (
-        "with simulated restarts: an unsuccessful run is followed by further ones, drawn from the same runs, until one "
-        "is successful"
-        if restarts
-        else "without simulated restarts"
-    )
-    return (
-        "Empirical runtime distributions: the share of all pairs of a function and a target that an algorithm solved "
-        f"within the budget, {beyond}. Read upwards, a line tells how much is solved within a budget; read sideways, "
-        "the horizontal distance of two lines tells how many times faster one is on its easiest pairs."
-        + (" A cross stands at the median budget of the unsuccessful runs" if crosses else "")
-        + ("; what the line gains further right comes from simulated restarts or longer runs." if crosses and restarts
-           else "; what the line gains further right comes from longer runs." if crosses else "")
-        + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
-        + (f" The broad pale line is {reference}." if reference else "")
-        + (f" Thin grey lines are {background} further algorithms." if background else "")
-        + (MARKED if algorithms > CROWD else "")
-    )  # fmt: skip
-
-
-def performance_caption(algorithms: int) -> str:
-    """Caption of `performance_profiles`."""
-    return (
-        "Performance profiles: the share of problems on which an algorithm needed at most so many times the runtime of "
-        "the algorithm that was the fastest there. At the left end, 1, stands the share on which it was the fastest "
-        "itself; at the right end the share that it solved at all." + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def data_caption(algorithms: int) -> str:
-    """Caption of `data_profiles`."""
-    return (
-        "Data profiles: the share of problems that an algorithm solved within so many simplex gradients, each as many "
-        "evaluations as the problem has dimensions, plus one." + (MARKED if algorithms > CROWD else "")
-    )
 
 
 def runtime_distributions(
@@ -158,17 +111,22 @@ def runtime_distributions(
     Raises:
         ValueError: If there is no distribution, a name is not in `order`, or a budget does not fit a log axis.
     """
-    look_of = looks(named(distributions, order, "distribution"))
+    looks = looks_for(distributions, order, "distribution")
     every = [*distributions.values(), *background, *([reference[1]] if reference else [])]
     x = time_axis(_limits(every, limits, spacing), cost, spacing, narrow=width < 5)
     crosses = any(curve.spent is not None for curve in distributions.values())
     dots = any(curve.solved is not None for curve in distributions.values())
-    lines, names = _lines(distributions, reference, background, look_of, x), _names(distributions, reference, x)
-    key = _mark_key(width, dots=dots) if crosses else None
-    return Figure(
+    return line_chart(
+        x,
+        share_axis(share),
+        _marks(distributions, reference, background, looks, x),
+        looks,
+        lines=len(distributions) + bool(reference),
+        width=width,
+        height=height,
         title="Runtime distributions",
         alt=f"Line chart of the {share} that {listed(distributions)} solved, over the budget.",
-        caption=caption(
+        caption=captions.runtime_distributions(
             len(distributions),
             crosses=crosses,
             dots=dots,
@@ -176,10 +134,7 @@ def runtime_distributions(
             reference=reference[0] if reference else None,
             background=len(background),
         ),
-        width=width,
-        height=height or tall(width, len(distributions) + bool(reference)),
-        panels=(Panel(x=x, y=share_axis(share), marks=(*lines, *names), key=key),),
-        looks=look_of,
+        key=_mark_key(width, dots=dots) if crosses else None,
     )
 
 
@@ -222,7 +177,7 @@ def performance_profiles(
     return replace(
         figure,
         title="Performance profiles",
-        caption=performance_caption(len(distributions)),
+        caption=captions.performance_profiles(len(distributions)),
         panels=(replace(panel, x=replace(panel.x, label="runtime / runtime of the best algorithm")),),
     )
 
@@ -264,7 +219,7 @@ def data_profiles(
         width=width,
         height=height,
     )
-    return replace(figure, title="Data profiles", caption=data_caption(len(distributions)))
+    return replace(figure, title="Data profiles", caption=captions.data_profiles(len(distributions)))
 
 
 def slowest_first(distributions: Mapping[str, Distribution]) -> list[str]:
@@ -273,32 +228,41 @@ def slowest_first(distributions: Mapping[str, Distribution]) -> list[str]:
 
 
 def _limits(every: Sequence[Distribution], limits: tuple[float, float] | None, spacing: Spacing) -> FloatArray:
-    """(2,) where the horizontal axis begins and ends."""
-    shown: list[ArrayLike] = [limits] if limits else [curve.at for curve in every]
+    """(2,) where the horizontal axis begins and ends: by default the extremes of all curves and crosses."""
+    at: list[ArrayLike] = [limits or ()]
     if not limits:
         spent = [curve.spent for curve in every if curve.spent is not None]
-        shown.append([each for each in spent if each > 0] if spacing == "log" else [0.0, *spent])
-    first, last = budget_limits(shown, spacing)
+        at = [*(curve.at for curve in every), [each for each in spent if each > 0] if spacing == "log" else [0, *spent]]
+    numbers = np.concatenate(at, dtype=np.float64)
+    numbers = numbers[np.isfinite(numbers)]
+    if not numbers.size:
+        raise ValueError("no budget is given, so the axis has no limits; give `limits`")
+    first, last = numbers.min(), numbers.max()
     if first == last:
         first, last = (first / 2, last * 2) if spacing == "log" else (first - 0.5, last + 0.5)
     return np.array([first, last])
 
 
-def _lines(
+def _marks(
     distributions: Mapping[str, Distribution],
     reference: tuple[str, Distribution] | None,
     background: Sequence[Distribution],
-    look_of: Mapping[str, Look],
+    looks: Mapping[str, Look],
     x: Axis,
 ) -> Iterator[Mark]:
+    _, right = x.ends
     for index, curve in enumerate(background):
         yield replace(_steps(curve, x), name=f"background-{index}", color=GREY, width=0.6, layer=1.2)
     if reference:
         yield replace(_steps(reference[1], x), name="reference", color=SAND, width=4.5, layer=1.4)
     for index, (name, curve) in enumerate(distributions.items()):
-        markers = markers_of(look_of[name], index)
+        markers = markers_of(looks[name], index)
         yield replace(_steps(curve, x), name=f"share-{index}", algorithm=name, markers=markers, layer=3)
         yield from _cross_and_dot(curve, x, name, index)
+    for name in slowest_first(distributions):
+        yield EndLabel(x=right, y=distributions[name].height(right), text=shown(name), algorithm=name)
+    if reference:
+        yield EndLabel(x=right, y=reference[1].height(right), text=shown(reference[0]), color=SAND)
 
 
 def _steps(curve: Distribution, x: Axis) -> Line:
@@ -321,19 +285,7 @@ def _cross_and_dot(curve: Distribution, x: Axis, name: str, index: int) -> Itera
 
 
 def _mark_key(width: float, *, dots: bool) -> Key:
-    """What crosses and dots are."""
     cross = Entry(text="median budget of unsuccessful runs", color=MUTED, symbol="X", size=7.5)
     dot = Entry(text="solved at least once", color=MUTED, symbol="o")
     wide = width > 5
     return Key(entries=(cross, dot) if dots else (cross,), columns=2 if wide else 1, size=SMALL if wide else MICRO)
-
-
-def _names(
-    distributions: Mapping[str, Distribution], reference: tuple[str, Distribution] | None, x: Axis
-) -> Iterator[EndLabel]:
-    _, right = x.ends
-    yield from end_labels(
-        (right, distributions[name].height(right), name, name) for name in slowest_first(distributions)
-    )
-    if reference:
-        yield EndLabel(x=right, y=reference[1].height(right), text=shown(reference[0]), color=SAND)

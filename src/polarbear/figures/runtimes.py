@@ -2,49 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
+from polarbear.figures.line_chart import line_chart, name_lines
 from polarbear.figures.marks import Line, Mark, PointLabel, Points
-from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import Scale, arrays_of, end_labels, increasing, last_known, missing, named, tall
-from polarbear.figures.style import CROWD, MARKED, RULE, SURFACE, WIDE, Look, Spacing, looks, shortened
+from polarbear.figures.panels import Axis
+from polarbear.figures.scales import Scale, arrays_of, increasing
+from polarbear.figures.style import CROWD, RULE, SURFACE, WIDE, Look, Spacing, looks_for, shortened
 from polarbear.records import FloatArray
-
-Mask = NDArray[np.bool_]
-
-
-def targets_caption(algorithms: int, *, runs: int | None = None) -> str:
-    """Caption of `ert_over_targets`; `runs` if successes are given out of so many."""
-    return (
-        "The expected runtime (ERT), all evaluations spent by all runs up to the target divided by the number of "
-        "successful runs, against the target, from easy to hard. "
-        + (
-            f"Lines are solid where all {runs} runs reached the target and broken where only some did. Beside each "
-            "name stands how many reached the last target of the line. "
-            if runs
-            else ""
-        )
-        + "A line ends at the hardest target that any run reached; a dotted line leads from there to the name."
-        + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def dimension_caption(algorithms: int, *, successes: bool = False, spent: bool = False) -> str:
-    """Caption of `ert_over_dimension`: whether it shows numbers of successes, and budgets where there were none."""
-    numbers = " with the number of successful runs beside them" if algorithms <= CROWD else ""
-    return (
-        "The expected runtime (ERT) divided by the dimension, against the dimension. Both axes are logarithmic: along "
-        "the horizontal rules the runtime grows linearly with the dimension, along the slanted rules quadratically."
-        + (f" Dots are hollow{numbers} where not all runs reached the target." if successes else "")
-        + (" A pale cross is the largest budget spent where no run did." if spent else "")
-        + (MARKED if algorithms > CROWD else "")
-    )
 
 
 def ert_over_targets(
@@ -81,36 +54,38 @@ def ert_over_targets(
     Raises:
         ValueError: If targets repeat, an array has another length, or `successes` come without `runs`.
     """
-    look_of = looks(named(ert, order, "expected runtime"))
-    sorting = np.argsort(np.asarray(targets, dtype=np.float64), kind="stable")
-    at = increasing(np.asarray(targets, dtype=np.float64)[sorting], "targets")[::-1]
-    times = {name: array[sorting][::-1] for name, array in arrays_of(ert, at.shape, "ERT").items()}
-    counts = {name: array[sorting][::-1] for name, array in _counts(successes, ert, runs, at.shape).items()}
-    across = Scale.of([at], spacing)
-    place, known = across.place(at), {name: np.where(np.isfinite(time), time, np.nan) for name, time in times.items()}
-    sure = {name: counts[name] == runs if name in counts else np.isfinite(time) for name, time in times.items()}
-    last = {name: end for name, time in known.items() if (end := last_known(place, time)) is not None}
+    looks = looks_for(ert, order, "expected runtime")
+    hardest_last = np.argsort(floats(targets), kind="stable")[::-1]
+    at = increasing(floats(targets)[hardest_last][::-1], "targets")[::-1]
+    times = {name: _known(array[hardest_last]) for name, array in arrays_of(ert, at.shape, "ERT").items()}
+    counts = {name: array[hardest_last] for name, array in _counts(successes, ert, runs, at.shape).items()}
+    scale = Scale.of([at], spacing)
+    x = scale.place(at)
+
+    def with_successes(name: str) -> str:
+        label = shortened(name, 19)
+        return f"{label}  {counts[name][np.isfinite(times[name])][-1]:.0f}/{runs}" if name in counts else label
+
     marks = (
-        *_broken_lines(place, known, sure, look_of),
-        *missing([name for name in times if name not in last]),
-        *end_labels((*end, _with_successes(name, times[name], counts, runs), name) for name, end in last.items()),
+        *(
+            mark
+            for index, (name, time) in enumerate(times.items())
+            for mark in _broken_line(x, time, counts.get(name, runs) == runs, name, looks[name], index)
+        ),
+        *name_lines(x, times, with_successes),
     )
-    y = Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True)
-    return Figure(
+    return line_chart(
+        scale.axis(target, reverse=True),
+        Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True),
+        marks,
+        looks,
+        lines=len(times),
+        width=width,
+        height=height,
         title="Expected runtime over targets",
         alt=f"Expected runtimes of {listed(times)} against the {target}.",
-        caption=targets_caption(len(times), runs=runs if counts else None),
-        width=width,
-        height=height or tall(width, len(times)),
-        panels=(Panel(x=across.axis(target, reverse=True), y=y, marks=marks),),
-        looks=look_of,
+        caption=captions.ert_over_targets(len(times), runs=runs if counts else None),
     )
-
-
-def _with_successes(name: str, time: FloatArray, counts: Mapping[str, FloatArray], runs: int | None) -> str:
-    """A name with how many runs reached the last target that was reached."""
-    label = shortened(name, 19)
-    return f"{label}  {counts[name][np.isfinite(time)][-1]:.0f}/{runs}" if name in counts else label
 
 
 def ert_over_dimension(
@@ -147,45 +122,54 @@ def ert_over_dimension(
     Raises:
         ValueError: If dimensions do not increase, an array has another length, or `successes` come without `runs`.
     """
-    look_of = _with_markers(looks(named(ert, order, "expected runtime")), ert)
+    looks = _with_markers(looks_for(ert, order, "expected runtime"), ert)
     at = increasing(dimensions, "dimensions")
-    times = {name: array / at for name, array in arrays_of(ert, at.shape, "ERT").items()}
+    times = {name: _known(array / at) for name, array in arrays_of(ert, at.shape, "ERT").items()}
     counts = _counts(successes, ert, runs, at.shape)
-    budgets = _unsolved(spent or {}, times, at)
-    y = Scale.of([*times.values(), *budgets.values()], "log").axis(f"ERT / dimension ({cost})", grid=True)
-    x = _dimension_axis(at)
-    some = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
-    heights = {name: np.where(np.isfinite(time), time, budgets[name]) for name, time in times.items()}
-    last = {name: end for name, height in heights.items() if (end := last_known(at, height)) is not None}
-    marks = (
-        *_slanted_rules(x, y),
-        *_dots(at, times, some, budgets, look_of),
-        *(_successes(at, times, counts, some) if len(times) <= CROWD else ()),
-        *missing([name for name in times if name not in last]),
-        *end_labels((*end, name, name) for name, end in last.items()),
+    largest, none = arrays_of(spent or {}, at.shape, "largest budget"), np.full(at.shape, np.nan)
+    budgets = {name: np.where(np.isnan(time), largest.get(name, none) / at, np.nan) for name, time in times.items()}
+    x, y = (
+        _dimension_axis(at),
+        Scale.of([*times.values(), *budgets.values()], "log").axis(f"ERT / dimension ({cost})", grid=True),
     )
-    return Figure(
+    hollow = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
+    dots = (
+        mark
+        for index, (name, time) in enumerate(times.items())
+        for mark in _dots(at, time, hollow[name], budgets[name], name, looks[name].marker, index)
+    )
+    numbers = (
+        PointLabel(
+            name="successes", x=float(at[d]), y=float(times[name][d]), text=f"{count[d]:.0f}", algorithm=name, ink=True
+        )
+        for name, count in counts.items()
+        for d in np.flatnonzero(hollow[name] & np.isfinite(times[name]))
+        if len(times) <= CROWD
+    )
+    heights = {name: np.where(np.isnan(time), budgets[name], time) for name, time in times.items()}
+    return line_chart(
+        x,
+        y,
+        (*_slanted_rules(x, y), *dots, *numbers, *name_lines(at, heights)),
+        looks,
+        lines=len(times),
+        width=width,
+        height=height,
         title="Scaling of the expected runtime",
         alt=f"Expected runtime divided by the dimension of {listed(times)}, over the dimension.",
-        caption=dimension_caption(len(times), successes=bool(counts), spent=bool(spent)),
-        width=width,
-        height=height or tall(width, len(times)),
-        panels=(Panel(x=x, y=y, marks=marks),),
-        looks=look_of,
+        caption=captions.ert_over_dimension(len(times), successes=bool(counts), spent=bool(spent)),
     )
 
 
-def _with_markers(look_of: Mapping[str, Look], names: Collection[str]) -> dict[str, Look]:
+def _known(times: FloatArray) -> FloatArray:
+    """Runtimes with NaN where no run was successful."""
+    return np.where(np.isfinite(times), times, np.nan)
+
+
+def _with_markers(looks: Mapping[str, Look], names: Mapping[str, ArrayLike]) -> dict[str, Look]:
     """A marker for everyone: a dot for those without, or a diamond where dots tell repeated colours apart."""
-    plain = "D" if any(look_of[name].marker == "o" for name in names) else "o"
-    return {name: Look(look_of[name].color, look_of[name].marker or plain) for name in names}
-
-
-def _unsolved(spent: Mapping[str, ArrayLike], times: Mapping[str, FloatArray], at: FloatArray) -> dict[str, FloatArray]:
-    """The largest budgets divided by the dimension, where no run was successful; else NaN."""
-    budgets = arrays_of(spent, at.shape, "largest budget")
-    nothing = np.full(at.shape, np.nan)
-    return {name: np.where(np.isfinite(time), np.nan, budgets.get(name, nothing) / at) for name, time in times.items()}
+    plain = "D" if any(looks[name].marker == "o" for name in names) else "o"
+    return {name: Look(looks[name].color, looks[name].marker or plain) for name in names}
 
 
 def _counts(
@@ -205,25 +189,22 @@ def _counts(
     return counts
 
 
-def _broken_lines(
-    at: FloatArray, times: Mapping[str, FloatArray], sure: Mapping[str, Mask], look_of: Mapping[str, Look]
+def _broken_line(
+    at: FloatArray, times: FloatArray, sure: NDArray[np.bool_] | bool, name: str, look: Look, index: int
 ) -> Iterator[Mark]:
-    """Whole lines thin and broken, and what is sure solid on top of them."""
-    every = slice(None, None, max(1, at.size // 10))
-    for index, (name, time) in enumerate(times.items()):
-        yield Line(name=f"ert-{index}", x=at, y=time, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
-        certain = np.where(sure[name], time, np.nan)
-        yield Line(name=f"sure-{index}", x=at, y=certain, algorithm=name, width=1.8, layer=3.1)
-        symbol = look_of[name].marker or ("o" if np.count_nonzero(np.isfinite(time)) == 1 else "")
-        if symbol:
-            yield Points(x=at[every], y=time[every], algorithm=name, symbol=symbol, size=3.5, edge=0, layer=3.2)
+    """The whole line thin and broken, and what is sure solid on top of it."""
+    yield Line(name=f"ert-{index}", x=at, y=times, algorithm=name, width=1.1, dash=(3, 1.6), layer=3)
+    yield Line(name=f"sure-{index}", x=at, y=np.where(sure, times, np.nan), algorithm=name, width=1.8, layer=3.1)
+    symbol = look.marker or ("o" if np.count_nonzero(np.isfinite(times)) == 1 else "")
+    if symbol:
+        step = max(1, at.size // 10)
+        yield Points(x=at[::step], y=times[::step], algorithm=name, symbol=symbol, size=3.5, edge=0, layer=3.2)
 
 
 def _dimension_axis(at: FloatArray) -> Axis:
     """A log axis with a tick at every dimension."""
-    texts = tuple(f"{d:g}" for d in at)
     low, high = float(at[0] / 1.25), float(at[-1] * 1.35)
-    ticks = tuple(at.tolist())
+    ticks, texts = tuple(at.tolist()), tuple(f"{d:g}" for d in at)
     return Axis(label="dimension", low=low, high=high, scale="log", ticks=ticks, texts=texts, minor=(), sparse=True)
 
 
@@ -238,28 +219,18 @@ def _slanted_rules(x: Axis, y: Axis) -> Iterator[Line]:
 
 def _dots(
     at: FloatArray,
-    times: Mapping[str, FloatArray],
-    some: Mapping[str, Mask],
-    budgets: Mapping[str, FloatArray],
-    look_of: Mapping[str, Look],
+    times: FloatArray,
+    hollow: NDArray[np.bool_],
+    budgets: FloatArray,
+    name: str,
+    symbol: str,
+    index: int,
 ) -> Iterator[Mark]:
-    """Lines with dots, hollow where only some runs were successful, and pale crosses where none was."""
-    for index, (name, time) in enumerate(times.items()):
-        known, symbol = np.where(np.isfinite(time), time, np.nan), look_of[name].marker
-        yield Line(name=f"ert-{index}", x=at, y=known, algorithm=name, width=1.5, layer=3)
-        whole, part = np.where(some[name], np.nan, known), np.where(some[name], known, np.nan)
-        dots = Points(x=at, y=whole, algorithm=name, symbol=symbol, size=3.8 if symbol == "D" else 4.5, layer=3.1)
-        yield replace(dots, name=f"all-{index}")
-        yield replace(dots, name=f"some-{index}", y=part, fill=SURFACE, layer=3.2)
-        cross = Points(x=at, y=budgets[name], algorithm=name, strength=0.55, symbol="x", edge=1.2, layer=2.5)
-        yield replace(cross, name=f"spent-{index}")
-
-
-def _successes(
-    at: FloatArray, times: Mapping[str, FloatArray], counts: Mapping[str, FloatArray], some: Mapping[str, Mask]
-) -> Iterator[PointLabel]:
-    """How many runs were successful, beside hollow dots."""
-    for name, count in counts.items():
-        for d in np.flatnonzero(some[name] & np.isfinite(times[name])):
-            x, y = float(at[d]), float(times[name][d])
-            yield PointLabel(name="successes", x=x, y=y, text=f"{count[d]:.0f}", algorithm=name, ink=True)
+    """A line with dots, hollow where only some runs were successful, and pale crosses where none was."""
+    yield Line(name=f"ert-{index}", x=at, y=times, algorithm=name, width=1.5, layer=3)
+    whole, part = np.where(hollow, np.nan, times), np.where(hollow, times, np.nan)
+    dots = Points(x=at, y=whole, algorithm=name, symbol=symbol, size=3.8 if symbol == "D" else 4.5, layer=3.1)
+    yield replace(dots, name=f"all-{index}")
+    yield replace(dots, name=f"some-{index}", y=part, fill=SURFACE, layer=3.2)
+    cross = Points(x=at, y=budgets, algorithm=name, strength=0.55, symbol="x", edge=1.2, layer=2.5)
+    yield replace(cross, name=f"spent-{index}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.descriptions import printable
 from polarbear.records import FloatArray
 
@@ -29,7 +30,7 @@ WIDE = 7.2
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
 CROWD = 8
 """With more algorithms than this, figures leave out what would only cover the lines."""
-MARKED = " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
+QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,26 @@ class Look:
 
 
 def looks(names: Sequence[str]) -> dict[str, Look]:
-    """The look of every algorithm, by its place in `names`: give the same names in the same order to every figure."""
+    """The look of every algorithm, by its position in `names`: give all figures the same names in the same order."""
     return {
         name: Look(PALETTE[index % len(PALETTE)], MARKERS[index // len(PALETTE) % len(MARKERS)])
         for index, name in enumerate(names)
     }
+
+
+def looks_for(names: Collection[str], order: Sequence[str] | None, what: str) -> dict[str, Look]:
+    """The look of every algorithm by its place in `order`, by default in `names`.
+
+    Raises:
+        ValueError: If there is no name, or one is missing in `order`.
+    """
+    if not names:
+        raise ValueError(f"there is no {what} to draw")
+    everyone = tuple(order or names)
+    unknown = [name for name in names if name not in everyone]
+    if unknown:
+        raise ValueError(f"{unknown} are not in the order {list(everyone)}; name every algorithm there")
+    return looks(everyone)
 
 
 def rgb_of(color: str) -> FloatArray:
@@ -76,10 +92,10 @@ def pale(color: str, strength: float) -> str:
     return hex_of(1 - strength * (1 - rgb_of(color)))
 
 
-def blend(stops: Sequence[str], place: float) -> str:
-    """The colour at a place from 0 to 1 between colours at equal distances."""
-    at, rgb = np.linspace(0, 1, len(stops)), np.stack([rgb_of(stop) for stop in stops])
-    return hex_of(np.array([np.interp(place, at, rgb[:, part]) for part in range(3)], dtype=np.float64))
+def blend(stops: Sequence[str], position: float) -> str:
+    """The colour at a position from 0 to 1 between colours at equal distances."""
+    at, channels = np.linspace(0, 1, len(stops)), zip(*map(rgb_of, stops), strict=True)
+    return hex_of(np.array([np.interp(position, at, channel) for channel in channels]))
 
 
 def shortened(name: str, longest: int = 26) -> str:
@@ -96,13 +112,13 @@ def shown(name: str, longest: int = 26) -> str:
 
 
 def literal(text: str) -> str:
-    """The text where dollar signs would enclose mathematics: titles, labels of axes, and all text of Matplotlib."""
+    """The text with its dollar signs escaped, which otherwise enclose mathematics."""
     return text.replace("$", r"\$")
 
 
 def spacing_of(times: ArrayLike) -> Spacing:
     """Whether timepoints are spaced more evenly on a log or on a linear scale."""
-    at = np.asarray(times, dtype=np.float64)
+    at = floats(times)
     if at.size < 3 or at[0] <= 0:
         return "linear"
     linear, log = np.diff(at), np.diff(np.log(at))

@@ -7,33 +7,17 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
-from polarbear.figures.marks import Band, Line, Mark, Points, Steps, row_label
+from polarbear.figures.line_chart import line_chart, markers_of, note_missing
+from polarbear.figures.marks import Band, EndLabel, Line, Mark, Points, Steps, row_label
 from polarbear.figures.panels import Panel
 from polarbear.figures.runtime_distribution import Distribution, slowest_first
-from polarbear.figures.scales import Scale, end_labels, markers_of, missing, named, row_axis, share_axis, tall
-from polarbear.figures.style import CROWD, MARKED, RULE, WIDE, Spacing, looks, shown
+from polarbear.figures.scales import Scale, row_axis, share_axis
+from polarbear.figures.style import RULE, WIDE, Spacing, looks_for, shown
 from polarbear.records import FloatArray
-
-
-def distribution_caption(algorithms: int, budget: str) -> str:
-    """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
-    return (
-        f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
-        "better; names that end at one height stand in the order of the lines, the best on top."
-        + (MARKED if algorithms > CROWD else "")
-    )
-
-
-def density_caption(budget: str, *, histogram: bool = False, runs: bool = False) -> str:
-    """Caption of `value_densities` at a budget such as ``"10,000 evaluations"``."""
-    return (
-        f"How the best values after {budget} are distributed over the runs: "
-        + ("bars of their number" if histogram else "their density")
-        + ", on the same scale in every row."
-        + (" Upright strokes are the values of the single runs." if runs else "")
-    )
 
 
 def value_distributions(
@@ -63,9 +47,8 @@ def value_distributions(
     Raises:
         ValueError: If there is no distribution, or a value is negative on a log axis.
     """
-    look_of = looks(named(distributions, order, "distribution"))
+    looks = looks_for(distributions, order, "distribution")
     scale = Scale.of([curve.at for curve in distributions.values()], spacing)
-    drawn = [name for name in distributions if distributions[name].at.size]
     lines = (
         Line(
             name=f"share-{index}",
@@ -73,25 +56,27 @@ def value_distributions(
             y=np.concatenate([[0.0], curve.share, curve.share[-1:]]),
             algorithm=name,
             steps=True,
-            markers=markers_of(look_of[name], index),
+            markers=markers_of(looks[name], index),
         )
         for index, (name, curve) in enumerate(distributions.items())
         if curve.at.size
     )
-    slowest = [name for name in slowest_first(distributions) if name in drawn]
-    marks = (
-        *lines,
-        *missing([name for name in distributions if name not in drawn]),
-        *end_labels((scale.high, float(distributions[name].share[-1]), name, name) for name in slowest),
+    names = (
+        EndLabel(x=scale.high, y=float(distributions[name].share[-1]), text=shown(name), algorithm=name)
+        for name in slowest_first(distributions)
+        if distributions[name].at.size
     )
-    return Figure(
+    return line_chart(
+        scale.axis(value),
+        share_axis("share of runs"),
+        (*lines, *note_missing([name for name, curve in distributions.items() if not curve.at.size]), *names),
+        looks,
+        lines=len(distributions),
+        width=width,
+        height=height,
         title="Distributions of values",
         alt=f"Line chart of the share of runs of {listed(distributions)} with a value as good or better.",
-        caption=distribution_caption(len(distributions), budget),
-        width=width,
-        height=height or tall(width, len(distributions)),
-        panels=(Panel(x=scale.axis(value), y=share_axis("share of runs"), marks=marks),),
-        looks=look_of,
+        caption=captions.value_distributions(len(distributions), budget),
     )
 
 
@@ -126,31 +111,31 @@ def value_densities(
     Raises:
         ValueError: If there is no curve, its two arrays do not fit each other, or a value is negative on a log axis.
     """
-    look_of = looks(named(curves, order, "distribution"))
+    looks = looks_for(curves, order, "distribution")
     hills = {name: _hill(name, *curve) for name, curve in curves.items()}
-    strokes = {name: np.asarray(values, dtype=np.float64) for name, values in (runs or {}).items() if name in hills}
+    strokes = {name: floats(values) for name, values in (runs or {}).items() if name in hills}
     scale = Scale.of([*(at for at, _ in hills.values()), *strokes.values()], spacing)
-    top = max((float(high.max(initial=0)) for _, high in hills.values()), default=0.0) or 1.0
+    top = max(float(heights.max(initial=0)) for _, heights in hills.values()) or 1.0
     marks = (
         mark
-        for row, (name, (at, high)) in enumerate(hills.items())
-        for mark in _row(row, name, scale.place(at), 0.82 * high / top, scale, strokes.get(name))
+        for row, (name, (at, heights)) in enumerate(hills.items())
+        for mark in _row(row, name, scale.place(at), 0.82 * heights / top, scale, strokes.get(name))
     )
-    histogram = any(at.size > high.size for at, high in hills.values())
+    histogram = any(at.size > heights.size for at, heights in hills.values())
     return Figure(
         title="Densities of values",
         alt=f"One hill per algorithm over the values: {listed(hills)}.",
-        caption=density_caption(budget, histogram=histogram, runs=bool(strokes)),
+        caption=captions.value_densities(budget, histogram=histogram, runs=bool(strokes)),
         width=width,
         height=height or 0.36 * len(hills) + 0.75,
         panels=(Panel(x=scale.axis(value, grid=True), y=row_axis(len(hills)), marks=(*marks,)),),
-        looks=look_of,
+        looks=looks,
     )
 
 
-def _hill(name: str, at: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatArray]:
+def _hill(name: str, at: ArrayLike, heights: ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Where, and how high, as floats."""
-    x, y = np.asarray(at, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    x, y = floats(at), floats(heights)
     if x.ndim != 1 or y.ndim != 1 or x.size - y.size not in (0, 1):
         raise ValueError(f"{name!r} has places of shape {x.shape} and heights of shape {y.shape}; expected as many, or "
                          "one more edge than bars")  # fmt: skip
@@ -160,20 +145,18 @@ def _hill(name: str, at: ArrayLike, high: ArrayLike) -> tuple[FloatArray, FloatA
 
 
 def _row(
-    row: int, name: str, at: FloatArray, high: FloatArray, scale: Scale, runs: FloatArray | None
+    row: int, name: str, at: FloatArray, heights: FloatArray, scale: Scale, runs: FloatArray | None
 ) -> Iterator[Mark]:
-    """A hill upwards from the row's base, which is thin where there is no height, with strokes for the runs."""
-    base = np.array([scale.low, scale.high]), np.full(2, float(row))
-    yield Line(x=base[0], y=base[1], color=RULE, width=0.5, layer=1)
-    hill, crest = f"hill-{row}", f"crest-{row}"
-    if at.size > high.size:
-        yield Steps(name=hill, edges=at, y=row - high, base=row, algorithm=name, strength=0.45)
-        yield Steps(edges=at, y=row - high, base=row, algorithm=name, fill=False, width=1, layer=2.1)
+    """A hill upwards from the row's base, with strokes for the runs."""
+    yield Line(x=np.array([scale.low, scale.high]), y=np.full(2, float(row)), color=RULE, width=0.5, layer=1)
+    crest = row - heights
+    if at.size > heights.size:
+        yield Steps(name=f"hill-{row}", edges=at, y=crest, base=row, algorithm=name, strength=0.45)
+        yield Steps(edges=at, y=crest, base=row, algorithm=name, fill=False, width=1, layer=2.1)
     elif at.size:
-        yield Band(name=hill, x=at, low=row, high=row - high, algorithm=name, opacity=0.3)
-        yield Line(name=crest, x=at, y=row - high, algorithm=name, width=1, layer=2.1)
+        yield Band(name=f"hill-{row}", x=at, low=row, high=crest, algorithm=name, opacity=0.3)
+        yield Line(name=f"crest-{row}", x=at, y=crest, algorithm=name, width=1, layer=2.1)
     if runs is not None:
-        place = scale.place(runs)
-        level = np.full(place.shape, row + 0.12)
-        yield Points(name=f"runs-{row}", x=place, y=level, algorithm=name, ink=True, symbol="|", edge=0.8)
+        x, y = scale.place(runs), np.full(runs.shape, row + 0.12)
+        yield Points(name=f"runs-{row}", x=x, y=y, algorithm=name, ink=True, symbol="|", edge=0.8)
     yield row_label(row, shown(name) + ("" if at.size else "  (no data)"), name)

@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 
+import numpy as np
+
 from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
-from polarbear.analyzer.html import Picture, fill_in, write_text
-from polarbear.analyzer.tables import Table
+from polarbear.analyzer.html import Picture, Table, fill_in, write_text
 from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
-from polarbear.assess.report.failures import FailedRuns
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
+from polarbear.assess.report.subject import FailedRuns
 from polarbear.descriptions import listed
 from polarbear.store.atomic import make_directory
 
@@ -51,16 +52,15 @@ def write_assessment(
         make_directory(directory)
     for data in assessment.data:
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
-    drawn: list[tuple[str, Picture]] = []
-    if every_figure:
-        taken: set[str] = set()
-        for name, one in plates(assessment):
-            if progress is not None:
-                progress(one.title)
-            file = f"{FIGURES}/{_file_name(name, taken)}.svg"
-            write_text(folder / file, one.svg)
-            drawn.append((file, one))
-    return write_text(folder / PAGE, render(assessment, comparison, drawn))
+    files: list[tuple[str, Picture]] = []
+    taken: set[str] = set()
+    for name, plate in plates(assessment) if every_figure else ():
+        if progress is not None:
+            progress(plate.title)
+        file = f"{FIGURES}/{_file_name(name, taken)}.svg"
+        write_text(folder / file, plate.svg)
+        files.append((file, plate))
+    return write_text(folder / PAGE, render(assessment, comparison, files))
 
 
 def _file_name(name: str, taken: set[str]) -> str:
@@ -75,11 +75,11 @@ def _file_name(name: str, taken: set[str]) -> str:
     return whole
 
 
-def render(assessment: Assessment, comparison: Comparison | None, drawn: list[tuple[str, Picture]]) -> str:
+def render(assessment: Assessment, comparison: Comparison | None, files: list[tuple[str, Picture]]) -> str:
     """The page as HTML."""
     subject = assessment.subject
     dimensions = [f"{dimension}-D" for dimension in subject.dimensions if dimension]
-    failed = sum(one.failed for one in assessment.failures)
+    failed = sum(failure.failed for failure in assessment.failures)
     return fill_in(
         "assessment.html",
         title=headline(assessment),
@@ -96,7 +96,7 @@ def render(assessment: Assessment, comparison: Comparison | None, drawn: list[tu
         comparison=comparison,
         comparison_tables=[] if comparison is None else comparison_tables(comparison),
         comparison_pictures=[] if comparison is None else comparison_pictures(comparison, subject.algorithms),
-        drawn=drawn,
+        drawn=files,
     )
 
 
@@ -123,16 +123,18 @@ def headline(assessment: Assessment) -> str:
 
 def cautions(assessment: Assessment) -> list[str]:
     """What to mind when reading the numbers, in sentences."""
-    subject, said = assessment.subject, failures_in_words(assessment.failures)
+    subject, sentences = assessment.subject, failures_in_words(assessment.failures)
     if subject.absolute:
-        said.append("Targets are objective values, the same on every instance and function; optima are passed over.")
+        sentences.append(
+            "Targets are objective values, the same on every instance and function; optima are passed over."
+        )
     elif not subject.knows_optima:
-        said.append(
+        sentences.append(
             "Not all optima are known. Targets lie between the first and the best value that any algorithm found on "
             "each instance, so that they change when an algorithm is added."
         )
     if assessment.stopped_early:
-        said.append(
+        sentences.append(
             f"{assessment.stopped_early:,} of {plural(len(subject.runs), 'run')} were cut short before half of the "
             "longest run on the same function. They keep their best value from there on, which favours algorithms "
             "that were given more budget."
@@ -143,11 +145,11 @@ def cautions(assessment: Assessment) -> list[str]:
         if row.functions < len(subject.within(row.dimension))
     ]
     if partial:
-        said.append(
+        sentences.append(
             f"Not run on every function, and therefore left out of runtime distributions over all: {listed(partial)}. "
             "Their standings are over other functions."
         )
-    return said
+    return sentences
 
 
 def _dimension(number: int) -> str:
@@ -157,16 +159,16 @@ def _dimension(number: int) -> str:
 def standings_table(assessment: Assessment) -> Table:
     """The standings as a table to show."""
 
-    def row(one: Standing) -> tuple[str, ...]:
+    def row(standing: Standing) -> tuple[str, ...]:
         return (
-            one.algorithm,
-            str(one.dimension or "–"),
-            f"{one.functions}",
-            f"{one.runs:,}",
-            f"{one.solved:.1%}",
-            f"{one.runtime:,.3g}",
-            f"{one.aocc:.3f}",
-            f"{one.first}",
+            standing.algorithm,
+            str(standing.dimension or "–"),
+            f"{standing.functions}",
+            f"{standing.runs:,}",
+            f"{standing.solved:.1%}",
+            f"{standing.runtime:,.3g}",
+            f"{standing.aocc:.3f}",
+            f"{standing.first}",
         )
 
     subject = assessment.subject
@@ -182,79 +184,76 @@ def standings_table(assessment: Assessment) -> Table:
         "scale of evaluations up to the longest run on the function; larger is better. First: functions on which no "
         "algorithm has a larger AOCC.",
         ("algorithm", "dimension", "functions", "runs", "solved", "runtime", "AOCC", "first"),
-        tuple(row(one) for one in assessment.standings),
+        tuple(row(standing) for standing in assessment.standings),
         (assessment.standing_data, assessment.runtime_data, assessment.value_data),
     )
 
 
-def comparison_tables(found: Comparison) -> list[Table]:
-    """Ratings, ranks and contributions by algorithm; tests over all problems."""
-    ratings = {row["algorithm"]: row for row in found.ratings.rows()}
-    shares = {row["algorithm"]: row for row in found.contributions.rows()}
-    last = {row["algorithm"]: row for row in found.ranking.rows()}
-    ranks = dict(zip(found.deep.ranking.names, found.deep.ranking.mean_ranks, strict=True)) if found.deep else {}
-    wins = dict(zip(found.algorithms, found.wins.sum(axis=1), strict=True))
-    losses = dict(zip(found.algorithms, found.wins.sum(axis=0), strict=True))
-    everything = Table(
-        f"Comparison by {found.measure} on {plural(len(found.cells), 'problem')}. Glicko-2: rating ± its standard "
-        "deviation after games between runs. Mean rank: of the deep statistical comparison. Wins, losses: significant "
-        "ones, problems and rivals counted. Best: bootstrap probability of solving most at the largest budget, over "
-        "problems. Shapley, marginal: contribution to the area under the runtime ECDF of all run side by side.",
-        ("algorithm", "Glicko-2", "mean rank", "wins", "losses", "best", "Shapley", "marginal"),
-        tuple(
-            (
-                name,
-                f"{row['rating']:.0f} ± {row['deviation']:.0f}",
-                f"{ranks[name]:.2f}" if ranks else "–",
-                f"{wins[name]:.0f}",
-                f"{losses[name]:.0f}",
-                f"{last[name]['best']:.2f}",
-                f"{shares[name]['shapley']:.3f}",
-                f"{shares[name]['marginal']:.3f}",
-            )
-            for name, row in ratings.items()
-        ),
-    )
-    return [everything]
-
-
-def verdict(found: Comparison) -> list[str]:
-    """What the tests say, in sentences, and what to mind of the runs."""
-    single = found.single_best
-    best = [name for name, score in zip(single.names, single.scores, strict=True) if score <= single.scores.min()]
-    said = [f"Single best solver by {found.measure}: {listed(best)}."]
-    if found.deep is not None:
-        omnibus, problems = found.deep.omnibus, plural(len(found.cells), "problem")
-        differ = "differ" if omnibus.rejected else "are not told apart"
-        said.append(f"Over {problems} the algorithms {differ} ({omnibus.test.title()}, p = {omnibus.p_value:.2g}).")
-        if found.deep.post_hoc is not None:
-            worse = [row["algorithm"] for row in found.deep.post_hoc.rows() if row["different"]]
-            others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
-            said.append(f"{found.deep.post_hoc.control}, of the lowest mean rank, {others}.")
-    return said + failures_in_words(found.failures)
-
-
-def failures_in_words(found: Sequence[FailedRuns]) -> list[str]:
-    """One caution that says all of it; none if there are no failures."""
-    if not found:
-        return []
-    failed, left_out = sum(one.failed for one in found), sum(one.left_out for one in found)
-    named = [str(one) for one in found[:_NAMED]]
-    if len(found) > _NAMED:
-        named.append(plural(len(found) - _NAMED, "further algorithm"))
-    said = f"Runs failed, timed out or were killed: of {listed(named)}."
-    if failed > left_out:
-        rest = "The others count" if left_out else "They count"
-        counted = (
-            f"{rest} as runs that stopped where they did: each keeps the best value it had found and is charged the "
-            "evaluations it had spent, so that failing early costs little."
+def comparison_tables(comparison: Comparison) -> list[Table]:
+    """Ratings, ranks and contributions by algorithm, the best rating first."""
+    ratings, shares, deep = comparison.ratings, comparison.contributions, comparison.deep
+    wins, losses = comparison.wins.sum(axis=1), comparison.wins.sum(axis=0)
+    order: list[int] = np.argsort(-ratings.rating, kind="stable").tolist()
+    rows = tuple(
+        (
+            comparison.algorithms[i],
+            f"{ratings.rating[i]:.0f} ± {ratings.deviation[i]:.0f}",
+            f"{deep.ranking.mean_ranks[i]:.2f}" if deep else "–",
+            f"{wins[i]:.0f}",
+            f"{losses[i]:.0f}",
+            f"{comparison.ranking.best_probabilities[-1, i]:.2f}",
+            f"{shares.shapley[i]:.3f}",
+            f"{shares.marginal[i]:.3f}",
         )
-    else:
-        counted = ""
+        for i in order
+    )
+    caption = (
+        f"Comparison by {comparison.measure} on {plural(len(comparison.cells), 'problem')}. Glicko-2: rating ± its "
+        "standard deviation after games between runs. Mean rank: of the deep statistical comparison. Wins, losses: "
+        "significant ones, problems and rivals counted. Best: bootstrap probability of solving most at the largest "
+        "budget, over problems. Shapley, marginal: contribution to the area under the runtime ECDF of all run side by "
+        "side."
+    )
+    columns = ("algorithm", "Glicko-2", "mean rank", "wins", "losses", "best", "Shapley", "marginal")
+    return [Table(caption, columns, rows)]
+
+
+def verdict(comparison: Comparison) -> list[str]:
+    """What the tests say, in sentences, with a caution on failed runs."""
+    single = comparison.single_best
+    best = [name for name, score in zip(single.names, single.scores, strict=True) if score <= single.scores.min()]
+    sentences = [f"Single best solver by {comparison.measure}: {listed(best)}."]
+    if comparison.deep is not None:
+        omnibus, problems = comparison.deep.omnibus, plural(len(comparison.cells), "problem")
+        differ = "differ" if omnibus.rejected else "are not told apart"
+        sentences.append(
+            f"Over {problems} the algorithms {differ} ({omnibus.test.title()}, p = {omnibus.p_value:.2g})."
+        )
+        if comparison.deep.post_hoc is not None:
+            worse = [row["algorithm"] for row in comparison.deep.post_hoc.rows() if row["different"]]
+            others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
+            sentences.append(f"{comparison.deep.post_hoc.control}, of the lowest mean rank, {others}.")
+    return sentences + failures_in_words(comparison.failures)
+
+
+def failures_in_words(failures: Sequence[FailedRuns]) -> list[str]:
+    """One caution on all failures; none if there are none."""
+    if not failures:
+        return []
+    failed, left_out = sum(failure.failed for failure in failures), sum(failure.left_out for failure in failures)
+    named = [str(failure) for failure in failures[:_NAMED]]
+    if len(failures) > _NAMED:
+        named.append(plural(len(failures) - _NAMED, "further algorithm"))
+    sentence = f"Runs failed, timed out or were killed: of {listed(named)}."
     if left_out:
         verb = "was" if left_out == 1 else "were"
-        said += (
+        sentence += (
             f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded: nothing is "
             "known of them, and they are left out, which favours an algorithm that is lost on hard instances."
         )
-    return [f"{said} {counted}".rstrip()]
+    if failed > left_out:
+        sentence += (
+            f" {'The others' if left_out else 'They'} count as runs that stopped where they did: each keeps the best "
+            "value it had found and is charged the evaluations it had spent, so that failing early costs little."
+        )
+    return [sentence]

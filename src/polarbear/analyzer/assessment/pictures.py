@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 
@@ -39,13 +40,15 @@ _SHOWN_TARGET = 1e-7
 
 def overview(assessment: Assessment) -> list[Picture]:
     """Per dimension: the runtime distributions over all functions, and expected runtimes to one target."""
-    found: list[Picture] = []
+    pictures: list[Picture] = []
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
+        functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
+        place = f"{functions} in {dimension}-D" if dimension else functions
         if pooled := assessment.over_functions(dimension):
-            found.append(_runtimes_of(pooled, _place(cells, dimension), dimension, assessment))
-        found.append(_erts(assessment, cells, dimension))
-    return found
+            pictures.append(_runtime_distributions(assessment, pooled, place, dimension))
+        pictures.append(_expected_runtimes(assessment, cells, place))
+    return pictures
 
 
 def plates(assessment: Assessment) -> Iterator[tuple[str, Picture]]:
@@ -53,7 +56,7 @@ def plates(assessment: Assessment) -> Iterator[tuple[str, Picture]]:
     for cell in assessment.subject.cells:
         stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
         own = {name: assessment.distributions[cell, name] for name in cell.trials}
-        yield f"{stem}-runtime-distributions", _runtimes_of(own, cell.name, cell.dimension, assessment)
+        yield f"{stem}-runtime-distributions", _runtime_distributions(assessment, own, cell.name, cell.dimension)
         if cell.targets is not None:
             yield f"{stem}-ert", _over_targets(assessment, cell, cell.targets)
         yield f"{stem}-convergence", _convergence(assessment, cell)
@@ -69,81 +72,66 @@ def plates(assessment: Assessment) -> Iterator[tuple[str, Picture]]:
             yield "-".join(filter(None, (suite, function_label(function), "scaling"))), scaled
 
 
-def comparison_pictures(found: Comparison, order: tuple[str, ...]) -> list[Picture]:
-    """Who is significantly better than whom on how many problems, and the order that a single problem induces."""
-    data = Data.of(
-        "wins", ("algorithm", *found.algorithms), ([n, *r] for n, r in zip(found.algorithms, found.wins, strict=True))
-    )
-    wins = np.where(np.eye(len(found.algorithms), dtype=bool), np.nan, found.wins)
+def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
+    """On how many problems each is significantly better than each other, and the order on a single problem."""
+    names = comparison.algorithms
     matrix = figures.heat_map(
-        wins,
-        found.algorithms,
-        found.algorithms,
+        np.where(np.eye(len(names), dtype=bool), np.nan, comparison.wins),
+        names,
+        names,
         label="problems on which the row is better",
         numbers="Problems on which the algorithm of the row is significantly better than that of the column",
-        limits=(0, len(found.cells)),
+        limits=(0, len(comparison.cells)),
         form=lambda number: f"{number:.0f}",
     )
-    alt = f"Matrix of {listed(found.algorithms)}: on how many problems the row is significantly better."
+    alt = f"Matrix of {listed(names)}: on how many problems the row is significantly better."
+    data = Data.of("wins", ("algorithm", *names), _labelled(names, comparison.wins))
     pictures = [picture(replace(matrix, title="Significant wins", alt=alt), (data,))]
-    if len(found.cells) == 1:
-        (name,) = found.orders
-        ranks = found.orders[name]
+    if len(comparison.cells) == 1:
+        ((problem, ranks),) = comparison.orders.items()
         layers = [
-            [one for one, level in zip(ranks.names, ranks.levels, strict=True) if level == at]
+            [name for name, level in zip(ranks.names, ranks.levels, strict=True) if level == at]
             for at in range(int(ranks.levels.max()) + 1)
         ]
         pairs = [(row["better"], row["worse"]) for row in ranks.rows()]
-        figure = figures.partial_order(layers, pairs, order=order, alpha=found.tests[name].alpha)
-        figure = replace(figure, title=f"Who beats whom on {name}")
+        figure = figures.partial_order(layers, pairs, order=order, alpha=comparison.tests[problem].alpha)
+        figure = replace(figure, title=f"Who beats whom on {problem}")
         pictures.append(picture(figure, (Data.of("order", ("better", "worse"), pairs),)))
     return pictures
 
 
-def _runtimes_of(found: dict[str, RuntimeDistribution], place: str, dimension: int, assessment: Assessment) -> Picture:
-    unit = max(1, dimension)
-    steps = {name: _thinned(one) for name, one in found.items()}
-    curves = {
-        name: Distribution(
-            steps[name] / unit,
-            one.at(steps[name]),
-            spent=one.cross[0] / unit if one.cross else None,
-            solved=one.solved,
+def _runtime_distributions(
+    assessment: Assessment, distributions: Mapping[str, RuntimeDistribution], place: str, dimension: int
+) -> Picture:
+    unit, cost = max(1, dimension), "evaluations / dimension" if dimension else "evaluations"
+    curves: dict[str, Distribution] = {}
+    for name, one in distributions.items():
+        steps = _thinned(one)
+        curves[name] = replace(
+            Distribution.of(one), at=steps / unit, share=one.at(steps), spent=one.cross[0] / unit if one.cross else None
         )
-        for name, one in found.items()
-    }
-    cost = "evaluations / dimension" if dimension else "evaluations"
-    rows = (
-        (name, runtime, share)
-        for name, one in found.items()
-        for runtime, share in zip(steps[name] / unit, one.at(steps[name]), strict=True)
-    )
     figure = figures.runtime_distributions(
         curves,
         order=assessment.subject.algorithms,
         cost=cost,
-        restarts=any(one.simulated.any() for one in found.values()),
+        restarts=any(one.simulated.any() for one in distributions.values()),
     )
-    targets = next(iter(found.values())).problems
-    alt = f"Share of {targets} function-target pairs that {listed(found)} solved, over the budget."
-    data = Data.of(f"runtime-distributions-{_slug(place)}", ("algorithm", cost, "share"), rows)
-    return picture(replace(figure, alt=alt), (data,), place)
+    pairs = next(iter(distributions.values())).problems
+    figure = replace(
+        figure, alt=f"Share of {pairs} function-target pairs that {listed(distributions)} solved, over the budget."
+    )
+    rows = _by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
+    return _picture(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
 
 
-def _erts(assessment: Assessment, cells: tuple[Cell, ...], dimension: int) -> Picture:
+def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Picture:
     """Heat map of expected runtimes to one target, by algorithm and function."""
-    names = assessment.subject.algorithms
-    table = np.full((len(names), len(cells)), np.nan)
-    index = _index(assessment, cells)
-    for column, cell in enumerate(cells):
-        for row, name in enumerate(names):
-            if name in cell.trials:
-                table[row, column] = assessment.runtimes[cell, name].ert[index] / cell.unit
+    names, index = assessment.subject.algorithms, _index(assessment, cells)
+    table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
     several = len({cell.suite for cell in cells}) > 1
     functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
     target = _target_name(cells[0], index)
-    label = "ERT / dimension" if dimension else "ERT"
-    place = _place(cells, dimension)
+    label = "ERT / dimension" if cells[0].dimension else "ERT"
     figure = figures.heat_map(
         table,
         names,
@@ -155,26 +143,24 @@ def _erts(assessment: Assessment, cells: tuple[Cell, ...], dimension: int) -> Pi
         column_label="function",
     )
     alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
-    rows = ([name, *row] for name, row in zip(names, table, strict=True))
-    data = Data.of(f"ert-{_slug(place)}", ("algorithm", *functions), rows)
-    return picture(replace(figure, title=f"Expected runtimes to {target}", alt=alt), (data,), place)
+    figure = replace(figure, title=f"Expected runtimes to {target}", alt=alt)
+    return _picture(figure, f"ert {place}", ("algorithm", *functions), _labelled(names, table), place)
 
 
 def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Picture:
-    found = {name: assessment.runtimes[cell, name] for name in cell.trials}
-    sizes = {one.runs for one in found.values()}
+    summaries = {name: assessment.runtimes[cell, name] for name in cell.trials}
+    sizes = {summary.runs for summary in summaries.values()}
     runs = sizes.pop() if len(sizes) == 1 else None
-    rows = ((name, *row) for name, one in found.items() for row in zip(targets, one.ert, one.successes, strict=True))
     figure = figures.ert_over_targets(
         targets,
-        {name: one.ert for name, one in found.items()},
-        successes={name: one.successes for name, one in found.items()} if runs else None,
+        {name: summary.ert for name, summary in summaries.items()},
+        successes={name: summary.successes for name, summary in summaries.items()} if runs else None,
         runs=runs,
         order=assessment.subject.algorithms,
         target=f"target {'value' if cell.absolute else 'precision'}",
     )
-    data = Data.of(f"ert-{_slug(cell.name)}", ("algorithm", "target", "ert", "successes"), rows)
-    return picture(figure, (data,), cell.name)
+    rows = _by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
+    return _picture(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.name)
 
 
 def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | None:
@@ -183,62 +169,51 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
     cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
     if len(cells) < 2:
         return None
-    label = function_label(function)
+    place = f"{suite} {function_label(function)}".strip()
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
-    index = _index(assessment, cells)
-    dimensions = [cell.dimension for cell in cells]
-    ert = {
-        name: [assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan for cell in cells]
-        for name in names
-    }
+    index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
+    ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
     spent = {
         name: [float(cell.trials[name].evaluations.max()) if name in cell.trials else np.nan for cell in cells]
         for name in names
     }
-    target, name = _target_name(cells[0], index), _slug(f"scaling-{suite}-{label}")
     figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=assessment.subject.algorithms)
-    figure = replace(figure, title=f"Scaling of the expected runtime to {target}")
-    data = Data.of(name, ("dimension", *names), zip(dimensions, *ert.values(), strict=True))
-    return picture(figure, (data,), f"{suite} {label}".strip())
+    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells[0], index)}")
+    rows = zip(dimensions, *ert.values(), strict=True)
+    return _picture(figure, f"scaling {place}", ("dimension", *names), rows, place)
 
 
 def _convergence(assessment: Assessment, cell: Cell) -> Picture:
     budgets = cell.budgets(_GRID)
-    quantiles = {
-        name: summarize_values(_known(values_at(cell.curves(name), budgets)), levels=_QUARTILES).quantiles
-        for name in cell.trials
+    values = {name: values_at(cell.curves(name), budgets) for name in cell.trials}
+    quantiles = {  # before the first evaluation of a run its value is unknown rather than infinite
+        name: summarize_values(np.where(np.isinf(best), np.nan, best), levels=_QUARTILES).quantiles
+        for name, best in values.items()
     }
-    rows = (
-        (name, budget, *at) for name, found in quantiles.items() for budget, *at in zip(budgets, *found, strict=True)
-    )
     figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=_value_label(cell))
-    data = Data.of(f"convergence-{_slug(cell.name)}", ("algorithm", "evaluations", "q25", "median", "q75"), rows)
-    return picture(figure, (data,), cell.name)
+    rows = _by_algorithm({name: (budgets, *levels) for name, levels in quantiles.items()})
+    columns = ("algorithm", "evaluations", "q25", "median", "q75")
+    return _picture(figure, f"convergence {cell.name}", columns, rows, cell.name)
 
 
 def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
     budgets = cell.budgets(_GRID)
-    curves = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name)) for name in cell.trials}
-    shares = {name: curve(budgets) for name, curve in curves.items()}
+    shares = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name))(budgets) for name in cell.trials}
     area = {name: assessment.area(cell, name) for name in cell.trials}
-    rows = ((name, *row) for name, share in shares.items() for row in zip(budgets, share, strict=True))
     figure = figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms)
-    data = Data.of(f"attainment-ecdf-{_slug(cell.name)}", ("algorithm", "evaluations", "share"), rows)
-    return picture(figure, (data,), cell.name)
+    rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
+    return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.name)
 
 
 def _attainment(cell: Cell, name: str) -> Picture:
     budgets, values = _grid(cell)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
-    figure = figures.attainment(budgets, values, share, value=_value_label(cell))
     figure = replace(
-        figure,
+        figures.attainment(budgets, values, share, value=_value_label(cell)),
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
-    return picture(
-        figure, (_surface(f"attainment-{_slug(cell.name)}-{_slug(name)}", budgets, values, share),), cell.name
-    )
+    return _surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.name)
 
 
 def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Picture:
@@ -248,29 +223,49 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
     figure = figures.attainment_difference(
         budgets, values, difference, pair, order=assessment.subject.algorithms, value=_value_label(cell)
     )
-    name = f"difference-{_slug(cell.name)}-{_slug('-'.join(pair))}"
-    return picture(figure, (_surface(name, budgets, values, difference),), cell.name)
+    return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.name)
 
 
 def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Picture:
     budgets = cell.budgets(_GRID)
-    found = parameter_at_times(cell.trials[name].runs, parameter, budgets)
-    quantiles = summarize_values(found, levels=_QUARTILES, omit_unknown=True).quantiles
+    logged = parameter_at_times(cell.trials[name].runs, parameter, budgets)
+    quantiles = summarize_values(logged, levels=_QUARTILES, omit_unknown=True).quantiles
     figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
-    data = Data.of(
-        f"{_slug(parameter)}-{_slug(cell.name)}-{_slug(name)}",
-        ("evaluations", "q25", "median", "q75"),
-        zip(budgets, *quantiles, strict=True),
-    )
-    return picture(figure, (data,), cell.name)
+    rows, columns = zip(budgets, *quantiles, strict=True), ("evaluations", "q25", "median", "q75")
+    return _picture(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.name)
 
 
-def _thinned(found: RuntimeDistribution) -> FloatArray:
+def _picture(
+    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], place: str
+) -> Picture:
+    """A figure with its data, which are named in letters, digits and hyphens."""
+    slug = "-".join("".join(c if c.isalnum() else " " for c in name).split())
+    return picture(figure, (Data.of(slug, columns, rows),), place)
+
+
+def _surface(
+    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, place: str
+) -> Picture:
+    rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
+    return _picture(figure, name, ("evaluations", "value", "share"), rows, place)
+
+
+def _by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """A row for each entry of an algorithm's columns, with its name first."""
+    return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
+
+
+def _labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
+    return ([name, *row] for name, row in zip(names, table, strict=True))
+
+
+def _thinned(distribution: RuntimeDistribution) -> FloatArray:
     """Some of the runtimes at which the distribution steps: all of a few, else evenly many per decade."""
-    if np.unique(found.runtimes).size <= _STEPS:
-        return np.unique(found.runtimes)
-    wanted = Bounds.of(found.runtimes, log=True).spaced(_STEPS)
-    return np.unique(found.runtimes[np.searchsorted(found.runtimes, wanted, side="right") - 1])
+    runtimes = distribution.runtimes
+    if np.unique(runtimes).size <= _STEPS:
+        return np.unique(runtimes)
+    wanted = Bounds.of(runtimes, log=True).spaced(_STEPS)
+    return np.unique(runtimes[np.searchsorted(runtimes, wanted, side="right") - 1])
 
 
 def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
@@ -284,14 +279,9 @@ def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
     return budgets, np.linspace(low, high if low < high else low + max(1.0, abs(low)), _GRID)
 
 
-def _known(values: FloatArray) -> FloatArray:
-    """Values of which those before the first evaluation of a run are not known, rather than infinite."""
-    return np.where(np.isinf(values), np.nan, values)
-
-
-def _surface(name: str, budgets: FloatArray, values: FloatArray, heights: FloatArray) -> Data:
-    rows = ((budget, value, heights[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return Data.of(name, ("evaluations", "value", "share"), rows)
+def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
+    """The expected runtime to one target; NaN if the algorithm did not run there."""
+    return assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan
 
 
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
@@ -312,12 +302,3 @@ def _target_name(cell: Cell, index: int) -> str:
 
 def _value_label(cell: Cell) -> str:
     return "best precision so far" if cell.knows_optima else "best value so far"
-
-
-def _place(cells: tuple[Cell, ...], dimension: int) -> str:
-    functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
-    return f"{functions} in {dimension}-D" if dimension else functions
-
-
-def _slug(text: str) -> str:
-    return "-".join("".join(c if c.isalnum() else " " for c in text).split())

@@ -9,7 +9,6 @@ import math
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import binom
 
 from polarbear.records import FloatArray
 
@@ -71,6 +70,7 @@ def limit_survival(statistic: float) -> float:
     if statistic > 20:
         return math.sqrt(3) * math.erfc(math.sqrt(statistic))
     from scipy.integrate import quad  # slow to import
+    from scipy.special import binom
 
     total = 0.0
     for j in range(100):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import comb
 
-from polarbear.assess.comparisons.samples import Result, default_names
+from polarbear.assess.arrays import floats
+from polarbear.assess.comparisons.samples import Result, check_choice, default_names, rows_of
 from polarbear.records import FloatArray, IntArray
 
 Portfolio = Literal["parallel", "best"]
@@ -29,7 +29,7 @@ Scale = Literal["log", "linear"]
 
 EXACT_LIMIT = 12
 """Number of algorithms up to which all portfolios are enumerated."""
-_JOIN = {"parallel": np.multiply, "best": np.minimum}  # what two portfolios miss together, from what each misses
+_JOIN = {"parallel": np.multiply, "best": np.minimum}  # probability that both portfolios miss, from those of each
 _CELLS = 64
 
 
@@ -41,9 +41,9 @@ class Contributions(Result):
         names: The n algorithms.
         shapley: (n,) mean contribution over all orders in which the portfolio can be put together; they sum to `whole`.
         standard_error: (n,) of `shapley` when orders were sampled, 0 if it is exact.
-        marginal: (n,) what the whole portfolio loses without the algorithm.
-        alone: (n,) what the algorithm attains alone.
-        whole: What the portfolio of all attains.
+        marginal: (n,) the area that the whole portfolio loses without the algorithm.
+        alone: (n,) the area that the algorithm attains alone.
+        whole: The area that the portfolio of all attains.
         permutations: How many orders were sampled, 0 if `shapley` is exact.
     """
 
@@ -57,16 +57,14 @@ class Contributions(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per algorithm, the largest Shapley value first."""
-        return [
-            {
-                "algorithm": self.names[i],
-                "shapley": float(self.shapley[i]),
-                "standard_error": float(self.standard_error[i]),
-                "marginal": float(self.marginal[i]),
-                "alone": float(self.alone[i]),
-            }
-            for i in np.argsort(-self.shapley, kind="stable")
-        ]
+        order = np.argsort(-self.shapley, kind="stable")
+        return rows_of(
+            algorithm=np.array(self.names)[order],
+            shapley=self.shapley[order],
+            standard_error=self.standard_error[order],
+            marginal=self.marginal[order],
+            alone=self.alone[order],
+        )
 
 
 def contributions(
@@ -97,8 +95,7 @@ def contributions(
     """
     misses, weights = _read(attained, times, scale)
     chosen = default_names(names, len(misses))
-    if portfolio not in get_args(Portfolio):
-        raise ValueError(f"portfolio is {portfolio!r}; it is one of {', '.join(get_args(Portfolio))}")
+    check_choice(portfolio, Portfolio, "portfolio")
     count = len(misses)
     if permutations is None:
         if count > EXACT_LIMIT:
@@ -132,10 +129,12 @@ def shapley_values(worth: ArrayLike) -> FloatArray:
     Raises:
         ValueError: If the number of entries is not a power of 2.
     """
-    table = np.asarray(worth, dtype=np.float64)
+    table = floats(worth)
     count = table.size.bit_length() - 1
     if table.ndim != 1 or table.size != 1 << count:
         raise ValueError(f"worth has shape {table.shape}; it needs 2^n entries, one for each coalition of n players")
+    from scipy.special import comb  # slow to import
+
     masks = np.arange(table.size)
     size = np.bitwise_count(masks).astype(np.int64)
     values = np.empty(count)
@@ -162,16 +161,16 @@ def _portfolio_values(misses: FloatArray, weights: FloatArray, portfolio: Portfo
 
 def _gains(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, orders: IntArray) -> FloatArray:
     """What each algorithm adds, (orders, n), when they join in each of these orders, (orders, k)."""
-    left = np.zeros((len(orders), orders.shape[1] + 1))
-    left[:, 0] = weights.sum()
+    missed_area = np.zeros((len(orders), orders.shape[1] + 1))
+    missed_area[:, 0] = weights.sum()
     for start in range(0, weights.size, _CELLS):
         part, weight = misses[:, start : start + _CELLS], weights[start : start + _CELLS]
         missed = np.ones((len(orders), weight.size))
         for step, joining in enumerate(orders.T, 1):
             _JOIN[portfolio](missed, part[joining], out=missed)
-            left[:, step] += missed @ weight
+            missed_area[:, step] += missed @ weight
     gains = np.zeros((len(orders), len(misses)))
-    np.put_along_axis(gains, orders, -np.diff(left, axis=1), axis=1)
+    np.put_along_axis(gains, orders, -np.diff(missed_area, axis=1), axis=1)
     return gains
 
 
@@ -181,17 +180,16 @@ def _worth(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, member
 
 def _read(attained: ArrayLike, times: ArrayLike, scale: Scale) -> tuple[FloatArray, FloatArray]:
     """The probabilities to miss (algorithms, cells), and each cell's share of the area, (cells,)."""
-    data, at = np.asarray(attained, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    data, at = floats(attained), floats(times)
     if data.ndim != 3 or at.shape != data.shape[2:] or at.size < 2 or not data.size:
         raise ValueError(
             f"attained has shape {data.shape} and times {at.shape}; they need (algorithms, problems, times) and "
             "(times,), at least 2 times"
         )
     if not ((data >= 0) & (data <= 1)).all():
-        place = np.argwhere(~((data >= 0) & (data <= 1)))[0].tolist()
-        raise ValueError(f"attained{place} is {data[tuple(place)]}; probabilities lie from 0 to 1")
-    if scale not in get_args(Scale):
-        raise ValueError(f"scale is {scale!r}; it is one of {', '.join(get_args(Scale))}")
+        index = np.argwhere(~((data >= 0) & (data <= 1)))[0].tolist()
+        raise ValueError(f"attained{index} is {data[tuple(index)]}; probabilities lie from 0 to 1")
+    check_choice(scale, Scale, "scale")
     if not np.isfinite(at).all() or (np.diff(at) <= 0).any() or (scale == "log" and at[0] <= 0):
         raise ValueError(
             f"times from {at[0]} to {at[-1]} must be finite, increase strictly, and be positive on a log scale"

@@ -8,16 +8,16 @@ and 3.2).
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.omnibus import Omnibus, PostHoc, omnibus_test, post_hoc
 from polarbear.assess.comparisons.pairwise import Correction, anderson_darling, kolmogorov_smirnov
-from polarbear.assess.comparisons.samples import Groups, Result, read_groups
+from polarbear.assess.comparisons.samples import Groups, Result, check_choice, read_groups
 from polarbear.records import FloatArray
 
 Criterion = Literal["anderson-darling", "kolmogorov-smirnov"]
@@ -33,8 +33,9 @@ class DeepRanking(Result):
     Attributes:
         names: The n algorithms.
         functions: The F functions.
-        ranks: (F, n) 1 is best; algorithms whose distributions are not told apart share the mean of their ranks.
-        transitive: (F,) whether "not told apart" was transitive; where not, algorithms are ranked by `centre` alone.
+        ranks: (F, n) 1 is best; algorithms whose distributions do not differ share the mean of their ranks.
+        transitive: (F,) whether "not significantly different" was transitive; where not, algorithms are ranked by
+            `centre` alone.
         adjusted: (F, n, n) adjusted p-values of the pairwise tests; NaN on the diagonal.
     """
 
@@ -75,7 +76,7 @@ class DeepComparison(Result):
 def deep_comparison(
     groups: Groups, *, criterion: Criterion = "anderson-darling", centre: Centre = "mean", alpha: float = 0.05
 ) -> DeepComparison:
-    """Rank per function, test over functions, and tell who differs from the best.
+    """Rank per function, test over functions, and say which algorithms differ from the best.
 
     The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test fits it and is
     corrected by Holm. Arguments and errors as in `deep_ranking`.
@@ -114,49 +115,46 @@ def deep_ranking(
     Raises:
         ValueError: If samples are not valid, an option is not known, or a mean or median is infinite.
     """
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion is {criterion!r}; it is one of {', '.join(get_args(Criterion))}")
-    names, samples = read_groups(groups)
-    ranks: list[FloatArray] = []
-    transitive: list[bool] = []
-    adjusted: list[FloatArray] = []
-    for function, runs in zip(groups, samples, strict=True):
-        named = dict(zip(names, runs, strict=True))
+    check_choice(criterion, Criterion, "criterion")
+    by_function: list[tuple[FloatArray, bool, FloatArray]] = []
+    for function, samples in read_groups(groups).items():
         if criterion == "anderson-darling":
-            tests = anderson_darling(named, correction=correction, alpha=alpha)
+            tests = anderson_darling(samples, correction=correction, alpha=alpha)
         else:
-            tests = kolmogorov_smirnov(named, alternative="two-sided", correction=correction, alpha=alpha)
+            tests = kolmogorov_smirnov(samples, alternative="two-sided", correction=correction, alpha=alpha)
         alike = np.isnan(tests.adjusted) | (tests.adjusted > alpha)
-        found = ranks_from_likeness(alike, _centres(runs, centre, function))
-        ranks.append(found[0])
-        transitive.append(found[1])
-        adjusted.append(tests.adjusted)
-    return DeepRanking(names, tuple(groups), np.array(ranks), np.array(transitive), np.array(adjusted))
+        centres = _centres(list(samples.values()), centre, function)
+        by_function.append((*ranks_from_likeness(alike, centres), tests.adjusted))
+    ranks, transitive, adjusted = (np.array(column) for column in zip(*by_function, strict=True))
+    return DeepRanking(tuple(next(iter(groups.values()))), tuple(groups), ranks, transitive, adjusted)
 
 
 def ranks_from_likeness(alike: ArrayLike, centres: ArrayLike) -> tuple[FloatArray, bool]:
     """The ranks of algorithms on one function, and whether their likeness was transitive (equations 2 and 5 to 9).
 
     Args:
-        alike: (n, n) symmetric bool, whether two distributions are not told apart; true on the diagonal.
+        alike: (n, n) symmetric bool, whether two distributions do not differ significantly; true on the diagonal.
         centres: (n,) by what distributions are ordered, lower is better.
     """
-    same, middle = np.asarray(alike, dtype=bool), np.asarray(centres, dtype=np.float64)
-    transitive = not ((same.astype(np.int64) @ same.astype(np.int64) > 0) & ~same).any()
+    same, middle = np.asarray(alike, dtype=bool), floats(centres)
+    transitive = not ((same @ same) & ~same).any()
     if transitive:
         middle = (same @ middle) / same.sum(axis=1)
-        middle = middle[same.argmax(axis=1)]  # the first member's value for all, so that rounding parts nobody
-    stats: Any = importlib.import_module("scipy.stats")
-    return np.asarray(stats.rankdata(middle)), transitive
+        middle = middle[same.argmax(axis=1)]  # the first member's value for all, whatever rounding did
+    return _ranks(middle), transitive
+
+
+def _ranks(values: FloatArray) -> FloatArray:
+    from scipy.stats import rankdata  # slow to import
+
+    return floats(rankdata(values))
 
 
 def _centres(runs: list[FloatArray], centre: Centre, function: str) -> FloatArray:
     if centre == "mean rank":
-        stats: Any = importlib.import_module("scipy.stats")
-        ranks = np.split(stats.rankdata(np.concatenate(runs)), np.cumsum([run.size for run in runs])[:-1])
+        ranks = np.split(_ranks(np.concatenate(runs)), np.cumsum([run.size for run in runs])[:-1])
         return np.array([rank.mean() for rank in ranks])
-    if centre not in get_args(Centre):
-        raise ValueError(f"centre is {centre!r}; it is one of {', '.join(get_args(Centre))}")
+    check_choice(centre, Centre, "centre")
     centres = np.array([run.mean() if centre == "mean" else np.median(run) for run in runs])
     if np.isinf(centres).any():
         raise ValueError(

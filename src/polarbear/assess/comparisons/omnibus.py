@@ -1,4 +1,4 @@
-"""Tests over functions: do algorithms differ at all, and who differs from a control.
+"""Tests over functions: whether algorithms differ at all, and which differ from a control.
 
 Sources: Demšar (2006), Statistical comparisons of classifiers over multiple data sets (Friedman's test and its post
 hoc z); García et al. (2010), Information Sciences 180 (when parametric tests are safe); Eftimov and Korošec (2019),
@@ -7,7 +7,6 @@ section 3.2, for ranks of the deep statistical comparison.
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,9 +15,11 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.pairwise import Correction, adjust_p_values
-from polarbear.assess.comparisons.samples import Result, check_alpha, default_names
+from polarbear.assess.comparisons.samples import Result, default_names, rows_of
 from polarbear.records import FloatArray
+from polarbear.validation import real_number
 
 OmnibusTest = Literal["friedman", "wilcoxon", "anova"]
 """Friedman's test (3 or more algorithms), Wilcoxon's signed-rank test (2), or the analysis of variance of repeated
@@ -81,18 +82,15 @@ class PostHoc(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per algorithm other than the control."""
-        return [
-            {
-                "algorithm": name,
-                "control": self.control,
-                "statistic": float(self.statistics[i]),
-                "p_value": float(self.p_values[i]),
-                "adjusted": float(self.adjusted[i]),
-                "different": bool(self.different[i]),
-            }
-            for i, name in enumerate(self.names)
-            if name != self.control
-        ]
+        others = [i for i, name in enumerate(self.names) if name != self.control]
+        return rows_of(
+            algorithm=np.array(self.names)[others],
+            control=[self.control] * len(others),
+            statistic=self.statistics[others],
+            p_value=self.p_values[others],
+            adjusted=self.adjusted[others],
+            different=self.different[others],
+        )
 
 
 def omnibus_test(
@@ -116,17 +114,16 @@ def omnibus_test(
         ValueError: If there are fewer than 2 functions or algorithms, a number is not finite, or `test` does not fit.
     """
     data = _measures(measures)
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     chosen = default_names(names, data.shape[1])
-    stats: Any = importlib.import_module("scipy.stats")
-    normality, levene = _conditions(data, stats)
+    normality, levene = _conditions(data)
     rank_test: OmnibusTest = "friedman" if data.shape[1] > 2 else "wilcoxon"
     if test == "auto":
         safe = bool((normality > alpha).all()) and levene > alpha
         test = "anova" if safe else rank_test
     elif test not in get_args(OmnibusTest) or test not in {"anova", rank_test}:
         raise ValueError(f"test is {test!r}; for {data.shape[1]} algorithms it is one of auto, anova, {rank_test}")
-    statistic, p_value = _apply(test, data, stats)
+    statistic, p_value = _apply(test, data)
     return Omnibus(chosen, test, statistic, p_value, alpha, p_value <= alpha, data.mean(axis=0), normality, levene)
 
 
@@ -154,12 +151,13 @@ def post_hoc(
         ValueError: As `omnibus_test`, or if the control is not among the names.
     """
     data = _measures(measures)
-    check_alpha(alpha)
+    real_number(alpha, "alpha", gt=0, lt=1)
     functions, count = data.shape
     chosen = default_names(names, count)
-    stats: Any = importlib.import_module("scipy.stats")
+    from scipy import stats  # slow to import
+
     if test == "friedman":
-        data = np.asarray(stats.rankdata(data, axis=1))
+        data = floats(stats.rankdata(data, axis=1))
         spread, law = math.sqrt(count * (count + 1) / (6 * functions)), stats.norm
     elif test == "anova":
         freedom, _, error = _variances(data)
@@ -172,8 +170,8 @@ def post_hoc(
     at = int(np.argmin(means)) if control is None else chosen.index(control)
     others = np.arange(count, dtype=np.int64) != at
     differences = means - means[at]
-    endless = np.where(differences == 0, 0.0, np.copysign(np.inf, differences))
-    statistics = differences / spread if spread > 0 else endless
+    infinite = np.where(differences == 0, 0.0, np.copysign(np.inf, differences))
+    statistics = differences / spread if spread > 0 else infinite
     p_values = 2 * law.sf(np.abs(statistics))
     statistics[at] = p_values[at] = np.nan
     adjusted = np.full(count, np.nan)
@@ -182,17 +180,19 @@ def post_hoc(
 
 
 def _measures(measures: ArrayLike) -> FloatArray:
-    data = np.asarray(measures, dtype=np.float64)
+    data = floats(measures)
     if data.ndim != 2 or min(data.shape) < 2:
         raise ValueError(f"measures have shape {data.shape}; they need (functions, algorithms), at least 2 of each")
     if not np.isfinite(data).all():
-        place = np.argwhere(~np.isfinite(data))[0].tolist()
-        raise ValueError(f"measures{place} is {data[tuple(place)]}; give finite numbers, such as ranks")
+        index = np.argwhere(~np.isfinite(data))[0].tolist()
+        raise ValueError(f"measures{index} is {data[tuple(index)]}; give finite numbers, such as ranks")
     return data
 
 
-def _conditions(data: FloatArray, stats: Any) -> tuple[FloatArray, float]:
+def _conditions(data: FloatArray) -> tuple[FloatArray, float]:
     """p-values of the conditions of parametric tests; NaN where a test has none, which meets no condition."""
+    from scipy import stats
+
     varied = np.ptp(data, axis=0) > 0
     normality = np.full(data.shape[1], np.nan)
     if len(data) >= 3:
@@ -201,15 +201,18 @@ def _conditions(data: FloatArray, stats: Any) -> tuple[FloatArray, float]:
     return normality, levene
 
 
-def _apply(test: OmnibusTest, data: FloatArray, stats: Any) -> tuple[float, float]:
+def _apply(test: OmnibusTest, data: FloatArray) -> tuple[float, float]:
+    """Statistic and p-value."""
+    from scipy import stats
+
     if (data == data[:, :1]).all():  # all algorithms equal everywhere
         return 0.0, 1.0
     if test == "friedman":
-        found = stats.friedmanchisquare(*data.T)
-        return float(found.statistic), float(found.pvalue)
+        statistic, p_value = stats.friedmanchisquare(*data.T)
+        return float(statistic), float(p_value)
     if test == "wilcoxon":
-        found = stats.wilcoxon(*data.T, method="asymptotic")
-        return float(found.statistic), float(found.pvalue)
+        result = stats.wilcoxon(*data.T, method="asymptotic")  # pyright: ignore
+        return float(result.statistic), float(result.pvalue)
     freedom, between, error = _variances(data)
     statistic = between / error if error > 0 else math.inf
     return statistic, float(stats.f.sf(statistic, data.shape[1] - 1, freedom))

@@ -1,8 +1,8 @@
-"""The partial order that pairwise decisions induce, and what of it to draw.
+"""The partial order that pairwise decisions induce, and its transitive reduction for drawing.
 
 IOHanalyzer draws an arrow from one algorithm to another where a test says that it dominates (thesis, section 3.1.2 and
 figure 3.5). Such arrows need not form an order: significance is not transitive, and one-sided Kolmogorov–Smirnov tests
-may hold in both directions. Both cases are resolved here and told.
+may hold in both directions. Both cases are resolved and reported here.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse.csgraph import connected_components, shortest_path
 
-from polarbear.assess.comparisons.samples import Result, default_names
+from polarbear.assess.comparisons.samples import Result, default_names, rows_of
 
 BoolArray = NDArray[np.bool_]
 
@@ -29,7 +28,7 @@ class PartialOrder(Result):
         order: (n, n) bool, whether the row stands above the column: by a decision, or by a chain of them.
         implied: (n, n) bool, the part of `order` that no decision but only a chain supports.
         edges: (n, n) bool, the fewest arrows from which `order` follows (its transitive reduction), for drawing.
-        levels: (n,) 0 for the unbeaten, else one more than the highest level of whoever stands above.
+        levels: (n,) 0 for the unbeaten, else one more than the highest level among those above.
         cycles: Groups of algorithms that beat each other in a circle, or in pairs both ways; within a group nobody
             stands above anybody.
     """
@@ -43,15 +42,13 @@ class PartialOrder(Result):
 
     @property
     def unbeaten(self) -> tuple[str, ...]:
-        """Those above whom nobody stands."""
+        """The algorithms that no other beats."""
         return tuple(name for name, level in zip(self.names, self.levels, strict=True) if level == 0)
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per arrow to draw."""
-        return [
-            {"better": self.names[i], "worse": self.names[j], "implied": bool(self.implied[i, j])}
-            for i, j in np.argwhere(self.edges)
-        ]
+        names, (i, j) = np.array(self.names), np.nonzero(self.edges)
+        return rows_of(better=names[i], worse=names[j], implied=self.implied[i, j])
 
 
 def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> PartialOrder:
@@ -67,6 +64,8 @@ def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> Part
     Raises:
         ValueError: If `better` is not a square matrix or does not fit `names`.
     """
+    from scipy.sparse.csgraph import connected_components, shortest_path  # slow to import
+
     beats = np.array(better, dtype=bool)
     if beats.ndim != 2 or beats.shape[0] != beats.shape[1]:
         raise ValueError(f"better has shape {beats.shape}; it needs one row and one column for each algorithm")
@@ -80,7 +79,7 @@ def partial_order(better: ArrayLike, names: Sequence[str] | None = None) -> Part
         chosen,
         order,
         order & ~beats,
-        order & ~((order.astype(np.int64) @ order.astype(np.int64)) > 0),
+        order & ~(order @ order),
         _levels(order),
         tuple(sorted(cycle for cycle in cycles if len(cycle) > 1)),
     )

@@ -1,29 +1,30 @@
 """Tests of every pair of algorithms, corrected for their number.
 
-Who beats whom is decided as in van Stein's and Vermetten's IOHanalyzer (thesis, section 3.1.2 and tables 3.1 and 3.2):
-two-sample tests of all pairs, with p-values corrected for multiple testing. `polarbear.assess.comparisons.order` turns
-the decisions into a partial order.
+As in van Stein's and Vermetten's IOHanalyzer (thesis, section 3.1.2 and tables 3.1 and 3.2), two-sample tests of all
+pairs, with p-values corrected for multiple testing, decide which algorithm beats which.
+`polarbear.assess.comparisons.order` turns the decisions into a partial order.
 """
 
 from __future__ import annotations
 
-import importlib
 import itertools
 import math
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.anderson_darling import anderson_darling_two_sample
-from polarbear.assess.comparisons.samples import Result, Samples, check_alpha, read_samples
+from polarbear.assess.comparisons.samples import Result, Samples, check_choice, read_samples, rows_of
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number
 
 Alternative = Literal["two-sided", "less"]
-"""What is to be shown: that two algorithms differ, or that the first tends to lower (better) values."""
+"""The alternative hypothesis: two algorithms differ, or the first tends to lower (better) values."""
 Method = Literal["exact", "asymptotic"]
 """How a p-value is computed: from the statistic's exact distribution, or from its limit for large samples."""
 Correction = Literal["holm", "bonferroni", "hochberg", "none"]
@@ -78,7 +79,7 @@ class PairwiseTests(Result):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader must know of failed runs, one sentence per algorithm that has some."""
+        """A sentence on the failed runs of each algorithm that has some."""
         return tuple(
             f"{name}: {failed} of {size} runs failed; they tie with other failures and lose to every success."
             for name, failed, size in zip(self.names, self.failures, self.sizes, strict=True)
@@ -87,28 +88,23 @@ class PairwiseTests(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per test, for tables."""
-        return [
-            {
-                "first": self.names[i],
-                "second": self.names[j],
-                "statistic": float(self.statistics[i, j]),
-                "p_value": float(self.p_values[i, j]),
-                "adjusted": float(self.adjusted[i, j]),
-                "better": self._verdict(i, j),
-            }
-            for i, j in _tested(len(self.names), self.alternative)
-        ]
-
-    def _verdict(self, i: int, j: int) -> str:
-        if self.better[i, j]:
-            return self.names[i]
-        return self.names[j] if self.alternative == "two-sided" and self.better[j, i] else ""
+        i, j = np.array(list(_tested(len(self.names), self.alternative))).T
+        names = np.array(self.names)
+        mirrored = (self.alternative == "two-sided") & self.better[j, i]
+        return rows_of(
+            first=names[i],
+            second=names[j],
+            statistic=self.statistics[i, j],
+            p_value=self.p_values[i, j],
+            adjusted=self.adjusted[i, j],
+            better=np.where(self.better[i, j], names[i], np.where(mirrored, names[j], "")),
+        )
 
 
 def adjust_p_values(p_values: ArrayLike, *, correction: Correction = "holm") -> FloatArray:
     """p-values corrected for their number.
 
-    Whoever rejects where the adjusted p-value is at most α makes any false rejection with probability at most α.
+    Rejecting where the adjusted p-value is at most α makes any false rejection with probability at most α.
     Hochberg's correction needs independent (or positively dependent) tests for that.
 
     Args:
@@ -121,21 +117,20 @@ def adjust_p_values(p_values: ArrayLike, *, correction: Correction = "holm") -> 
     Raises:
         ValueError: For p-values outside [0, 1] or another correction.
     """
-    given = np.asarray(p_values, dtype=np.float64)
-    if given.ndim != 1 or not ((given >= 0) & (given <= 1)).all():
-        raise ValueError(f"p_values must be 1-D and lie in [0, 1], got {given!r}")
-    if correction not in get_args(Correction):
-        raise ValueError(f"correction is {correction!r}; it is one of {', '.join(get_args(Correction))}")
-    order = np.argsort(given)
-    sorted_ = given[order]
-    tests = np.arange(given.size, 0, -1)  # how many hypotheses are left, the smallest p-value first
+    p = floats(p_values)
+    if p.ndim != 1 or not ((p >= 0) & (p <= 1)).all():
+        raise ValueError(f"p_values must be 1-D and lie in [0, 1], got {p!r}")
+    check_choice(correction, Correction, "correction")
+    order = np.argsort(p)
+    sorted_ = p[order]
+    tests = np.arange(p.size, 0, -1)  # how many hypotheses remain, the smallest p-value first
     if correction == "bonferroni":
-        sorted_ = sorted_ * given.size
+        sorted_ = sorted_ * p.size
     elif correction == "holm":
         sorted_ = np.maximum.accumulate(sorted_ * tests)
     elif correction == "hochberg":
         sorted_ = np.minimum.accumulate((sorted_ * tests)[::-1])[::-1]
-    adjusted = np.empty_like(given)
+    adjusted = np.empty_like(p)
     adjusted[order] = sorted_.clip(max=1.0)
     return adjusted
 
@@ -166,37 +161,41 @@ def kolmogorov_smirnov(
     Raises:
         ValueError: If samples are not valid, or the exact distribution cannot be computed.
     """
-    known = dict[tuple[float, ...], _Pair]()
+    results = dict[tuple[float, ...], _Pair]()
 
     def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
         """The result depends on the sizes and the largest distances alone, of which there are few."""
-        every = np.concatenate((first, second))
-        shares = [np.searchsorted(np.sort(each), every, side="right") / each.size for each in (first, second)]
-        apart = shares[0] - shares[1]
+        pooled = np.concatenate((first, second))
+        below, other = (np.searchsorted(np.sort(runs), pooled, side="right") / runs.size for runs in (first, second))
         steps = math.lcm(first.size, second.size) if method == "exact" else None  # of which distances are multiples
-        sides = [apart.max()] if alternative == "less" else [apart.max(), apart.min()]
-        which = first.size, second.size, *(float(side) if steps is None else round(side * steps) for side in sides)
-        if which not in known:
-            known[which] = computed(first, second, alternative)
-        return known[which]
-
-    def computed(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
-        stats: Any = importlib.import_module("scipy.stats")
-        # A lower sample has the greater distribution function.
-        side, how = ("greater" if alternative == "less" else alternative), _scipy_method(method, "asymp")
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", RuntimeWarning)
-            try:
-                found = stats.ks_2samp(first, second, alternative=side, method=how)
-            except RuntimeWarning as warning:
-                raise ValueError(
-                    f"the exact Kolmogorov–Smirnov distribution for {first.size} and {second.size} runs cannot be "
-                    f'computed; use method="asymptotic" ({warning})'
-                ) from warning
-        distance = float(found.statistic)
-        return _Pair(distance, distance, float(found.pvalue), float(found.statistic_sign))
+        sides = [(below - other).max()] if alternative == "less" else [(below - other).max(), (below - other).min()]
+        key = first.size, second.size, *(float(side) if steps is None else round(side * steps) for side in sides)
+        if key not in results:
+            results[key] = _kolmogorov_smirnov_pair(first, second, alternative, method)
+        return results[key]
 
     return _all_pairs(samples, test, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
+
+
+def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative: Alternative, method: Method) -> _Pair:
+    from scipy import stats  # slow to import
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        try:
+            result = stats.ks_2samp(
+                first,
+                second,
+                alternative="greater" if alternative == "less" else alternative,  # a lower sample has the greater one
+                method="exact" if method == "exact" else "asymp",
+            )
+        except RuntimeWarning as warning:
+            raise ValueError(
+                f"the exact Kolmogorov–Smirnov distribution for {first.size} and {second.size} runs cannot be "
+                f'computed; use method="asymptotic" ({warning})'
+            ) from warning
+    distance = float(result.statistic)
+    return _Pair(distance, distance, float(result.pvalue), float(result.statistic_sign))
 
 
 def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha: float = 0.05) -> PairwiseTests:
@@ -237,16 +236,17 @@ def mann_whitney(
     """
 
     def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
-        stats: Any = importlib.import_module("scipy.stats")
+        from scipy import stats
+
         pooled = np.concatenate((first, second))
         if method == "exact" and np.unique(pooled).size < pooled.size:
             raise ValueError(
                 'runs tie, so that the exact Mann–Whitney test does not hold; use method="asymptotic", which '
                 "corrects for ties"
             )
-        found = stats.mannwhitneyu(first, second, alternative=alternative, method=_scipy_method(method))
-        u, pairs = float(found.statistic), first.size * second.size
-        return _Pair(u, pairs - u, float(found.pvalue), pairs / 2 - u)
+        result = stats.mannwhitneyu(first, second, alternative=alternative, method=method)
+        u, pairs = float(result.statistic), first.size * second.size
+        return _Pair(u, pairs - u, float(result.pvalue), pairs / 2 - u)
 
     return _all_pairs(samples, test, "Mann–Whitney", method, alternative, correction, alpha)
 
@@ -273,7 +273,8 @@ def wilcoxon(
     """
 
     def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
-        stats: Any = importlib.import_module("scipy.stats")
+        from scipy import stats
+
         if first.size != second.size:
             raise ValueError(f"{first.size} and {second.size} runs cannot be paired; give both the same instances")
         unequal = first != second
@@ -284,12 +285,12 @@ def wilcoxon(
                 "pairs of runs are equal or their differences tie, so that the exact Wilcoxon test does not hold; "
                 'use method="asymptotic", which corrects for ties'
             )
-        ranks = np.asarray(stats.rankdata(sizes))
+        ranks = stats.rankdata(sizes)
         higher, lower = float(ranks[differences > 0].sum()), float(ranks[differences < 0].sum())
         if not differences.size:
             return _Pair(higher, lower, 1.0, 0.0)
-        found = stats.wilcoxon(differences, alternative=alternative, method=_scipy_method(method))
-        return _Pair(higher, lower, float(found.pvalue), lower - higher)
+        result = stats.wilcoxon(differences, alternative=alternative, method=method)  # pyright: ignore
+        return _Pair(higher, lower, float(result.pvalue), lower - higher)
 
     return _all_pairs(samples, test, "Wilcoxon signed-rank", method, alternative, correction, alpha)
 
@@ -303,30 +304,30 @@ def _all_pairs(
     correction: Correction,
     alpha: float,
 ) -> PairwiseTests:
-    if alternative not in get_args(Alternative):
-        raise ValueError(f"alternative is {alternative!r}; it is one of {', '.join(get_args(Alternative))}")
-    check_alpha(alpha)
-    named = read_samples(samples)
-    names, runs = tuple(named), list(named.values())
-    tested = list(_tested(len(names), alternative))
-    found: list[_Pair] = []
+    check_choice(alternative, Alternative, "alternative")
+    check_choice(method, Method, "method")
+    real_number(alpha, "alpha", gt=0, lt=1)
+    runs = read_samples(samples)
+    names, tested = tuple(runs), list(_tested(len(runs), alternative))
+    results: list[_Pair] = []
     for i, j in tested:
         try:
-            found.append(test(runs[i], runs[j], alternative))
+            results.append(test(runs[names[i]], runs[names[j]], alternative))
         except ValueError as error:
             raise ValueError(f"{names[i]} against {names[j]}: {error}") from error
     first, second = np.array(tested).T
-    p_values = np.array([pair.p_value for pair in found])
+    statistic, exchanged, p_values, favours = np.array(results).T
     adjusted = adjust_p_values(p_values, correction=correction)
-    statistics = [pair.statistic for pair in found]
-    p_matrix, adjusted_matrix, statistic_matrix = (
-        _matrix(len(names), first, second, values) for values in (p_values, adjusted, statistics)
-    )
-    favours = _matrix(len(names), first, second, [pair.favours for pair in found])
-    if alternative == "two-sided":
-        p_matrix[second, first], adjusted_matrix[second, first] = p_values, adjusted
-        statistic_matrix[second, first] = [pair.exchanged for pair in found]
-        favours[second, first] = -favours[first, second]
+
+    def matrix(values: FloatArray, mirrored: FloatArray) -> FloatArray:
+        """(n, n), with the samples exchanged below the diagonal of a two-sided test."""
+        square = np.full((len(names), len(names)), np.nan)
+        square[first, second] = values
+        if alternative == "two-sided":
+            square[second, first] = mirrored
+        return square
+
+    adjusted_matrix = matrix(adjusted, adjusted)
     return PairwiseTests(
         names,
         name,
@@ -334,12 +335,12 @@ def _all_pairs(
         alternative,
         correction,
         alpha,
-        np.array([run.size for run in runs], dtype=np.int64),
-        np.array([np.isinf(run).sum() for run in runs], dtype=np.int64),
-        statistic_matrix,
-        p_matrix,
+        np.array([sample.size for sample in runs.values()], dtype=np.int64),
+        np.array([np.isinf(sample).sum() for sample in runs.values()], dtype=np.int64),
+        matrix(statistic, exchanged),
+        matrix(p_values, p_values),
         adjusted_matrix,
-        (adjusted_matrix <= alpha) & ((favours > 0) | (alternative == "less")),
+        (adjusted_matrix <= alpha) & ((matrix(favours, -favours) > 0) | (alternative == "less")),
     )
 
 
@@ -347,18 +348,6 @@ def _tested(count: int, alternative: Alternative) -> Iterator[tuple[int, int]]:
     """The pairs that are tested: unordered ones for a two-sided test, else ordered ones."""
     choose = itertools.combinations if alternative == "two-sided" else itertools.permutations
     return choose(range(count), 2)
-
-
-def _matrix(count: int, first: IntArray, second: IntArray, values: ArrayLike) -> FloatArray:
-    matrix = np.full((count, count), np.nan)
-    matrix[first, second] = values
-    return matrix
-
-
-def _scipy_method(method: Method, asymptotic: str = "asymptotic") -> str:
-    if method not in get_args(Method):
-        raise ValueError(f"method is {method!r}; it is one of {', '.join(get_args(Method))}")
-    return asymptotic if method == "asymptotic" else method
 
 
 def _superiority(first: FloatArray, second: FloatArray) -> float:

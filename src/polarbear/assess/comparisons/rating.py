@@ -14,13 +14,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from scipy.special import expit
 
-from polarbear.assess.comparisons.samples import Groups, Result, positive_count, read_groups
+from polarbear.assess.comparisons.samples import Groups, Result, read_groups, rows_of
 from polarbear.records import FloatArray
+from polarbear.validation import Finite, real, settings, whole_number
 
 _SCALE = 173.7178  # ratings per unit of Glicko-2's own scale
 _ORIGIN = 1500.0
@@ -50,22 +50,20 @@ class Ratings(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per algorithm, the best rating first."""
-        return [
-            {
-                "algorithm": self.names[i],
-                "rating": float(self.rating[i]),
-                "deviation": float(self.deviation[i]),
-                "volatility": float(self.volatility[i]),
-                "games": float(self.games[i].sum()),
-                "points": float(self.points[i].sum()),
-            }
-            for i in np.argsort(-self.rating, kind="stable")
-        ]
+        order = np.argsort(-self.rating, kind="stable")
+        return rows_of(
+            algorithm=np.array(self.names)[order],
+            rating=self.rating[order],
+            deviation=self.deviation[order],
+            volatility=self.volatility[order],
+            games=self.games.sum(axis=1)[order],
+            points=self.points.sum(axis=1)[order],
+        )
 
 
-@dataclass(frozen=True, slots=True)
+@settings
 class Newcomer:
-    """What everybody begins with, and how fast volatility may change.
+    """The rating of a player before the first game, and how fast volatility may change.
 
     Attributes:
         rating: Rating.
@@ -74,14 +72,10 @@ class Newcomer:
         tau: Glickman's system constant; from 0.3 to 1.2, smaller keeps volatilities steadier.
     """
 
-    rating: float = 1500.0
-    deviation: float = 350.0
-    volatility: float = 0.06
-    tau: float = 0.5
-
-    def __post_init__(self) -> None:
-        if min(self.deviation, self.volatility, self.tau) <= 0:
-            raise ValueError(f"{self}: deviation, volatility and tau must be positive")
+    rating: Finite = 1500.0
+    deviation: Annotated[float, real(gt=0)] = 350.0
+    volatility: Annotated[float, real(gt=0)] = 0.06
+    tau: Annotated[float, real(gt=0)] = 0.5
 
 
 def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newcomer: Newcomer | None = None) -> Ratings:
@@ -93,14 +87,14 @@ def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newco
         groups: For each function (in one dimension) and each algorithm one number per run, lower is better.
         rounds: Number of rating periods, with one game per group and pair in each.
         rng: Chooses the runs that play.
-        newcomer: What everybody begins with.
+        newcomer: The rating everybody begins with.
 
     Raises:
         ValueError: If samples are not valid or `rounds` is below 1.
     """
-    positive_count(rounds, "rounds")
-    names, samples = read_groups(groups)
-    start = newcomer or Newcomer()
+    whole_number(rounds, "rounds", 1)
+    samples = [list(group.values()) for group in read_groups(groups).values()]
+    names, start = tuple(next(iter(groups.values()))), newcomer or Newcomer()
     n = len(names)
     rating, deviation, volatility = np.full(n, start.rating), np.full(n, start.deviation), np.full(n, start.volatility)
     games = np.where(np.eye(n, dtype=bool), 0.0, float(len(samples)))
@@ -135,6 +129,8 @@ def rate(
     Returns:
         Rating, deviation and volatility after the period, (n,) each.
     """
+    from scipy.special import expit  # slow to import
+
     mu, phi = (rating - _ORIGIN) / _SCALE, deviation / _SCALE  # step 2
     g = 1 / np.sqrt(1 + 3 * phi**2 / np.pi**2)
     expected = np.asarray(expit(g * (mu[:, None] - mu)))
@@ -174,7 +170,7 @@ def _volatility(sigma: float, phi: float, information: float, gain: float, tau: 
 def _play(runs: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
     """Points of the row against the column, (n, n), from one game of each pair with runs drawn for it."""
     count = len(runs)
-    drawn = np.array([rng.choice(run, size=count) for run in runs])  # row's run against each column
-    points = (drawn < drawn.T) + 0.5 * (drawn == drawn.T)
+    played = np.array([rng.choice(run, size=count) for run in runs])  # row's run against each column
+    points = (played < played.T) + 0.5 * (played == played.T)
     np.fill_diagonal(points, 0.0)
     return points

@@ -11,14 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.pairwise import adjust_p_values
-from polarbear.assess.comparisons.samples import Result, check_alpha, default_names, positive_count
+from polarbear.assess.comparisons.samples import (
+    Result,
+    check_choice,
+    default_names,
+    rows_of,
+)
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real_number, whole_number
 
 Statistic = Literal["mean", "median"]
 """What of an algorithm's values over the instances is ranked."""
@@ -63,19 +70,16 @@ class RobustRanking(Result):
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per timepoint and algorithm."""
-        return [
-            {
-                "time": float(time),
-                "algorithm": name,
-                self.statistic: float(self.observed[t, a]),
-                "lower": float(self.lower[t, a]),
-                "upper": float(self.upper[t, a]),
-                "best": float(self.best_probabilities[t, a]),
-                "group": int(self.groups[t, a]),
-            }
-            for t, time in enumerate(self.times)
-            for a, name in enumerate(self.names)
-        ]
+        times, count = self.observed.shape
+        return rows_of(
+            time=np.repeat(self.times, count),
+            algorithm=self.names * times,
+            **{self.statistic: self.observed.ravel()},
+            lower=self.lower.ravel(),
+            upper=self.upper.ravel(),
+            best=self.best_probabilities.ravel(),
+            group=self.groups.ravel(),
+        )
 
 
 def robust_ranking(
@@ -106,12 +110,11 @@ def robust_ranking(
         ValueError: If shapes do not fit, values are NaN or -inf, or an option is not valid.
     """
     data, at = _values_and_times(values, times)
-    if statistic not in get_args(Statistic):
-        raise ValueError(f"statistic is {statistic!r}; it is one of {', '.join(get_args(Statistic))}")
-    check_alpha(alpha)
+    check_choice(statistic, Statistic, "statistic")
+    real_number(alpha, "alpha", gt=0, lt=1)
     chosen = default_names(names, len(data))
     instances = data.shape[1]
-    picks = rng.integers(instances, size=(instances, positive_count(resamples, "resamples")))
+    picks = rng.integers(instances, size=(instances, whole_number(resamples, "resamples", 1)))
     resample = _means(picks) if statistic == "mean" else _medians(picks)
     together = max(1, _VALUES_AT_ONCE // (len(data) * resamples))  # timepoints that are resampled at once
     blocks = (resample(data[:, :, start : start + together]) for start in range(0, at.size, together))
@@ -133,16 +136,20 @@ def robust_ranking(
 
 
 def _values_and_times(values: ArrayLike, times: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """Both as arrays, once it is sure that they can be ranked."""
-    data, at = np.asarray(values, dtype=np.float64), np.asarray(times, dtype=np.float64)
+    """Both as arrays.
+
+    Raises:
+        ValueError: If they cannot be ranked.
+    """
+    data, at = floats(values), floats(times)
     if data.ndim != 3 or at.shape != data.shape[2:] or not data.size:
         raise ValueError(
             f"values have shape {data.shape} and times {at.shape}; give (algorithms, instances, times), (times,)"
         )
     if np.isnan(data).any() or np.isneginf(data).any():
-        place = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
+        index = tuple(int(i) for i in np.argwhere(np.isnan(data) | np.isneginf(data))[0])
         raise ValueError(
-            f"values{list(place)} is {data[place]}; rank only at times that all runs reached, inf if failed"
+            f"values{list(index)} is {data[index]}; rank only at times that all runs reached, inf if failed"
         )
     return data, at
 
@@ -152,31 +159,31 @@ def _at_one_time(
 ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, IntArray]:
     """Interval ends, rank probabilities, p-values and groups, from values (algorithms, resamples)."""
     lower, upper = np.quantile(resampled, [alpha / 2, 1 - alpha / 2], axis=1, method="inverted_cdf")
-    worse = np.array([(resampled <= one).mean(axis=1) for one in resampled])
+    worse = np.array([(resampled <= row).mean(axis=1) for row in resampled])
     return lower, upper, _rank_probabilities(resampled), worse, _groups(resampled, worse, alpha)
 
 
 def _means(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
-    """How to get means over bootstrap samples: (algorithms, instances, times) to (algorithms, times, resamples)."""
+    """Means over bootstrap samples, as a function of (algorithms, instances, times): (algorithms, times, resamples)."""
     instances, resamples = picks.shape
     counts = np.zeros((instances, resamples))
     np.add.at(counts, (picks, np.arange(resamples, dtype=np.int64)), 1)
 
-    def means(values: FloatArray) -> FloatArray:
+    def resample(values: FloatArray) -> FloatArray:
         failed = np.isinf(values)
         finite = np.where(failed, 0.0, values).transpose(0, 2, 1)
         # one product per algorithm, so that equal algorithms have equal means to the last digit
-        found = np.array([one @ counts for one in finite]) / instances
+        means = np.array([algorithm @ counts for algorithm in finite]) / instances
         for a, t in np.argwhere(failed.any(axis=1)):
-            found[a, t, counts[failed[a, :, t]].any(axis=0)] = np.inf
-        return found
+            means[a, t, counts[failed[a, :, t]].any(axis=0)] = np.inf
+        return means
 
-    return means
+    return resample
 
 
 def _medians(picks: IntArray) -> Callable[[FloatArray], FloatArray]:
     """The same for medians."""
-    return lambda values: np.array([[_median(row[picks]) for row in one.T] for one in values])
+    return lambda values: np.array([[_median(row[picks]) for row in algorithm.T] for algorithm in values])
 
 
 def _median(values: FloatArray) -> FloatArray:
@@ -203,9 +210,9 @@ def _groups(resampled: FloatArray, worse: FloatArray, alpha: float) -> IntArray:
     group = 0
     while not groups.all():
         group += 1
-        left = np.flatnonzero(groups == 0)
-        leader = left[np.argmax(_rank_probabilities(resampled[left])[:, 0])]
-        others = left[left != leader]
+        remaining = np.flatnonzero(groups == 0)
+        leader = remaining[np.argmax(_rank_probabilities(resampled[remaining])[:, 0])]
+        others = remaining[remaining != leader]
         groups[leader] = group
         groups[others[adjust_p_values(worse[leader, others], correction="holm") > alpha]] = group
     return groups

@@ -1,8 +1,8 @@
-"""What comparisons take and give: samples keyed by the algorithms' names, and results as plain values.
+"""Samples that comparisons take, keyed by the algorithms' names, and the results they give, as plain values.
 
 A sample holds one number per run, a value at a budget or a runtime to a target, and lower is better. A failed run is
-`inf`: it ties with other failures and loses to every success. NaN, what a run that was cut short would have done, is
-refused, for no test knows it.
+`inf`: it ties with other failures and loses to every success. NaN, the unknown result of a run that was cut short, is
+refused.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
 
 Samples: TypeAlias = Mapping[str, ArrayLike]
@@ -32,6 +33,12 @@ class Result:
         """The result as plain values: arrays are lists, NaN is None and infinity the text "inf"."""
         fields = dataclasses.fields(self)  # pyright: ignore[reportArgumentType]
         return {field.name: plain(getattr(self, field.name)) for field in fields}
+
+
+def rows_of(**columns: ArrayLike) -> list[dict[str, Any]]:
+    """Rows of plain values by name, from columns of one length."""
+    lists = [np.asarray(column).tolist() for column in columns.values()]
+    return [dict(zip(columns, row, strict=True)) for row in zip(*lists, strict=True)]
 
 
 def plain(value: Any) -> Any:
@@ -60,7 +67,7 @@ def read_samples(samples: Samples, group: str = "") -> dict[str, FloatArray]:
 
 
 def _read(sample: ArrayLike, whose: str) -> FloatArray:
-    runs = np.asarray(sample, dtype=np.float64)
+    runs = floats(sample)
     if runs.ndim != 1 or not runs.size:
         raise ValueError(f"the sample of {whose} has shape {runs.shape}; give one number per run, and at least one run")
     unknown = np.flatnonzero(np.isnan(runs))
@@ -74,8 +81,8 @@ def _read(sample: ArrayLike, whose: str) -> FloatArray:
     return runs
 
 
-def read_groups(groups: Groups) -> tuple[tuple[str, ...], list[list[FloatArray]]]:
-    """The algorithms' names, and for each group their samples in that order.
+def read_groups(groups: Groups) -> dict[str, dict[str, FloatArray]]:
+    """For each group the samples of the algorithms, in the order of the first group.
 
     Raises:
         ValueError: If there is no group, groups differ in their algorithms, or a sample is not valid.
@@ -83,16 +90,13 @@ def read_groups(groups: Groups) -> tuple[tuple[str, ...], list[list[FloatArray]]
     if not groups:
         raise ValueError("groups are empty; give the samples of at least one function")
     names = tuple(next(iter(groups.values())))
-    read: list[list[FloatArray]] = []
     for group, samples in groups.items():
         if set(samples) != set(names):
             odd = ", ".join(sorted(set(samples) ^ set(names)))
             raise ValueError(
                 f"group {group!r} differs from the first group in {odd}; all groups need the same algorithms"
             )
-        runs = read_samples(samples, group)
-        read.append([runs[name] for name in names])
-    return names, read
+    return {group: read_samples({name: samples[name] for name in names}, group) for group, samples in groups.items()}
 
 
 def default_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
@@ -107,15 +111,7 @@ def default_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
     return chosen
 
 
-def positive_count(value: int, name: str) -> int:
-    """The value if it is 1 or more, else a ValueError that names it."""
-    if value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be at least 1")
-    return value
-
-
-def check_alpha(alpha: float) -> float:
-    """The level of a test if it lies between 0 and 1, else a ValueError."""
-    if not 0 < alpha < 1:
-        raise ValueError(f"alpha is {alpha!r}; it must lie between 0 and 1")
-    return alpha
+def check_choice(value: str, choices: Any, name: str) -> None:
+    """A ValueError that names the value if it is none of the literals of a type."""
+    if value not in get_args(choices):
+        raise ValueError(f"{name} is {value!r}; it is one of {', '.join(get_args(choices))}")

@@ -15,6 +15,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.samples import Result, default_names
 from polarbear.records import FloatArray
 
@@ -186,12 +187,12 @@ def gap_closed(
 
 
 def _read(performance: ArrayLike) -> FloatArray:
-    data = np.asarray(performance, dtype=np.float64)
+    data = floats(performance)
     if data.ndim < 1 or not data.size:
         raise ValueError(f"performance has shape {data.shape}; its last axis holds the algorithms")
     if np.isnan(data).any():
-        place = np.argwhere(np.isnan(data))[0].tolist()
-        raise ValueError(f"performance{place} is NaN; write inf where no run succeeded")
+        index = np.argwhere(np.isnan(data))[0].tolist()
+        raise ValueError(f"performance{index} is NaN; write inf where no run succeeded")
     return data
 
 
@@ -204,9 +205,9 @@ def _aggregate(data: FloatArray, aggregate: Aggregate) -> FloatArray:
             raise ValueError("a geometric mean needs positive performance")
         return np.exp(np.log(data).mean(axis=0))
     if aggregate == "mean rank":
-        smaller = (data[:, None] < data[:, :, None]).sum(axis=2)
-        equal = (data[:, None] == data[:, :, None]).sum(axis=2)
-        return (smaller + (equal + 1) / 2).mean(axis=0)
+        from scipy.stats import rankdata  # slow to import
+
+        return floats(rankdata(data, axis=1)).mean(axis=0)
     raise ValueError(f"aggregate is {aggregate!r}; it is one of {', '.join(get_args(Aggregate))}")
 
 

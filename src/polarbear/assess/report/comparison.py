@@ -27,9 +27,8 @@ from polarbear.assess.comparisons import (
 )
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT
 from polarbear.assess.comparisons.pairwise import Correction
-from polarbear.assess.report.failures import FailedRuns
 from polarbear.assess.report.statistics import Assessment
-from polarbear.assess.report.subject import Cell, Subject
+from polarbear.assess.report.subject import Cell, FailedRuns, Subject
 from polarbear.records import FloatArray, log_times
 
 _TIMES = 20
@@ -44,7 +43,7 @@ class Comparison:
     """How algorithms compare, on the problems that all of them ran on.
 
     Attributes:
-        measure: What of each run is compared, in words; lower is better.
+        measure: The quantity of each run that is compared, in words; lower is better.
         algorithms: Their names.
         cells: The problems.
         samples: Per problem and algorithm, one number per run.
@@ -57,7 +56,7 @@ class Comparison:
         contributions: Of the algorithms to the area under the runtime ECDF of their portfolio, over all pairs of a
             problem and a target; its members run side by side.
         single_best: The algorithm that is best over all problems.
-        failures: What failed of each algorithm, on these problems and on others.
+        failures: The failed runs of each algorithm, on these problems and on others.
     """
 
     measure: str
@@ -88,7 +87,7 @@ class Comparison:
             "ranking": self.ranking.as_dict(),
             "contributions": self.contributions.as_dict(),
             "single_best": self.single_best.as_dict(),
-            "failures": [asdict(one) for one in self.failures],
+            "failures": [asdict(failure) for failure in self.failures],
         }
 
 
@@ -124,7 +123,7 @@ def compare(
     if test not in TESTS:
         raise ValueError(f"test is {test!r}; it is one of {', '.join(TESTS)}")
     tests = {name: TESTS[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
-    middle = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
+    medians = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
     times, attained = _attained(assessment, cells)
     return Comparison(
         measure=measure,
@@ -132,8 +131,8 @@ def compare(
         cells=cells,
         samples=samples,
         tests=tests,
-        orders={name: partial_order(found.better, found.names) for name, found in tests.items()},
-        wins=np.sum([found.better for found in tests.values()], axis=0),
+        orders={name: partial_order(result.better, result.names) for name, result in tests.items()},
+        wins=np.sum([result.better for result in tests.values()], axis=0),
         ratings=glicko2(samples, rng=rng),
         deep=deep_comparison(samples, centre="mean rank", alpha=alpha) if len(cells) > 1 else None,
         ranking=robust_ranking(
@@ -145,7 +144,7 @@ def compare(
             alpha=alpha,
         ),
         contributions=_portfolio_contributions(attained, times, subject.algorithms, rng),
-        single_best=single_best(middle, names=subject.algorithms),
+        single_best=single_best(medians, names=subject.algorithms),
         failures=assessment.failures,
     )
 
@@ -153,8 +152,12 @@ def compare(
 def _common_cells(subject: Subject) -> tuple[Cell, ...]:
     """The problems that all algorithms ran on."""
     if len(subject.algorithms) < 2:
-        gone = sorted({run.key.algorithm for run in subject.lost}.difference(subject.algorithms))
-        lost = f"; all runs of {', '.join(gone)} were killed or timed out before anything was recorded" if gone else ""
+        missing = sorted({run.key.algorithm for run in subject.lost}.difference(subject.algorithms))
+        lost = (
+            f"; all runs of {', '.join(missing)} were killed or timed out before anything was recorded"
+            if missing
+            else ""
+        )
         raise ValueError(f"a comparison needs at least 2 algorithms; there is {', '.join(subject.algorithms)}{lost}")
     cells = tuple(cell for cell in subject.cells if len(cell.trials) == len(subject.algorithms))
     if not cells:
@@ -165,7 +168,7 @@ def _common_cells(subject: Subject) -> tuple[Cell, ...]:
 def _samples(
     assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | None
 ) -> tuple[str, dict[str, dict[str, FloatArray]]]:
-    """What is compared, in words, and one number per run by problem and algorithm; lower is better."""
+    """The measure in words, and its value for each run by problem and algorithm; lower is better."""
     subject = assessment.subject
     if target is not None and budget is not None:
         raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget:g}), not both")
@@ -177,16 +180,16 @@ def _samples(
                 f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "
                 "value as an absolute target"
             )
-        found = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target], absolute=cell.absolute)[:, 0])
-        return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}", found
+        samples = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target], absolute=cell.absolute)[:, 0])
+        return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}", samples
     if budget is not None:
         if not 1 <= budget < np.inf:
             raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
         absolute = not subject.knows_optima
-        found = _by_cell(cells, lambda cell, name: cell.trials[name].best_at([budget], absolute=absolute)[:, 0])
-        return f"best {'value' if absolute else 'precision'} after {budget:,.0f} evaluations", found
-    found = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
-    return "area under the convergence curve (log evaluations)", found
+        samples = _by_cell(cells, lambda cell, name: cell.trials[name].best_at([budget], absolute=absolute)[:, 0])
+        return f"best {'value' if absolute else 'precision'} after {budget:,.0f} evaluations", samples
+    samples = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
+    return "area under the convergence curve (log evaluations)", samples
 
 
 def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:

@@ -47,7 +47,7 @@ class Data:
 
     def json(self) -> str:
         """A JSON object with one list per column, as data frames take it."""
-        columns = {name: [row[place] for row in self.rows] for place, name in enumerate(self.columns)}
+        columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
         return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
     @property

@@ -45,39 +45,33 @@ def runtime_tables(
             "tables of expected runtimes need precisions, and not all optima are known; give values as absolute targets"
         )
     if not np.isfinite(targets or _TARGETS).all():
-        raise ValueError(f"targets are {', '.join(f'{one:g}' for one in targets or ())}; each is a finite precision")
-    places: defaultdict[tuple[str, int], list[Cell]] = defaultdict(list)
+        raise ValueError(
+            f"targets are {', '.join(f'{target:g}' for target in targets or ())}; each is a finite precision"
+        )
+    by_dimension: defaultdict[tuple[str, int], list[Cell]] = defaultdict(list)
     for cell in subject.cells:
-        places[cell.suite, cell.dimension].append(cell)
-    found: list[RuntimeTable] = []
-    for (_, dimension), cells in places.items():
+        by_dimension[cell.suite, cell.dimension].append(cell)
+    tables: list[RuntimeTable] = []
+    for (_, dimension), cells in by_dimension.items():
         usual, final = _usual(cells[0])
-        trials = [one for cell in cells for each in cell.trials.values() if (one := _counted(each))]
+        trials = _counted(cells)
         if not trials:
             raise ValueError(f"no run counts in the table of {dimension}-D: {left_out(subject)}")
-        known = {function: one for (function, where), one in (references or {}).items() if where == dimension}
-        found.append(
-            runtime_table(
-                trials,
-                targets or usual,
-                references=known,
-                final_target=final,
-                absolute=cells[0].absolute,
-            )
+        own = {function: reference for (function, d), reference in (references or {}).items() if d == dimension}
+        tables.append(
+            runtime_table(trials, targets or usual, references=own, final_target=final, absolute=cells[0].absolute)
         )
-    return found
+    return tables
 
 
 def left_out(subject: Subject) -> str:
-    """What tables leave out that COCO's leave out, in words; empty if nothing."""
-    trials = [one for cell in subject.cells for one in cell.trials.values()]
-    counted = [one for each in trials if (one := _counted(each))]
-    runs, kept = (sum(len(one.runs) for one in some) for some in (trials, counted))
-    if runs == kept:
+    """The runs that COCO's tables, and therefore these, leave out, in words; empty if there are none."""
+    runs, counted = len(subject.runs), sum(len(trials.runs) for trials in _counted(subject.cells))
+    if runs == counted:
         return ""
     return (
-        f"{runs - kept:,} of {runs:,} runs are on other instances of bbob-biobj than 1 to 10 and are left out, as COCO "
-        "does: the reference best-2016 was made from these"
+        f"{runs - counted:,} of {runs:,} runs are on other instances of bbob-biobj than 1 to 10 and are left out, as "
+        "COCO does: the reference best-2016 was made from these"
     )
 
 
@@ -88,19 +82,25 @@ def _usual(cell: Cell) -> tuple[FloatArray | Sequence[float], float]:
     return (_INDICATOR_TARGETS, _INDICATOR_FINAL) if cell.biobjective else (_TARGETS, _FINAL)
 
 
-def _counted(trials: Trials) -> Trials | None:
-    """The trials without the runs that do not count; None if none is left."""
-    if trials.suite != "bbob-biobj":
-        return trials
-    kept = [run for run, name in zip(trials.runs, trials.instances, strict=True) if name in _INDICATOR_INSTANCES]
-    return replace(trials, runs=tuple(kept)) if kept else None
+def _counted(cells: Iterable[Cell]) -> list[Trials]:
+    """The trials without the runs that do not count; those without any run left are dropped."""
+    counted: list[Trials] = []
+    for trials in (trials for cell in cells for trials in cell.trials.values()):
+        runs = tuple(
+            run
+            for run, instance in zip(trials.runs, trials.instances, strict=True)
+            if trials.suite != "bbob-biobj" or instance in _INDICATOR_INSTANCES
+        )
+        if runs:
+            counted.append(replace(trials, runs=runs))
+    return counted
 
 
 def table_rows(tables: Iterable[RuntimeTable]) -> list[dict[str, Any]]:
     """One row per entry, as plain values for JSON."""
     return [
         {
-            "dimension": one.dimension,
+            "dimension": table.dimension,
             "function": block.function,
             "algorithm": row.algorithm,
             "target": float(target),
@@ -111,10 +111,10 @@ def table_rows(tables: Iterable[RuntimeTable]) -> list[dict[str, Any]]:
             "successes": row.successes,
             "runs": row.runs,
         }
-        for one in tables
-        for block in one.blocks
+        for table in tables
+        for block in table.blocks
         for row in block.rows
-        for k, target in enumerate(one.targets)
+        for k, target in enumerate(table.targets)
     ]
 
 

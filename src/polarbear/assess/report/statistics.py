@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
 
@@ -22,8 +22,7 @@ from polarbear.assess import (
     values_at,
 )
 from polarbear.assess.report.data import Data
-from polarbear.assess.report.failures import FailedRuns, failed_runs
-from polarbear.assess.report.subject import Cell, Subject
+from polarbear.assess.report.subject import Cell, FailedRuns, Subject, failed_runs
 from polarbear.records import FloatArray
 
 _BUDGETS = 25
@@ -58,12 +57,12 @@ class Standing:
 
 
 class Assessment:
-    """Statistics of a subject, computed when they are asked for and kept.
+    """Statistics of a subject, computed on first use and cached.
 
     Args:
         subject: The runs.
         restarts: How many restarts to simulate for each target that some runs missed; 0 for none. For two objectives
-            none are simulated, as COCO does: the indicator of a run that begins anew does not begin anew.
+            none are simulated, as COCO does: a restarted run keeps its archive, and so its indicator.
     """
 
     def __init__(self, subject: Subject, restarts: int = _RESTARTS) -> None:
@@ -77,7 +76,7 @@ class Assessment:
 
     @cached_property
     def runtimes(self) -> dict[tuple[Cell, str], RuntimeSummary]:
-        """What all runs say of the runtime to every target, by cell and algorithm."""
+        """Summaries of the runtimes to every target, by cell and algorithm."""
         return {
             (cell, name): summarize(self.hits[cell, name], trials.evaluations, levels=(), weights=trials.weights)
             for cell, name, trials in self._each()
@@ -133,19 +132,19 @@ class Assessment:
 
     @cached_property
     def failures(self) -> tuple[FailedRuns, ...]:
-        """What failed of each algorithm, most failures first."""
+        """The failed runs of each algorithm, most failures first."""
         return failed_runs(self.subject)
 
     @cached_property
     def standings(self) -> tuple[Standing, ...]:
         """Every algorithm in every dimension; of each first those that ran on most functions, and of these the best."""
-        found: list[Standing] = []
+        standings: list[Standing] = []
         for dimension in self.subject.dimensions:
             cells = self.subject.within(dimension)
             wins = [name for cell in cells for name in self._ahead(cell)]
             rows = [self._standing(dimension, name, cells, wins.count(name)) for name in self.subject.algorithms]
-            found += sorted((row for row in rows if row.functions), key=lambda row: (-row.functions, -row.aocc))
-        return tuple(found)
+            standings += sorted((row for row in rows if row.functions), key=lambda row: (-row.functions, -row.aocc))
+        return tuple(standings)
 
     def _standing(self, dimension: int, name: str, cells: tuple[Cell, ...], first: int) -> Standing:
         own = [cell for cell in cells if name in cell.trials]
@@ -173,21 +172,19 @@ class Assessment:
 
     @cached_property
     def data(self) -> tuple[Data, ...]:
-        """All that can be downloaded; failures if there are any."""
+        """All tables to download; failures if there are any."""
         tables = self.standing_data, self.runtime_data, self.value_data, self.area_data
         return (*tables, self.failure_data) if self.failures else tables
 
     @cached_property
     def failure_data(self) -> Data:
-        """What failed of each algorithm."""
-        fields = tuple(FailedRuns.__dataclass_fields__)
-        return Data.of("failures", fields, ([getattr(row, name) for name in fields] for row in self.failures))
+        """The failed runs of each algorithm."""
+        return Data.of("failures", tuple(FailedRuns.__dataclass_fields__), map(astuple, self.failures))
 
     @cached_property
     def standing_data(self) -> Data:
         """The standings."""
-        fields = tuple(Standing.__dataclass_fields__)
-        return Data.of("standings", fields, ([getattr(row, name) for name in fields] for row in self.standings))
+        return Data.of("standings", tuple(Standing.__dataclass_fields__), map(astuple, self.standings))
 
     @cached_property
     def runtime_data(self) -> Data:
@@ -199,11 +196,12 @@ class Assessment:
         return Data.of("runtimes", columns, self._runtime_rows())
 
     def _runtime_rows(self) -> Iterator[list[Any]]:
-        for (cell, name), found in self.runtimes.items():
-            targets = range(1, found.ert.size + 1) if cell.targets is None else cell.targets
-            columns = (found.successes, found.ert, found.mean, found.median, found.standard_deviation, found.par)
-            for target, *numbers in zip(targets, *columns, strict=True):
-                yield [cell.suite, cell.function, cell.dimension, name, target, found.runs, *numbers]
+        for (cell, name), summary in self.runtimes.items():
+            targets = range(1, summary.ert.size + 1) if cell.targets is None else cell.targets
+            moments = summary.mean, summary.median, summary.standard_deviation
+            columns = zip(targets, summary.successes, summary.ert, *moments, summary.par, strict=True)
+            for target, *numbers in columns:
+                yield [cell.suite, cell.function, cell.dimension, name, target, summary.runs, *numbers]
 
     @cached_property
     def value_data(self) -> Data:
@@ -214,10 +212,9 @@ class Assessment:
     def _value_rows(self) -> Iterator[list[Any]]:
         for cell, name, _ in self._each():
             budgets = cell.budgets(_BUDGETS)
-            found = summarize_values(values_at(cell.curves(name), budgets), levels=(0.25, 0.75))
-            for t, budget in enumerate(budgets):
-                numbers = found.count[t], found.mean[t], found.median[t], *found.quantiles[:, t]
-                yield [cell.suite, cell.function, cell.dimension, name, budget, *numbers]
+            summary = summarize_values(values_at(cell.curves(name), budgets), levels=(0.25, 0.75))
+            columns = budgets, summary.count, summary.mean, summary.median, *summary.quantiles
+            yield from ([cell.suite, cell.function, cell.dimension, name, *row] for row in zip(*columns, strict=True))
 
     @cached_property
     def area_data(self) -> Data:

@@ -1,8 +1,8 @@
-"""What is assessed: runs by problem and algorithm, with the targets and bounds they are held to."""
+"""What is assessed: runs by problem and algorithm, with their targets and bounds; and which of them failed."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -20,7 +20,7 @@ from polarbear.assess import (
 )
 from polarbear.assess.step_functions import StepFunction
 from polarbear.assess.trials import function_label, is_lost
-from polarbear.records import FloatArray, Run, log_times
+from polarbear.records import FloatArray, Outcome, Run, log_times
 
 _EXPONENTS = np.linspace(0.2, 5.0, 25)
 _PRECISIONS = Bounds(1e-8, 1e2, log=True)
@@ -112,19 +112,19 @@ class Cell:
 
     def _best_and_first(self, algorithm: str) -> list[tuple[float, float]]:
         """For each run the best and the worst first finite value of all algorithms on its instance."""
-        found = self._extremes
-        return [found.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
+        extremes = self._extremes
+        return [extremes.get(run.key.instance, _NOTHING_FOUND) for run in self.trials[algorithm].runs]
 
     @cached_property
     def _extremes(self) -> dict[str, tuple[float, float]]:
         """For each instance the best and the worst first finite value of all algorithms."""
-        found: dict[str, tuple[float, float]] = {}
+        extremes: dict[str, tuple[float, float]] = {}
         for run in (run for trials in self.trials.values() for run in trials.runs):
             finite = run.trajectory.values[np.isfinite(run.trajectory.values)]
             if finite.size:
-                best, first = found.get(run.key.instance, (np.inf, -np.inf))
-                found[run.key.instance] = min(best, float(finite[-1])), max(first, float(finite[0]))
-        return found
+                best, first = extremes.get(run.key.instance, (np.inf, -np.inf))
+                extremes[run.key.instance] = min(best, float(finite[-1])), max(first, float(finite[0]))
+        return extremes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,8 +134,8 @@ class Subject:
     Attributes:
         algorithms: Names, sorted.
         cells: One per function and dimension.
-        lost: Further runs that were chosen, but killed or timed out before anything was recorded; nothing is known of
-            them, and they take no part. An algorithm all of whose runs were lost occurs here alone.
+        lost: Chosen runs that were killed or timed out before anything was recorded, and take no part. An algorithm
+            all of whose runs were lost occurs only here.
     """
 
     algorithms: tuple[str, ...]
@@ -149,12 +149,12 @@ class Subject:
 
     @property
     def dimensions(self) -> tuple[int, ...]:
-        """Those that occur."""
+        """Dimensions of the cells, increasing."""
         return tuple(sorted({cell.dimension for cell in self.cells}))
 
     @property
     def functions(self) -> tuple[str, ...]:
-        """Those that occur, in the order of the cells."""
+        """Functions, in the order of the cells."""
         return tuple(dict.fromkeys(cell.function for cell in self.cells))
 
     @property
@@ -185,7 +185,7 @@ def subject_of(
 
     Args:
         runs: The runs.
-        algorithms: Those wanted; all if empty.
+        algorithms: Names of the algorithms to choose; all if empty.
         functions: As `algorithms`, numbers or names.
         dimensions: As `algorithms`.
         targets: Target precisions; default 51 from 100 to 1e-8, for two objectives the 68 of COCO. They need known
@@ -199,15 +199,15 @@ def subject_of(
     """
     runs = list(runs)
     groups = group_trials(runs)
-    gone = [(run, _place(run)) for run in runs if is_lost(run)]
+    lost_places = [(run, _place(run)) for run in runs if is_lost(run)]
     filters = (algorithms, functions, dimensions)
-    known = [(one.algorithm, one.function, one.dimension) for one in groups]
-    _require_known(filters, known, [place for _, place in gone])
-    lost = tuple(run for run, place in gone if _chosen(place, filters))
+    known = [(group.algorithm, group.function, group.dimension) for group in groups]
+    _require_known(filters, known, [where for _, where in lost_places])
+    lost = tuple(run for run, where in lost_places if _chosen(where, filters))
     cells: defaultdict[tuple[str, str, int], dict[str, Trials]] = defaultdict(dict)
-    for one, place in zip(groups, known, strict=True):
-        if _chosen(place, filters):
-            cells[one.suite, one.function, one.dimension][one.algorithm] = one
+    for group, where in zip(groups, known, strict=True):
+        if _chosen(where, filters):
+            cells[group.suite, group.function, group.dimension][group.algorithm] = group
     if not cells and lost:
         raise ValueError(f"there are no runs to assess: {_gone(len(lost))}")
     if not cells:
@@ -218,11 +218,11 @@ def subject_of(
     usual = biobjective_targets() if all(biobjective) else log_targets()
     if targets and absolute:
         raise ValueError("targets are given both as precisions and as absolute values; give one kind of them")
-    chosen = [run for trials in cells.values() for one in trials.values() for run in one.runs]
+    chosen = [run for trials in cells.values() for group in trials.values() for run in group.runs]
     levels = np.unique(_finite(absolute))[::-1] if absolute else _targets(chosen, targets, usual)
     return Subject(
         tuple(sorted({name for trials in cells.values() for name in trials})),
-        tuple(Cell(*place, trials, levels, absolute=bool(absolute)) for place, trials in cells.items()),
+        tuple(Cell(*where, trials, levels, absolute=bool(absolute)) for where, trials in cells.items()),
         lost,
     )
 
@@ -232,25 +232,25 @@ def _place(run: Run) -> tuple[str, str, int]:
     return run.key.algorithm, run.problem.function, run.problem.dimension
 
 
-def _chosen(place: tuple[str, str, int], filters: tuple[Collection[str | int], ...]) -> bool:
-    return all(not wanted or what in wanted for what, wanted in zip(place, filters, strict=True))
+def _chosen(where: tuple[str, str, int], filters: tuple[Collection[str | int], ...]) -> bool:
+    return all(not wanted or value in wanted for value, wanted in zip(where, filters, strict=True))
 
 
 def _require_known(
     filters: tuple[Collection[str | int], ...],
     known: Sequence[tuple[str, str, int]],
-    gone: Sequence[tuple[str, str, int]],
+    lost_places: Sequence[tuple[str, str, int]],
 ) -> None:
-    """Raise a ValueError if one of the algorithms, functions or dimensions that are wanted has no runs."""
-    for column, what in enumerate(("algorithm", "function", "dimension")):
-        there = list(dict.fromkeys(place[column] for place in known))
+    """Raise a ValueError if a chosen algorithm, function or dimension has no runs."""
+    for column, kind in enumerate(("algorithm", "function", "dimension")):
+        present = list(dict.fromkeys(where[column] for where in known))
         for name in filters[column]:
-            lost = sum(place[column] == name for place in gone)
-            if name not in there and lost:
-                raise ValueError(f"nothing is known of {what} {name!r}: {_gone(lost)}; leave it out")
-            if name not in there:
-                shown = there if what == "function" else sorted(there)
-                raise ValueError(f"there are no runs of {what} {name!r}; there are {', '.join(map(str, shown))}")
+            lost = sum(where[column] == name for where in lost_places)
+            if name not in present and lost:
+                raise ValueError(f"nothing is known of {kind} {name!r}: {_gone(lost)}; leave it out")
+            if name not in present:
+                shown = present if kind == "function" else sorted(present)
+                raise ValueError(f"there are no runs of {kind} {name!r}; there are {', '.join(map(str, shown))}")
 
 
 def _gone(count: int) -> str:
@@ -259,7 +259,7 @@ def _gone(count: int) -> str:
 
 
 def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) -> FloatArray | None:
-    """The same for all runs, so that functions can be joined; None if some optimum is not known."""
+    """Targets for all runs alike, so that functions can be pooled; None if an optimum is unknown."""
     _finite(wanted)
     unknown = next((run.key for run in runs if run.optimum is None), None)
     if unknown is None:
@@ -272,7 +272,61 @@ def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) ->
     return None
 
 
-def _finite(wanted: Sequence[float]) -> Sequence[float]:
-    if not np.isfinite(wanted).all():
-        raise ValueError(f"targets are {', '.join(f'{one:g}' for one in wanted)}; each is a finite number")
-    return wanted
+def _finite(targets: Sequence[float]) -> Sequence[float]:
+    if not np.isfinite(targets).all():
+        raise ValueError(f"targets are {', '.join(f'{target:g}' for target in targets)}; each is a finite number")
+    return targets
+
+
+_LONGEST = 120
+"""Characters of a message in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class FailedRuns:
+    """The failed runs of an algorithm.
+
+    Attributes:
+        algorithm: Whose runs.
+        runs: How many runs were chosen, including those left out.
+        failed: How many of them failed, timed out or were killed.
+        left_out: How many of these left nothing behind (killed or timed out before anything was recorded). They are
+            left out; the others count as runs that stopped where they stopped.
+        reason: The most common reason: failed, timed out or killed.
+        message: The first message that came with it.
+        alike: How many of them failed so: for this reason, with an exception of the same type or the same message.
+    """
+
+    algorithm: str
+    runs: int
+    failed: int
+    left_out: int
+    reason: str
+    message: str
+    alike: int
+
+    def __str__(self) -> str:
+        line = (self.message.strip().splitlines() or [""])[0]
+        line = f"{line[:_LONGEST]}…" if len(line) > _LONGEST else line
+        why = f"{self.reason}: {line}" if line else self.reason
+        return f"{self.algorithm} {self.failed:,} of {self.runs:,} ({'most often ' * (self.alike < self.failed)}{why})"
+
+
+def failed_runs(subject: Subject) -> tuple[FailedRuns, ...]:
+    """The failed runs of each algorithm, most failures first."""
+    runs: Counter[str] = Counter()
+    failed: dict[str, list[Outcome]] = {}
+    for run in (*subject.runs, *subject.lost):
+        runs[run.key.algorithm] += 1
+        if not run.outcome.ok:
+            failed.setdefault(run.key.algorithm, []).append(run.outcome)
+    lost = Counter(run.key.algorithm for run in subject.lost)
+    failures = [_together(name, runs[name], ends, lost[name]) for name, ends in failed.items()]
+    return tuple(sorted(failures, key=lambda failure: (-failure.failed, failure.algorithm)))
+
+
+def _together(algorithm: str, runs: int, ends: Sequence[Outcome], left_out: int) -> FailedRuns:
+    alike = [(end.reason.value, end.message.partition(":")[0]) for end in ends]
+    ((usual, count),) = Counter(alike).most_common(1)
+    example = ends[alike.index(usual)]
+    return FailedRuns(algorithm, runs, len(ends), left_out, example.reason.value, example.message, count)

@@ -97,7 +97,7 @@ def svg(figure: Figure) -> str:
 
 @styled
 def draw(drawing: Drawing) -> Figure:
-    """Draw a figure: first all that has its place, then text whose place depends on the room there is."""
+    """Draw a figure: first the marks with fixed positions, then text that is placed where there is room."""
     figure = blank(drawing.width, drawing.height)
     axes = _axes(figure, drawing)
     for ax, panel in zip(axes, drawing.panels, strict=True):
@@ -105,7 +105,7 @@ def draw(drawing: Drawing) -> Figure:
     if drawing.key:
         _figure_key(figure, drawing.key, drawing)
     for ax, panel in zip(axes, drawing.panels, strict=True):
-        _fit(ax, list(dropwhile(_has_its_place, panel.marks)), drawing)
+        _fit(ax, list(dropwhile(_is_fixed, panel.marks)), drawing)
         if panel.x.sparse:
             thin_out(ax)
     return figure
@@ -114,10 +114,10 @@ def draw(drawing: Drawing) -> Figure:
 def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:
     count, columns = len(drawing.panels), drawing.columns
     options: dict[str, Any] = {"gridspec_kw": {"hspace": 0}} if drawing.joined else {}
-    found = figure.subplots(-(-count // columns), columns, squeeze=False, sharex=drawing.shared, **options)
+    grid = figure.subplots(-(-count // columns), columns, squeeze=False, sharex=drawing.shared, **options)
     if drawing.joined:
         figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
-    axes: list[Axes] = found.ravel().tolist()
+    axes: list[Axes] = grid.ravel().tolist()
     for unused in axes[count:]:
         unused.remove()
     return axes[:count]
@@ -139,18 +139,18 @@ def _panel(ax: Axes, panel: Panel, drawing: Drawing) -> None:
         ax.set_title(panel.title, fontsize=SMALL, pad=8)
     if panel.bar:
         _bar(ax, panel.bar, wide=drawing.width > 5)
-    for mark in takewhile(_has_its_place, panel.marks):
+    for mark in takewhile(_is_fixed, panel.marks):
         draw_mark(mark, ax, drawing)
     if panel.key:
         _panel_key(ax, panel.key, drawing)
 
 
-def _has_its_place(mark: Mark) -> bool:
+def _is_fixed(mark: Mark) -> bool:
     return not isinstance(mark, Cells | PointLabel | EndLabel)
 
 
 def _fit(ax: Axes, marks: list[Mark], drawing: Drawing) -> None:
-    """Draw text that is moved or left out for want of room, and what lies on top of it."""
+    """Draw text that is moved or left out for lack of room, and the marks on top of it."""
     points = [mark for mark in marks if isinstance(mark, PointLabel)]
     ends = [mark for mark in marks if isinstance(mark, EndLabel)]
     for mark in marks:
@@ -194,7 +194,7 @@ def _key(where: Figure | Axes, key: Key, drawing: Drawing, **options: Any) -> No
 
 
 def _sample(entry: Entry, drawing: Drawing) -> Line2D | Patch:
-    """What stands beside the text."""
+    """The line, symbol or area beside the text."""
     color = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink).color_in(drawing.looks)
     if not entry.width and not entry.symbol:
         return Patch(color=color)

@@ -62,38 +62,38 @@ def apply(ax: Axes, which: Literal["x", "y"], axis: Axis, *, side: str = "") -> 
 
 
 def _ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
-    one = ax.xaxis if which == "x" else ax.yaxis
+    own = ax.xaxis if which == "x" else ax.yaxis
     if axis.ticks is not None:
-        one.set_major_locator(FixedLocator(axis.ticks))
+        own.set_major_locator(FixedLocator(axis.ticks))
     elif axis.scale == "log":
         _log_ticks(ax, which, axis)
     elif axis.most is not None:
-        one.set_major_locator(MaxNLocator(axis.most, integer=axis.whole))
+        own.set_major_locator(MaxNLocator(axis.most, integer=axis.whole))
     if axis.texts is not None:
-        one.set_major_formatter(FixedFormatter([literal(text) for text in axis.texts]))
+        own.set_major_formatter(FixedFormatter([literal(text) for text in axis.texts]))
     elif axis.counts:
-        one.set_major_formatter(COUNTS)
+        own.set_major_formatter(COUNTS)
     minor = axis.minor if axis.rug is None else axis.rug
     if minor is not None:
-        one.set_minor_locator(FixedLocator(minor))
-        one.set_minor_formatter(NullFormatter())
+        own.set_minor_locator(FixedLocator(minor))
+        own.set_minor_formatter(NullFormatter())
     if axis.rug is not None:
         ax.tick_params(axis=which, which="minor", length=5, width=0.8)
 
 
 def _log_ticks(ax: Axes, which: Literal["x", "y"], axis: Axis) -> None:
     """Powers of ten, with twice and five times them where there are few; numbers as on a linear one within a decade."""
-    one = ax.xaxis if which == "x" else ax.yaxis
-    low, high = one.get_view_interval()
+    own = ax.xaxis if which == "x" else ax.yaxis
+    low, high = own.get_view_interval()
     narrow = axis.most is not None and axis.most < 6
     decades = float(np.log10(high / low)) * (2 if narrow else 1)
     if decades < 0.7:
-        one.set_major_locator(MaxNLocator(5))
-        one.set_minor_locator(FixedLocator([]))
+        own.set_major_locator(MaxNLocator(5))
+        own.set_minor_locator(FixedLocator([]))
     else:
         subs = (1.0, 2.0, 5.0) if decades < 2.5 else (1.0,)
-        one.set_major_locator(LogLocator(subs=subs, numticks=5 if narrow else 15))
-    one.set_minor_formatter(NullFormatter())
+        own.set_major_locator(LogLocator(subs=subs, numticks=5 if narrow else 15))
+    own.set_minor_formatter(NullFormatter())
 
 
 def thin_out(ax: Axes) -> None:
@@ -102,11 +102,11 @@ def thin_out(ax: Axes) -> None:
     labels = ax.get_xticklabels()
     boxes = [label.get_window_extent() for label in labels]
     space = boxes[0].height / 3
-    kept, free = {len(boxes) - 1}, -np.inf
+    visible, right_end = {len(boxes) - 1}, -np.inf
     for index, box in enumerate(boxes[:-1]):
-        if free < box.x0 and box.x1 + space < boxes[-1].x0:
-            kept.add(index)
-            free = box.x1 + space
+        if right_end < box.x0 and box.x1 + space < boxes[-1].x0:
+            visible.add(index)
+            right_end = box.x1 + space
     ax.xaxis.set_major_formatter(
-        FixedFormatter([label.get_text() if index in kept else "" for index, label in enumerate(labels)])
+        FixedFormatter([label.get_text() if index in visible else "" for index, label in enumerate(labels)])
     )

@@ -17,6 +17,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.transforms import ScaledTranslation
 from numpy.typing import ArrayLike
 
+from polarbear.assess.arrays import floats
 from polarbear.figures.marks import (
     Band,
     Bars,
@@ -224,25 +225,17 @@ def _largest(mark: Cells, ax: Axes) -> float:
 def spread(wanted: ArrayLike, gap: float, low: float, high: float) -> FloatArray:
     """Places for labels near the wanted ones, at least `gap` apart where the room allows it, in the same order.
 
-    Neighbours that are too close become one block around their mean; blocks that touch merge (the pool-adjacent-
-    violators algorithm of isotonic regression), so that the sum of squared shifts is least.
+    The sum of squared shifts is least.
     """
-    at = np.asarray(wanted, dtype=np.float64)
-    if at.size == 0:
+    at = floats(wanted)
+    if not at.size:
         return at
+    from scipy.optimize import isotonic_regression  # slow to import
+
     gap = min(gap, (high - low) / max(at.size - 1, 1))
-    order = np.argsort(at, kind="stable")
-    shifts = gap * np.arange(at.size)
-    blocks: list[list[float]] = []  # [sum, count]
-    for value in at[order] - shifts:
-        blocks.append([value, 1])
-        while len(blocks) > 1 and blocks[-2][0] / blocks[-2][1] > blocks[-1][0] / blocks[-1][1]:
-            total, count = blocks.pop()
-            blocks[-1][0] += total
-            blocks[-1][1] += count
-    level = np.concatenate([np.full(int(count), total / count) for total, count in blocks])
+    order, shifts = np.argsort(at, kind="stable"), gap * np.arange(at.size)
     placed = np.empty_like(at)
-    placed[order] = np.clip(level, low, high - shifts[-1]) + shifts
+    placed[order] = np.clip(isotonic_regression(at[order] - shifts).x, low, high - shifts[-1]) + shifts
     return placed
 
 

@@ -7,33 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from polarbear.descriptions import listed
+from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Band, Label, Line, Mark, Points, row_label
 from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.scales import checked, row_axis
+from polarbear.figures.scales import choose, row_axis
 from polarbear.figures.style import INK, MUTED, SURFACE, WIDE, Look, looks, shown
 from polarbear.inference import Posterior
 from polarbear.records import FloatArray
 from polarbear.select import Preference, best
 from polarbear.select import preference_values as values_under
-
-
-def caption(*, sure: bool) -> str:
-    """Caption of `preference_values`, whose uncertainty can be taken at face value or not."""
-    caution = (
-        ""
-        if sure
-        else " The model takes what the same runs repeat from budget to budget for new evidence: for preferences "
-        "over more than one budget, hills and intervals are too narrow and P2BB is too sure. Read the order, not the "
-        "certainty, or race with the model instance-bootstrap."
-    )
-    return (
-        "One panel per preference over budgets, one row per member of the Pareto set. The value is the mean rating "
-        "over the budgets, weighted by the preference: uniform weighs every evaluation (or second) alike, "
-        "log-uniform every order of magnitude, final looks at the last budget alone. The dot is the posterior mean of "
-        "the value, the line its 95% credible interval, the hill its posterior density (all scaled to one height). "
-        "P2BB is the probability that no other member has a higher value; the highest is bold." + caution
-    )
 
 
 def preference_values(
@@ -66,14 +49,14 @@ def preference_values(
     Raises:
         ValueError: If a name is not in the posterior, or a preference does not fit.
     """
-    names, look_of = checked(algorithms, posterior.names), looks(order or posterior.names)
+    names, look_of = choose(algorithms, posterior.names), looks(order or posterior.names)
     titles = titles or [p if isinstance(p, str) else type(p).__name__ for p in preferences]
     columns = len(preferences) if width > 5 else 1
     rows = -(-len(preferences) // columns)
     return Figure(
         title="Values under preferences over budgets",
         alt=f"Dots with intervals: the value of {listed(names)} under {len(preferences)} preferences over budgets.",
-        caption=caption(sure=sure),
+        caption=captions.preference_values(sure=sure),
         width=width,
         height=height or rows * (0.26 * len(names) + 0.75),
         panels=tuple(
@@ -119,26 +102,19 @@ def value_rows(
     """One row per algorithm: hill, interval, mean and P2BB of its value."""
     draws = values_under(posterior, preference)
     choices = {choice.members[0]: choice for choice in best(posterior, preference, candidates=names).choices}
-    winner = max(choices.values(), key=lambda choice: choice.probability_best)
+    highest = max(choices.values(), key=lambda choice: choice.probability_best)
     for row, name in enumerate(names):
-        column, choice = posterior.names.index(name), choices[name]
-        at, height = density(draws[:, column])
-        ends, level = np.array([choice.low, choice.high]), np.full(2, float(row))
-        mean, first = np.array([choice.expected]), choice is winner
-        symbol = look_of[name].marker or "o"
-        yield Band(name=f"hill-{column}", x=at, low=row, high=row - 0.72 * height, algorithm=name, opacity=0.3)
-        yield Line(name=f"interval-{column}", x=ends, y=level, algorithm=name, width=2, layer=3)
+        i, choice = posterior.names.index(name), choices[name]
+        at, height = density(draws[:, i])
+        ends, level, mean = np.array([choice.low, choice.high]), np.full(2, float(row)), np.array([choice.expected])
+        symbol, bold = look_of[name].marker or "o", choice is highest
+        yield Band(name=f"hill-{i}", x=at, low=row, high=row - 0.72 * height, algorithm=name, opacity=0.3)
+        yield Line(name=f"interval-{i}", x=ends, y=level, algorithm=name, width=2, layer=3)
         yield Points(
-            name=f"mean-{column}", x=mean, y=level[:1], algorithm=name, symbol=symbol, edge=0.7, rim=SURFACE, layer=4
+            name=f"mean-{i}", x=mean, y=level[:1], algorithm=name, symbol=symbol, edge=0.7, rim=SURFACE, layer=4
         )
-        yield Label(
-            name=f"p2bb-{column}",
-            text=_percent(choice.probability_best),
-            y=row,
-            shift=(3, 0),
-            bold=first,
-            color=INK if first else MUTED,
-        )
+        text, color = _percent(choice.probability_best), INK if bold else MUTED
+        yield Label(name=f"p2bb-{i}", text=text, y=row, shift=(3, 0), bold=bold, color=color)
     yield Label(text="P2BB", shift=(3, 2), color=MUTED)
 
 
@@ -148,8 +124,6 @@ def name_rows(names: Sequence[str]) -> Iterator[Label]:
 
 
 def _percent(probability: float) -> str:
-    if probability < 0.005:
-        return "<1%"
-    if probability >= 0.995:
-        return ">99%"
-    return f"{probability:.0%}"
+    if 0.005 <= probability < 0.995:
+        return f"{probability:.0%}"
+    return "<1%" if probability < 0.5 else ">99%"

@@ -1,0 +1,51 @@
+"""Numbers as arrays, checked where they come in."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.records import FloatArray
+
+
+def floats(numbers: ArrayLike) -> FloatArray:
+    """Numbers of any shape as a float64 array."""
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def without_nan(numbers: ArrayLike, name: str) -> FloatArray:
+    """Numbers as a float64 array.
+
+    Raises:
+        ValueError: If one is NaN; the message names it by `name` and its index.
+    """
+    array = floats(numbers)
+    if np.isnan(array).any():
+        raise ValueError(f"{name} hold NaN at entry {tuple(map(int, np.argwhere(np.isnan(array))[0]))}; leave it out")
+    return array
+
+
+def checked_runtimes(runtimes: ArrayLike) -> FloatArray:
+    """Runtimes as a float array.
+
+    Raises:
+        ValueError: If they are not (at least one run, targets), or one is NaN.
+    """
+    times = without_nan(runtimes, "runtimes")
+    if times.ndim != 2 or not len(times):
+        raise ValueError(f"runtimes have shape {times.shape}; they need to be (runs, targets) with at least one run")
+    return times
+
+
+def checked_weights(weights: ArrayLike | None, runs: int) -> FloatArray:
+    """(runs,) positive weights, all 1 if None.
+
+    Raises:
+        ValueError: If there is not one positive number per run.
+    """
+    if weights is None:
+        return np.ones(runs)
+    counts = floats(weights)
+    if counts.shape != (runs,) or not (np.isfinite(counts) & (counts > 0)).all():
+        raise ValueError(f"weights are {counts!r}; {runs} runs need one positive number each")
+    return counts
