@@ -12,12 +12,12 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
+from math import inf
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from polarbear.experiment.machine import OversubscriptionWarning, cores, oversubscription
-from polarbear.experiment.manager import Manager
-from polarbear.experiment.process import Call
+from polarbear.experiment.manager import Call, Manager
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -61,7 +61,7 @@ class WorkerPool(Executor):
         if (timeout is not None and not timeout > 0) or not grace >= 0:
             raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
         self.workers = workers or cores()
-        self._manager = Manager(self.workers, None if timeout is None else timeout + grace, pinned=pinned)
+        self._manager = Manager(self.workers, inf if timeout is None else timeout + grace, pinned=pinned)
         self._told = False
         weakref.finalize(self, self._manager.abandon)
 
