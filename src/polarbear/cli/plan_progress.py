@@ -13,7 +13,7 @@ from rich.text import Text
 from polarbear.cli.console import Console
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
-from polarbear.study.plan_runner import message_of
+from polarbear.study.summary import message_of
 
 _SHOWN = 3
 """How many failures of an algorithm are told as they happen; all are counted at the end."""

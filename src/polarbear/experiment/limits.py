@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from polarbear.protocols import Problem
+    from polarbear.records import Axis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,10 @@ class Limits:
                 raise ValueError(f"limit {field.name}={value!r} is not a finite number {wanted}; None means no limit")
         if self.evaluations is not None and self.evaluations != int(self.evaluations):
             raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")
+
+    def up_to(self, until: float, axis: Axis) -> Limits:
+        """These limits for a run of so many evaluations or seconds."""
+        return replace(self, evaluations=int(until)) if axis == "evaluations" else replace(self, seconds=until)
 
 
 def known_optimum(problem: Problem) -> float | None:

@@ -200,13 +200,12 @@ class Plan:
 
     def task(self, key: RunKey, place: int, **limits: Any) -> Task:
         """One run on the problem at a place of `problems`; `limits` replace the plan's."""
-        reach = self.budget.at(self.dimensions[place], self.axis)
-        until = {"evaluations": int(reach)} if self.axis == "evaluations" else {"seconds": reach}
+        reach = self.limits.up_to(self.budget.at(self.dimensions[place], self.axis), self.axis)
         return Task(
             key=key,
             problem=self.problems[place],
             optimizer=self.algorithms[key.algorithm],
-            limits=dataclasses.replace(self.limits, **(until | limits)),
+            limits=dataclasses.replace(reach, **limits),
             watch=self.watch,
             warm_up=self.axis == "seconds",
         )
