@@ -136,7 +136,7 @@ def test_a_dry_run_with_more_workers_than_cores_says_so_and_warns_where_seconds_
     assert re.search(r"with 10,000 workers, which share \d+ cores?, ", out)
     assert err.count("polarbear: warning: 10000 workers share") == 1
     out, err = polarbear("run", "plan.toml", "--dry-run", "--workers", 10_000, "--cluster", "tcp://a:1", cwd=tmp_path)
-    assert "with 10,000 workers, 0" in out or "with 10,000 workers, 1" in out
+    assert re.search(r"with 10,000 workers, [\d.]+ \w+ (\d+ s )?of them until", out)
     assert "10000 workers share" not in err
 
 

@@ -1,4 +1,4 @@
-"""How far a run may go."""
+"""How far a run may go, and how it is stopped there."""
 
 from __future__ import annotations
 
@@ -11,6 +11,14 @@ import numpy as np
 if TYPE_CHECKING:
     from polarbear.protocols import Problem
     from polarbear.records import Axis
+
+
+class Stop(BaseException):
+    """The run is over: its budget is spent, its target reached or its time up.
+
+    It derives from `BaseException`, as `KeyboardInterrupt` does, so that an optimizer's `except Exception` lets
+    it through. Code that catches it all the same meets it again at the next evaluation.
+    """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

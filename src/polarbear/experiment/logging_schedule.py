@@ -12,18 +12,22 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from numbers import Real
 from typing import Any, Literal
 
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
+from polarbear.experiment.errors import described
 from polarbear.problems.arguments import whole_number
 from polarbear.records import Parameters
 
 RECOMMENDATION = "recommendation"
 """The parameter under which the value of the recommended point is logged."""
 NEVER = sys.maxsize
+_LONGEST = 500
+"""Characters of an exception that are quoted."""
 
 
 class Refused(BaseException):
@@ -94,13 +98,12 @@ class Watch:
 
     def due_after(self, evaluations: int) -> int:
         """The next evaluation that is due for its number alone; `sys.maxsize` if there is none."""
-        found: list[int] = []
+        due = list(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
         if self.every:
-            found.append((evaluations // self.every + 1) * self.every)
+            due.append((evaluations // self.every + 1) * self.every)
         if self.per_decade:
-            found.append(_next_on_log_scale(evaluations, self.per_decade))
-        found.extend(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
-        return min(found, default=NEVER)
+            due.append(_next_on_log_scale(evaluations, self.per_decade))
+        return min(due, default=NEVER)
 
 
 class Log:
@@ -171,17 +174,16 @@ class Log:
     @property
     def note(self) -> str:
         """What could not be logged, for people; empty if nothing was wrong."""
-        said: list[str] = []
-        missing = [name for name in self._watch.parameters or () if not self._meant(name)]
-        if missing:
+        notes: list[str] = []
+        if missing := [name for name in self._watch.parameters or () if not self._matches(name)]:
             usual = self._usual()
             offered = did_you_mean(missing[0], usual) if usual else " it exposed nothing"
-            said.append(f"the optimizer never exposed {', '.join(map(repr, missing))};{offered}")
+            notes.append(f"the optimizer never exposed {', '.join(map(repr, missing))};{offered}")
         if self._watch.recommendations and self._recommends is None:
-            said.append("the optimizer recommended no point")
+            notes.append("the optimizer recommended no point")
         if self._note:
-            said.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
-        return "; ".join(f"watch: {one}" for one in said)
+            notes.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
+        return "; ".join(f"watch: {note}" for note in notes)
 
     def offer(self, name: str, getter: Callable[[], Any]) -> None:
         """Take an exposed parameter; it replaces one of the same name."""
@@ -196,20 +198,18 @@ class Log:
         """The exposed parameters that are logged without being asked for by name."""
         return [name for name, getter in self._getters.items() if not getattr(getter, "on_request", False)]
 
-    def _meant(self, name: str) -> list[str]:
+    def _matches(self, name: str) -> list[str]:
         """The exposed parameters that a name of the watch stands for."""
-        if "*" not in name:
-            return [name] if name in self._getters else []
-        return [exposed for exposed in self._getters if fnmatchcase(exposed, name)]
+        return [exposed for exposed in self._getters if exposed == name or ("*" in name and fnmatchcase(exposed, name))]
 
     def _names(self) -> tuple[str, ...]:
         """The parameters to log, in order; exposed or, if they are named, not."""
         if self._chosen is None:
-            wanted = self._watch.parameters
-            if wanted is None:
+            names = self._watch.parameters
+            if names is None:
                 names = self._usual()
             else:
-                names = [each for name in wanted for each in (self._meant(name) or ([] if "*" in name else [name]))]
+                names = chain.from_iterable(self._matches(name) or [name] * ("*" not in name) for name in names)
             self._chosen = tuple(dict.fromkeys(names))
         return self._chosen
 
@@ -236,7 +236,7 @@ class Log:
             value = read(getter())
             problem = "is NaN" if value != value else ""
         except (Exception, Refused) as error:  # noqa: BLE001 - what logging meets must not end the run
-            value, problem = math.nan, f"raised {_told(error)}"
+            value, problem = math.nan, f"raised {described(error)[:_LONGEST]}"
         if problem and numbers:
             self._failures += len(numbers)
             self._note = self._note or f"{what} {problem} at evaluation {numbers[0]}"
@@ -327,11 +327,3 @@ def _unread(point: Any) -> float:  # noqa: ARG001 - stands in for a judge
 def is_scalar_array(result: Any) -> bool:
     """Whether it is a NumPy array or scalar that holds one real number."""
     return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"
-
-
-def _told(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - an exception whose text cannot be had is still reported
-        text = ""
-    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__

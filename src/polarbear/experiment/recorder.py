@@ -3,7 +3,8 @@
 The optimizer is handed a plain function that carries the attributes of an `optimizers.Objective`. A function is
 chosen over an object with `__call__` because Python calls it about 0.1 µs faster; the evaluation that brings no
 improvement and meets no limit touches three attributes and no clock. `python -m benchmarks.recorder` measures it.
-Runs that are watched, and problems that tell something else than what is recorded, take a second, slower function.
+Runs that are watched, and problems where the optimizer observes another value than is recorded, take a second, slower
+function.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from polarbear.experiment.limits import Limits, known_optimum, target_of
+from polarbear.experiment.limits import Limits, Stop, known_optimum, target_of
 from polarbear.experiment.logging_schedule import Log, Refused, Watch, is_scalar_array, offers
 from polarbear.experiment.observations import OBJECTIVE, Constrained, Indicated, is_plain, judge, negated, trial_of
 from polarbear.experiment.points import Points
-from polarbear.experiment.stop import Stop
 from polarbear.problems.evaluation import unmasked
 from polarbear.protocols import traits_of
 from polarbear.records import FloatArray, Outcome, Parameters, Reason, Samples, Trajectory
@@ -51,7 +51,7 @@ class Recorder:
     Attributes:
         objective: What to hand to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array; with k
             objectives a (k,) and an (m, k) array. NaN is returned as +inf. A batch is evaluated at once, its rows
-            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer is told one value
+            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer observes one value
             and another one is recorded: nothing public leads from this function to the recorded values.
         reason: Why the run was stopped, None while it goes on.
         target: The minimized value at which the run counts as solved, or None.
@@ -128,7 +128,7 @@ class Recorder:
             self._call = problem.raw if problem.minimize else negated(problem.raw)
             evaluate = self._plain_call()
         else:
-            evaluate = self._told_call()
+            evaluate = self._watched_call()
         self.objective: Objective = self._equipped(self._timed(evaluate) if timed else evaluate, trial)
 
     @property
@@ -215,12 +215,12 @@ class Recorder:
                     return value
             except (TypeError, ValueError):
                 pass  # no number: settle says so
-            return self._settle(x, value)
+            return self._settle(x, value, value)
 
         return objective
 
-    def _told_call(self) -> Callable[[Any], Any]:
-        """As `_plain_call`, where the optimizer may be told another value than is recorded, and may be watched."""
+    def _watched_call(self) -> Callable[[Any], Any]:
+        """As `_plain_call`, where the optimizer may observe another value than is recorded, and may be watched."""
 
         def objective(x: Any, /) -> Any:
             try:
@@ -232,17 +232,17 @@ class Recorder:
             if self._asking:
                 self._refuse()
             try:
-                told, value = self._call(x)
+                observed, value = self._call(x)
             except BaseException as error:
                 self._raised(x, error)
                 raise
             self._left -= 1
             try:
-                if value >= self._best and told <= INFINITY and self._left > self._due:
-                    return told
+                if value >= self._best and observed <= INFINITY and self._left > self._due:
+                    return observed
             except (TypeError, ValueError):
                 pass  # no number, or several objectives
-            return self._settle_told(x, told, value)
+            return self._settle(x, observed, value)
 
         return objective
 
@@ -271,34 +271,22 @@ class Recorder:
         call.expose, call.recommend = offers(self._log)
         return call
 
-    def _settle(self, x: Any, result: Any) -> float:
-        """Finish an evaluation that is not plain: an improvement, NaN, no number at all, or the last one."""
-        value = result if type(result) is float else self._number(result)
-        if value != value:  # NaN
-            self._count_invalid(x)
-            value = INFINITY
-        now = perf_counter()
-        if value < self._best:
-            self._improve(self.evaluations, x, now, value)
-        self._stop_if_over(now)
-        return value
-
     def _improve(self, number: int, x: Any, now: float, value: float) -> None:
         self._points.improve(number, x)
         self._improvements.append((number, now - self._begun, value))
         self._best = value
 
-    def _settle_told(self, x: Any, told: Any, value: Any) -> Any:
-        """Finish an evaluation that tells `told` and is recorded as `value`."""
+    def _settle(self, x: Any, observed: Any, value: Any) -> Any:
+        """Finish an evaluation that is an improvement, NaN or no number, is due for logging, or is the last one."""
         value = value if type(value) is float else self._number(value)
         if self._traits.objectives == 1:
-            told = told if type(told) is float else self._number(told)
-            invalid = told != told
-            told = INFINITY if invalid else told
+            observed = observed if type(observed) is float else self._number(observed)
+            invalid = observed != observed
+            observed = INFINITY if invalid else observed
         else:
-            missing = np.isnan(told)
+            missing = np.isnan(observed)
             invalid = bool(missing.any())
-            told[missing] = np.inf
+            observed[missing] = np.inf
         if invalid or value != value:
             self._count_invalid(x)
             value = value if value == value else INFINITY
@@ -308,7 +296,7 @@ class Recorder:
         self._points.sample(self.evaluations, x, value)
         self._look(since)
         self._stop_if_over(perf_counter())
-        return told
+        return observed
 
     def _count_invalid(self, x: Any) -> None:
         self._left += 1
@@ -321,14 +309,14 @@ class Recorder:
         self._refuse_if_over()
         points = points[: self._left]
         try:
-            told, values = self._told_rows(points)
+            observed, values = self._evaluate_rows(points)
         except BaseException as error:
             self._raised(points, error)
             raise
         now = perf_counter()
-        invalid = np.isnan(values) | (np.isnan(told) if told.ndim == 1 else np.isnan(told).any(axis=1))
+        invalid = np.isnan(values) | (np.isnan(observed) if observed.ndim == 1 else np.isnan(observed).any(axis=1))
         values[np.isnan(values)] = np.inf
-        told[np.isnan(told)] = np.inf
+        observed[np.isnan(observed)] = np.inf
         solved = np.flatnonzero(values <= self.target) if self.target is not None else np.empty(0, np.int64)
         count = int(solved[0]) + 1 if solved.size else len(values)  # rows after the target are not part of the run
         before = np.minimum.accumulate(np.concatenate(([self._best], values[: count - 1])))
@@ -341,16 +329,16 @@ class Recorder:
             self._points.sample(spent + row + 1, points[row], values[row])
         self._look(since)
         self._stop_if_over(now)
-        return told
+        return observed
 
-    def _told_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the optimizer is told of (m, d) points, and their (m,) values; arrays of our own."""
-        told, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
+    def _evaluate_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the optimizer observes of (m, d) points, and their (m,) recorded values, as new arrays."""
+        observed, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
         shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
-        for found, wanted in ((values, shape[:1]), (told, shape)):
+        for found, wanted in ((values, shape[:1]), (observed, shape)):
             if found.shape != wanted:
                 raise TypeError(f"the objective returned shape {found.shape} for a batch of {len(points)} points")
-        return told, values
+        return observed, values
 
     def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
         """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, one each else.

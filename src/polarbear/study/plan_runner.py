@@ -31,22 +31,20 @@ def run_plan(
 ) -> PlanSummary:
     """Execute a plan; create the study at `path`, or go on with it: runs that are there are not run again.
 
-    Every finished run is committed within a second or so, and then let go of: memory does not grow with trajectories.
-    Killing the process at any moment loses no committed run. On an evaluation budget without `timeout` each run is the
-    same whatever the number of workers and interruptions; only clocks differ.
+    Every finished run is committed within a second or so, and then forgotten: memory does not grow with trajectories.
+    Killing the process loses no committed run. On an evaluation budget without `timeout` each run is the same whatever
+    the number of workers and interruptions; only clocks differ.
 
     Args:
-        plan: What to run. Against the study at `path` it may have more algorithms, repetitions and draws.
-        path: The study's directory.
-        workers: Number of worker processes of our own pool, which is passed over when an executor is given.
+        plan: What to run. It may have more algorithms, repetitions and draws than the study at `path`.
+        path: The study's directory, or a URL such as ``s3://bucket/a.study``.
+        workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
-        seconds: Wall-clock limit of this call. What has not ended by then is given up as by Ctrl-C, and begins anew
-            when the plan is gone on with; None: no limit.
-        observer: Told of everything that happens.
+        seconds: Wall-clock limit of this call; None: none. Runs that have not ended by then begin anew next time.
+        observer: Is told of everything that happens.
         accept_damage: Go on although files of the study are damaged: their runs are run again.
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: Run again what the study holds as killed. What comes of it takes the place of the killed run, and its
-            message tells of that.
+        retry: Make the runs again that the study holds as killed, and replace them.
 
     Returns:
         What is in the study now. Runs that failed are results too, and are not run again.
@@ -54,7 +52,7 @@ def run_plan(
     Raises:
         ValueError: If `seconds` is not above 0.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        polarbear.experiment.tasks.WorkerUnprepared: If a module that a run needs is missing where it is to be executed.
+        polarbear.experiment.tasks.WorkerUnprepared: If a module that a run needs is missing where it is executed.
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of the study are damaged, and that was not accepted.
     """

@@ -70,56 +70,45 @@ def race(
 ) -> RaceResult:
     """Race real optimizers on real problems; create the study at `path`, or resume it.
 
-    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run.
-    On an evaluation budget without `timeout`, resuming decides in every round, bit for bit, what an uninterrupted
-    race with the same seed would have decided, whatever the number of workers; only clocks differ.
+    Every finished run is committed within a second or so, and killing the process loses no committed run. On an
+    evaluation budget without `timeout`, every round decides, bit for bit, what it would have decided without
+    interruptions, whatever the number of workers; only clocks differ.
 
     Args:
-        race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
-            ``optimizer(problem, rng)``.
+        race: A fresh race of optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
         path: The study's directory, or a URL such as ``s3://bucket/a.study``.
-        workers: Number of worker processes of our own pool, which is passed over when an executor is given.
+        workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
-        stop: When to stop before all is resolved.
+        stop: When to stop before all pairs are resolved.
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
-        timeout: Wall-clock seconds after which one run is interrupted.
+        timeout: Wall-clock seconds after which a run is interrupted.
         watch: When to log parameters and recommendations of the optimizers; None: never.
-        withdraw: Name or names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is
-            resumed.
-        accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
+        withdraw: Algorithms to take out first and for good, see `Race.withdraw`.
+        accept_damage: Go on without the runs of completed rounds whose files are damaged.
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: First run again what the study holds as killed. What comes of it takes the place of the killed run, and
-            its message tells of that. Rounds that were decided without it stay decided.
-        observer: Told of everything that happens.
+        retry: First make the runs again that the study holds as killed, and replace them. Decided rounds stay so.
+        observer: Is told of everything that happens.
 
     Returns:
-        What the race has found, also when it stopped early: then `RaceResult.undecided` names the open pairs.
+        What the race has found so far; `RaceResult.undecided` names the pairs still open.
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        Unsuitable: If an optimizer does not take the problems, or a target precision or a log of targets is asked for
-            on a problem whose optimum is unknown.
+        Unsuitable: If an optimizer does not take the problems, or the optimum of one is needed and unknown.
         ValueError: If the race has already run on another study.
-        CannotWithdraw: If `withdraw` names what is no algorithm of the race, or all that are left; then none is
-            withdrawn.
-        EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
+        CannotWithdraw: If `withdraw` names no algorithm of the race, or all that are left; none is withdrawn then.
+        EveryRunFailed: If all runs of a round failed before they found anything.
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
     """
-    stream = problems.as_instances(instances)
-    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
-    limits, first = Limits(target_precision=target_precision, timeout=timeout), tuple(first_problems(stream))
-    check_pairs(entrants, first)
-    check_optima(first, target_precision, watch)
-    plan, observer = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
+    plan, observer = _plan(race, instances, target_precision, timeout, watch), observer or Observer()
     spec = {"race": race.describe(), **plan.describe()}
     with opened(store.place(path), spec, accept_damage=accept_damage) as (study, resumed):
         if restore(race, study, study.runs(), accept_damage=accept_damage) is None and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         observer.started(race, resumed=resumed)
-        leaving = [withdraw] if isinstance(withdraw, str) else withdraw
-        if (decided := race.withdraw(*leaving)) is not None:
+        if (decided := race.withdraw(*([withdraw] if isinstance(withdraw, str) else withdraw))) is not None:
             _keep(decided, race, study, observer)
         again = killed_runs(study) if retry else set[RunKey]()
         with executor_or_pool(executor, workers, timeout, plan.axis) as pool:
@@ -131,6 +120,19 @@ def race(
         observer.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
+
+
+def _plan(
+    race: Race, instances: object, target_precision: float | None, timeout: float | None, watch: Watch | None
+) -> _Plan:
+    """What the race's runs are made of, if its optimizers take the problems."""
+    stream = problems.as_instances(instances)
+    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
+    first = tuple(first_problems(stream))
+    check_pairs(entrants, first)
+    check_optima(first, target_precision, watch)
+    limits = Limits(target_precision=target_precision, timeout=timeout)
+    return _Plan(stream, entrants, limits, watch, race.settings.axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +274,7 @@ def restore(
     records = study.rounds_by_file()
     rounds, state = read_rounds(records)
     if after is not None:
-        numbers = [this.number for this in rounds]
+        numbers = [round_.number for round_ in rounds]
         if after not in numbers:
             raise ValueError(f"after is {after!r}; {study.path} has the completed rounds {numbers}")
         rounds, state = read_rounds(dict(list(records.items())[: numbers.index(after) + 1]))
@@ -302,11 +304,11 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
     times, model = settings.pop("times"), settings.pop("model")
     try:
-        found = Race(entrants, times=times, model=inference.from_description(model), **settings)
+        race = Race(entrants, times=times, model=inference.from_description(model), **settings)
     except (ValueError, TypeError) as error:
         raise store.StudyError(f"{file} cannot be used: {error}") from error
     if missing := [
-        ".".join(place) for place, before, _ in differing(spec["race"], found.describe()) if before is MISSING
+        ".".join(field) for field, before, _ in differing(spec["race"], race.describe()) if before is MISSING
     ]:
         raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
-    return found
+    return race
