@@ -28,7 +28,7 @@ from polarbear.cli.termination import Terminated, terminable
 
 class _Commands(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
-        """Say so when a command is interrupted that has not said it itself."""
+        """Print that a command was interrupted, unless it has done so itself."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:

@@ -51,7 +51,7 @@ def take_over(study: Path, *, wanted: bool) -> None:
 
 
 def look_in(*folders: Path) -> None:
-    """Have modules be looked for in folders as well, after all others: what is installed is not replaced."""
+    """Also import modules from folders, after all other places: installed ones are not replaced."""
     for folder in map(str, (Path.cwd(), *(folder.resolve() for folder in folders))):
         if folder not in sys.path:
             sys.path.append(folder)
@@ -126,7 +126,7 @@ def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_jso
 
 
 def load_race(study: Path) -> StudyView:
-    """A study of a race, as far as it can be read; what is damaged is told."""
+    """A study of a race, as far as it can be read; damaged files are named."""
     from polarbear.study import load
 
     view = load(study)

@@ -48,7 +48,7 @@ class Choice:
         *,
         samples: bool = False,
     ) -> Subject:
-        """The chosen runs at all paths, grouped; what cannot be read is said."""
+        """The chosen runs at all paths, grouped; files that cannot be read are named."""
         from polarbear.assess.report import subject_of
 
         return subject_of(
@@ -79,7 +79,7 @@ def _read(paths: Iterable[Path], *, samples: bool) -> list[Run]:
 
 
 def say_skipped(skipped: Sequence[Skipped], *, most: int | None = None) -> None:
-    """Name what was not read as it is, by default all of it."""
+    """Print what was skipped or changed while reading, by default all of it."""
     for skip in skipped[:most]:
         echo(f"{'note' if skip.kept else 'skipped'}: {skip}", err=True)
     if most is not None and len(skipped) > most:

@@ -1,4 +1,4 @@
-"""End on Ctrl-C and SIGTERM as users expect: what is committed is kept, and the command that goes on is told."""
+"""End on Ctrl-C and SIGTERM: committed runs are kept, and the command that resumes is printed."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ def terminable() -> Generator[None]:
     """
     from polarbear.store.critical_section import after_commit
 
-    process, come, over = os.getpid(), False, False
+    process, received, over = os.getpid(), False, False
 
     def unwind(number: int, frame: object) -> None:  # noqa: ARG001 - a signal handler's arguments
-        nonlocal come
+        nonlocal received
         if os.getpid() != process:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             os.kill(os.getpid(), signal.SIGTERM)
         elif not (over or _unwinding()):
-            come = True
+            received = True
             if not after_commit(lambda: signal.raise_signal(signal.SIGTERM)):
                 raise Terminated
 
@@ -46,12 +46,12 @@ def terminable() -> Generator[None]:
     try:
         yield
     except (KeyboardInterrupt, SystemExit) as ended:
-        if come and not (isinstance(ended, SystemExit) and not ended.code):  # it had not come to its end
+        if received and not (isinstance(ended, SystemExit) and not ended.code):  # it had not come to its end
             sys.exit(TERMINATED)
         raise
     finally:
         over = True  # Python leaves SIG_IGN as it is when it ends, and replaces handlers by SIG_DFL
-        signal.signal(signal.SIGTERM, signal.SIG_IGN if come else before)
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if received else before)
 
 
 def _unwinding() -> bool:

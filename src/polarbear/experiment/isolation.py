@@ -126,7 +126,7 @@ def _differ(read: Callable[[], Any], before: Any) -> bool:
 
 
 def _spare_descriptors() -> list[tuple[int, int]]:
-    """Copies of those of standard output and errors that are open."""
+    """Copies of the descriptors of standard output and standard error, as far as these are open."""
     copies: list[tuple[int, int]] = []
     for number in (1, 2):
         with suppress(OSError):  # a service may have none
@@ -240,7 +240,7 @@ def _unix() -> Iterator[_Aspect]:
 
 
 _SIGNALS = tuple(int(number) for number in signal.valid_signals() if number < 32 and number not in {9, 19})
-"""Without those that nobody can handle, and those of real-time systems."""
+"""All signals but SIGKILL and SIGSTOP, which nobody can handle, and real-time signals."""
 _handler: Callable[[int], Any] = importlib.import_module("_signal").getsignal
 """As `signal.getsignal`, without its search for a member of an enumeration, which takes ten times as long."""
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF) if os.name == "posix" else ()

@@ -49,13 +49,13 @@ class Limits:
                 continue
             zero_is_fine = field.name == "target_precision"
             if not (math.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
-                wanted = "at least 0" if zero_is_fine else "above 0"
-                raise ValueError(f"limit {field.name}={value!r} is not a finite number {wanted}; None means no limit")
+                bound = "at least 0" if zero_is_fine else "above 0"
+                raise ValueError(f"limit {field.name}={value!r} is not a finite number {bound}; None means no limit")
         if self.evaluations is not None and self.evaluations != int(self.evaluations):
             raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")
 
     def up_to(self, until: float, axis: Axis) -> Limits:
-        """These limits for a run of so many evaluations or seconds."""
+        """These limits, with a budget of evaluations or seconds."""
         return replace(self, evaluations=int(until)) if axis == "evaluations" else replace(self, seconds=until)
 
 

@@ -31,7 +31,7 @@ _LONGEST = 500
 
 
 class Refused(BaseException):
-    """An evaluation inside a function that was asked for a parameter. It is not counted, and the row holds NaN."""
+    """An evaluation inside a getter of a parameter. It is not counted, and the row holds NaN."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,16 +186,16 @@ class Log:
         return "; ".join(f"watch: {note}" for note in notes)
 
     def offer(self, name: str, getter: Callable[[], Any]) -> None:
-        """Take an exposed parameter; it replaces one of the same name."""
+        """Register a parameter; it replaces one of the same name."""
         self._getters[name] = getter
         self._chosen = None
 
     def offer_point(self, getter: Callable[[], Any]) -> None:
-        """Take the function that gives the recommended point."""
+        """Register the function that returns the recommended point."""
         self._recommends = getter
 
     def _usual(self) -> list[str]:
-        """The exposed parameters that are logged without being asked for by name."""
+        """The exposed parameters that are logged unless others are named."""
         return [name for name, getter in self._getters.items() if not getattr(getter, "on_request", False)]
 
     def _matches(self, name: str) -> list[str]:
@@ -244,7 +244,7 @@ class Log:
 
 
 def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[], Any]], None]]:
-    """The functions `expose` and `recommend` for an optimizer; without a log they check what they get, no more."""
+    """The functions `expose` and `recommend` for an optimizer; without a log they only check their arguments."""
 
     def expose(**getters: Callable[[], Any]) -> None:
         for name, getter in getters.items():

@@ -33,7 +33,7 @@ ONE_THREAD = dict.fromkeys(
 POLL = 0.5
 """Seconds between looks for workers that died while a child of theirs holds the pipe open."""
 MOMENT = 1.0
-"""Seconds between the first and the last process of a job that get a signal meant for all."""
+"""Seconds within which a signal meant for all processes of a job reaches the last of them."""
 _EXITING = 0x4
 """Linux's flag of a process that is about to end."""
 _BOOT = (
@@ -55,7 +55,7 @@ class WorkerError(RuntimeError):
     terminated = False
 
 
-class WorkerDied(WorkerError):  # noqa: N818 - says what is the case
+class WorkerDied(WorkerError):  # noqa: N818 - states what happened
     """The worker process of a call ended before it answered."""
 
 
@@ -63,7 +63,7 @@ class WorkersUnavailable(BrokenExecutor):
     """No worker process comes up, so that no call can be answered."""
 
 
-class WorkerTimedOut(WorkerError):  # noqa: N818 - says what is the case
+class WorkerTimedOut(WorkerError):  # noqa: N818 - states what happened
     """The worker process of a call was killed because the call did not end in time."""
 
 
@@ -188,10 +188,7 @@ class WorkerProcess:
 
 
 def _goes_on(process: int) -> bool:
-    """Whether it lives and is not about to end, as one is that closed its pipes by ending.
-
-    False where the system does not tell: there are no such flags outside Linux.
-    """
+    """Whether a process lives and is not about to end; False outside Linux, which has no flag for that."""
     try:
         stat = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:

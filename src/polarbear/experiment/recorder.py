@@ -1,4 +1,4 @@
-"""What an optimizer calls instead of the problem: counts, keeps improvements, stops the run.
+"""The function an optimizer calls instead of the problem: it counts, keeps improvements and stops the run.
 
 The optimizer is handed a plain function that carries the attributes of an `optimizers.Objective`. A function is
 chosen over an object with `__call__` because Python calls it about 0.1 µs faster; the evaluation that brings no
@@ -167,7 +167,7 @@ class Recorder:
 
     @property
     def solution(self) -> FloatArray | None:
-        """(d,) the best point, or with several objectives (k, d) those that no other one dominates; None: nothing."""
+        """(d,) the best point, or with several objectives (k, d) the nondominated ones; None without any."""
         if isinstance(self._trial, Indicated):
             return self._trial.solution
         return self._points.best(self._improvements[-1][0]) if self._improvements else None
@@ -335,13 +335,13 @@ class Recorder:
         """What the optimizer observes of (m, d) points, and their (m,) recorded values, as new arrays."""
         observed, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
         shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
-        for found, wanted in ((values, shape[:1]), (observed, shape)):
-            if found.shape != wanted:
-                raise TypeError(f"the objective returned shape {found.shape} for a batch of {len(points)} points")
+        for array, expected in ((values, shape[:1]), (observed, shape)):
+            if array.shape != expected:
+                raise TypeError(f"the objective returned shape {array.shape} for a batch of {len(points)} points")
         return observed, values
 
     def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
-        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, one each else.
+        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, else one evaluation each.
 
         What is evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
         The points evaluated last are those of the last call that cost something.
@@ -359,21 +359,21 @@ class Recorder:
         if trial.knows(x):
             return trial.constraints(x)
         try:
-            found = trial.constraints(x)
+            constraints = trial.constraints(x)
         except BaseException as error:
             self._raised(x, error)
             raise
         self._left -= 1
         self._look(len(self._improvements))
         self._stop_if_over(perf_counter())
-        return found
+        return constraints
 
     def _new_log(self, watch: Watch, judged_by: Problem) -> Log:
         value = judge(judged_by) if watch.recommendations else float
         return Log(watch, self.optimum, value, secret=self._traits.noisy)
 
     def _next_due(self) -> int:
-        """How many evaluations are left when the next one is due for logging, or its point for keeping."""
+        """How many evaluations remain when the next one is due for logging, or its point for keeping."""
         if self._log is None:
             return 0
         if self._log.every_time:
@@ -402,7 +402,7 @@ class Recorder:
         self._due = self._next_due()
 
     def _refuse(self) -> NoReturn:
-        """For an evaluation inside a function that is asked for a parameter."""
+        """Refuse an evaluation inside the getter of a parameter."""
         if self.reason is not None:
             self.stop(self.reason)
         raise Refused("a function that is asked for a parameter must not evaluate the problem")
@@ -415,7 +415,7 @@ class Recorder:
         self._stop_if_over(0.0)
 
     def _unusual(self, x: Any) -> Any:
-        """Evaluate what is not a 1-D array: a batch, or a point or batch given as a list."""
+        """Evaluate a batch, or a point or batch given as a list."""
         try:
             points = np.asarray(x)
         except ValueError:
@@ -447,7 +447,7 @@ class Recorder:
             self.stop(Reason.BUDGET if seconds is not None and now - self._begun >= seconds else Reason.TIMED_OUT)
 
     def _stop_next_time_if_over(self) -> None:
-        """For an evaluation that ends with an exception of its own: the stop comes with the next one."""
+        """Have the next evaluation stop the run if it is over; this one ends with an exception of its own."""
         self._look(len(self._improvements))
         if not self._left or perf_counter() >= self._deadline:
             self._call = self._stop_now
@@ -466,10 +466,10 @@ class Recorder:
             return float(result)
         self._stop_next_time_if_over()
         unmasked(result, OBJECTIVE)
-        what = type(result).__name__
+        returned = type(result).__name__
         if isinstance(result, np.ndarray):
-            what += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
-        raise TypeError(f"the objective returned {what} ({_shown(result)}); it has to return one real number")
+            returned += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
+        raise TypeError(f"the objective returned {returned} ({_shown(result)}); it has to return one real number")
 
 
 def _shown(value: Any) -> str:

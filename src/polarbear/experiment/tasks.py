@@ -1,4 +1,4 @@
-"""Runs many tasks through an executor, a bounded number at a time."""
+"""Run many tasks through an executor, a bounded number at a time."""
 
 from __future__ import annotations
 

@@ -22,9 +22,9 @@ from polarbear.experiment.errors import described, described_traceback
 from polarbear.experiment.machine import take_core
 
 LEAVING = b""
-"""The frame a worker sends before its last answer. Its very first frame says why no core is its own, or is empty."""
+"""The frame sent before a last answer. The very first frame says why the worker has no core of its own, or is empty."""
 FREE_CORE = "free"
-"""What a worker is told that is to take a core that no other holds."""
+"""Argument of a worker that takes a core of its own."""
 LENGTH = struct.Struct("<Q")
 """What stands before each call and answer: its number of bytes."""
 CHUNK = 1 << 20
@@ -51,7 +51,7 @@ def main(driver: int, core: str) -> None:
 
 
 class Answers:
-    """The answers to the calls, one after the other.
+    """Answers the calls, one after the other.
 
     Args:
         pipe: Where they go.
@@ -59,13 +59,13 @@ class Answers:
 
     def __init__(self, pipe: FileIO) -> None:
         self._pipe, self._me = pipe, os.getpid()
-        self._given, self._lock = 0, threading.Lock()
+        self._count, self._lock = 0, threading.Lock()
 
     def give(self, answer: bytes) -> None:
         """Answer the present call."""
         self._only_here()
         with self._lock:
-            self._given += 1
+            self._count += 1
             _write_frame(self._pipe, answer)
 
     def last(self) -> Callable[[object], None]:
@@ -73,13 +73,13 @@ class Answers:
 
         It returns if the call was answered meanwhile.
         """
-        call = self._given
+        call = self._count
 
         def hand_over(value: object) -> None:
             self._only_here()
             answer = cloudpickle.dumps((True, value, ""))
             with self._lock:
-                if call == self._given:
+                if call == self._count:
                     try:
                         _write_frame(self._pipe, LEAVING)
                         _write_frame(self._pipe, answer)
@@ -94,7 +94,7 @@ class Answers:
 
 
 _answers: list[Answers] = []
-"""Those of this process, if it is a worker."""
+"""The answers of this process, if it is a worker."""
 
 
 def last_answer() -> Callable[[object], None] | None:
@@ -160,5 +160,5 @@ def _failure(error: BaseException) -> bytes:
     text = described_traceback(error)
     try:
         return cloudpickle.dumps((False, error, text))
-    except Exception:  # noqa: BLE001 - an exception that cannot travel is told in words
+    except Exception:  # noqa: BLE001 - an exception that cannot be pickled is described
         return cloudpickle.dumps((False, RuntimeError(described(error)), text))

@@ -23,7 +23,7 @@ from polarbear.records import Outcome, Reason, RunKey, lost
 from polarbear.study.plan import Plan
 
 PILOT_SECONDS = 10.0
-"""How long a pilot takes at most, unless said otherwise."""
+"""Default time limit of a pilot in seconds."""
 _DIMENSIONS = 3
 """The lowest, a middle and the highest dimension are tried …"""
 _PROBLEMS_EACH = 2
@@ -33,7 +33,7 @@ _SHORTEST = 0.01
 _GRACE, _LOADING = 1.0, 60.0
 """Seconds beyond a time limit, and of a first run, which loads libraries, until a run is given up."""
 _ASKED = 3
-"""How often a process is asked for that may die of what a run left behind."""
+"""Attempts to reach a worker that may die of what a run left behind."""
 _WARM_UP = 100
 """Evaluations of each algorithm that do not count."""
 _DISCARDED = -1
@@ -42,7 +42,7 @@ _DISCARDED = -1
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmCost:
-    """What one algorithm's runs will cost.
+    """Cost of the runs of one algorithm.
 
     Attributes:
         runs: How many are to be run.
@@ -61,7 +61,7 @@ class AlgorithmCost:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a plan will cost.
+    """Cost of a plan.
 
     Attributes:
         total: Runs of the plan.
@@ -98,7 +98,7 @@ class Estimate:
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers, with their start, but without algorithms of which the pilot could not tell.
+        """Seconds in all on the workers, with their start, but without algorithms that have no estimate.
 
         On an axis of evaluations no more runs go on at a time than there are cores.
         """
@@ -245,7 +245,7 @@ class _Pilot:
         return tuple(sorted({run.dimension for runs in self._measured.values() for run in runs}))
 
     def cost(self, name: str, runs: Mapping[int, int]) -> AlgorithmCost:
-        """What so many runs of an algorithm cost, by dimension."""
+        """Cost of the runs of an algorithm, given by dimension."""
         plan, measured = self._plan, self._measured[name]
         timed = plan.axis == "seconds"
         return AlgorithmCost(

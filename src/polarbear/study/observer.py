@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Observer:
-    """Is told of everything that happens in a race; does nothing. Override what you want to see."""
+    """Is notified of everything that happens in a race; override the methods you need."""
 
     def started(self, race: Race, *, resumed: bool) -> None:
         """The study is open and the race stands where it was left."""
@@ -36,13 +36,13 @@ class Observer:
 
 
 class PlanObserver:
-    """Is told of everything that happens while a plan runs; does nothing. Override what you want to see."""
+    """Is notified of everything that happens while a plan runs; override the methods you need."""
 
     def started(self, plan: Plan, there: int) -> None:
-        """The study is open; so many of the plan's runs are in it already."""
+        """The study is open; `there` of the plan's runs are in it already."""
 
     def run_known(self, key: RunKey, outcome: Outcome) -> None:
-        """A run of the plan was there before; told of each before the first is started."""
+        """A run of the plan was in the study already; called for each before the first new one starts."""
 
     def run_finished(self, run: Run) -> None:
         """A run is in."""

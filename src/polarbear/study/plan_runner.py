@@ -88,7 +88,7 @@ _EARLY = "the study was begun by an earlier version; it is counted once the plan
 
 
 def load_plan(path: str | Path) -> PlanSummary:
-    """How far the plan of a study is, also while another process runs it; of a study without one, what runs it holds.
+    """How far the plan of a study is, also while it runs elsewhere; without a plan, the runs that the study holds.
 
     Nothing that the study describes is built or imported.
 

@@ -25,7 +25,7 @@ from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
 
 
-class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
+class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
 
 
@@ -87,7 +87,7 @@ def race(
         withdraw: Algorithms to take out first and for good, see `Race.withdraw`.
         accept_damage: Go on without the runs of completed rounds whose files are damaged.
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: First make the runs again that the study holds as killed, and replace them. Decided rounds stay so.
+        retry: First make the runs again that the study holds as killed, and replace them. Decided rounds stay decided.
         observer: Is told of everything that happens.
 
     Returns:
@@ -186,7 +186,7 @@ class _Rounds:
         return "" if self._race.finished else f"all {size} problem instances are used"
 
     def make(self, requests: Sequence[Request]) -> list[Run]:
-        """Make what is not in the study yet, and commit it; return all the runs."""
+        """Make and commit the runs that are not in the study yet; return all."""
         self._observer.round_started(self._race, requests)
         tasks = [self._plan.task(request) for request in requests]
         known = (self._runs.study.run(task.key) for task in tasks if self._runs.has(task.key))

@@ -16,7 +16,7 @@ from polarbear.store.specification import COUNTED, GROWING, MISSING, SPEC, diffe
 from polarbear.study.stored import check_spec
 
 
-class OtherSettings(ValueError):  # noqa: N818 - says what is the case
+class OtherSettings(ValueError):  # noqa: N818 - states what happened
     """The study was made with other settings than it is to be resumed with; the message names them."""
 
 
@@ -61,31 +61,31 @@ MEND = (
 """What to do about damaged files."""
 
 
-def check_same(path: Path, stored: Mapping[str, Any], given: Mapping[str, Any]) -> None:
-    """Raise `OtherSettings` unless a study with the spec `stored` can be resumed with the spec `given`."""
-    if differences := list(_differences(stored, given)):
+def check_same(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) -> None:
+    """Raise `OtherSettings` unless a study with the spec `stored` can be resumed with the spec `new`."""
+    if differences := list(_differences(stored, new)):
         raise OtherSettings(
             f"the study at {path} was made with other settings: {'; '.join(differences)}. "
             "Resume with the same, or choose another path"
         )
 
 
-def _differences(stored: Mapping[str, Any], given: Mapping[str, Any]) -> Iterator[str]:
+def _differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[str]:
     """The settings with which a study cannot be resumed, each with both values."""
-    for place, before, now in differing(stored, given):
-        name = ".".join(place)
+    for field, before, now in differing(stored, new):
+        name = ".".join(field)
         if before is MISSING:
-            if place[:-1] != ("algorithms",) and place != COUNTED:
+            if field[:-1] != ("algorithms",) and field != COUNTED:
                 yield f"{name} is new"
         elif now is MISSING:
             yield f"{name} is gone"
-        elif not (place in GROWING and isinstance(before, int) and isinstance(now, int) and before < now):
+        elif not (field in GROWING and isinstance(before, int) and isinstance(now, int) and before < now):
             yield f"{name} was {before!r} and is now {now!r}"
 
 
 @contextmanager
 def executor_or_pool(executor: Executor | None, workers: int, timeout: float | None, axis: Axis) -> Generator[Executor]:
-    """The executor that was given, which stays open, or worker processes of our own.
+    """The given executor, which stays open, or worker processes of our own.
 
     Where runs are measured in seconds, each process keeps to a core that no other such process holds, and an
     `OversubscriptionWarning` says if there is none for it; of executors given, that holds for `Isolated` and
@@ -93,12 +93,12 @@ def executor_or_pool(executor: Executor | None, workers: int, timeout: float | N
     """
     timed = axis == "seconds"
     with nullcontext(executor) if executor is not None else WorkerPool(workers, timeout=timeout, pinned=timed) as pool:
-        seen = pool if timed and isinstance(pool, Apart | WorkerPool) else None
-        if seen is not None:
-            seen.warn_beforehand()
+        watched = pool if timed and isinstance(pool, Apart | WorkerPool) else None
+        if watched is not None:
+            watched.warn_beforehand()
         yield pool
-        if seen is not None:
-            seen.warn_if_crowded()
+        if watched is not None:
+            watched.warn_if_crowded()
 
 
 def killed_runs(study: store.StudyStore, chosen: Callable[[RunKey], bool] = lambda _: True) -> set[RunKey]:

@@ -1,4 +1,4 @@
-"""How far a plan is: runs counted by algorithm, those that failed in the same way together."""
+"""How far a plan is: runs counted by algorithm, and by how they failed."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class AlgorithmRuns:
 
 @dataclass(frozen=True, slots=True)
 class PlanSummary:
-    """How far a plan is, and what came of it.
+    """How far a plan is, and the outcomes of its runs.
 
     Attributes:
         path: The study's directory.
