@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
+
+from polarbear.validation import Positive, real, settings
 
 if TYPE_CHECKING:
     from polarbear.protocols import Problem
@@ -21,7 +22,7 @@ class Stop(BaseException):
     """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings(kw_only=True)
 class Limits:
     """How far one run may go; None means no such limit.
 
@@ -33,26 +34,14 @@ class Limits:
             that evaluates nothing, and is meant for hangs, not for budgets.
 
     Raises:
-        ValueError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
+        FieldError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
             is not whole.
     """
 
-    evaluations: int | None = None
-    seconds: float | None = None
-    target_precision: float | None = None
-    timeout: float | None = None
-
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value: float | None = getattr(self, field.name)
-            if value is None:
-                continue
-            zero_is_fine = field.name == "target_precision"
-            if not (math.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
-                bound = "at least 0" if zero_is_fine else "above 0"
-                raise ValueError(f"limit {field.name}={value!r} is not a finite number {bound}; None means no limit")
-        if self.evaluations is not None and self.evaluations != int(self.evaluations):
-            raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")
+    evaluations: Positive | None = None
+    seconds: Annotated[float, real(gt=0)] | None = None
+    target_precision: Annotated[float, real(ge=0)] | None = None
+    timeout: Annotated[float, real(gt=0)] | None = None
 
     def up_to(self, until: float, axis: Axis) -> Limits:
         """These limits, with a budget of evaluations or seconds."""

@@ -10,18 +10,17 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import chain
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
 from polarbear.experiment.errors import described
-from polarbear.problems.arguments import whole_number
 from polarbear.records import Parameters
+from polarbear.validation import Checked, Flag, Positive, settings, whole_number
 
 RECOMMENDATION = "recommendation"
 """The parameter under which the value of the recommended point is logged."""
@@ -34,7 +33,32 @@ class Refused(BaseException):
     """An evaluation inside a getter of a parameter. It is not counted, and the row holds NaN."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _moments(at: Any, name: str) -> tuple[int, ...]:
+    if isinstance(at, (str, bytes)) or not np.iterable(at):
+        raise TypeError(f"{name} is {at!r}; give the numbers of evaluations, such as (1, 10, 100)")
+    return tuple(sorted({whole_number(number, name, 1) for number in at}))
+
+
+def _names(parameters: Any, name: str) -> tuple[str, ...]:
+    mend = "give names, such as ('step_size',), or None for all"
+    if isinstance(parameters, str) or not np.iterable(parameters):
+        raise TypeError(f"{name} is {parameters!r}; {mend}")
+    names: tuple[Any, ...] = tuple(parameters)
+    for parameter in names:
+        if not isinstance(parameter, str) or not parameter:
+            raise TypeError(f"{name} holds {parameter!r}; {mend}")
+        if parameter == RECOMMENDATION:
+            raise ValueError(f"{name} holds {parameter!r}; ask for it with recommendations=True")
+        if names.count(parameter) > 1:
+            raise ValueError(f"{name} holds {parameter!r} twice")
+    return names
+
+
+def _sampling(points: Any, name: str) -> int:
+    return 1 if points == "all" else whole_number(points, f"{name} ('all' aside)", 1)
+
+
+@settings(kw_only=True)
 class Watch:
     """When an optimizer's parameters and recommendations are logged, and which.
 
@@ -60,33 +84,20 @@ class Watch:
             1 or ``"all"`` for all of them. It needs no moment. The best point is kept in any case.
 
     Raises:
-        TypeError: If an attribute is of the wrong type.
-        ValueError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
+        FieldTypeError: If an attribute is of the wrong type.
+        FieldError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
     """
 
-    on_improvement: bool = False
-    every: int | None = None
-    at: tuple[int, ...] = ()
-    per_decade: int | None = None
-    targets_per_decade: int | None = None
-    parameters: tuple[str, ...] | None = None
-    recommendations: bool = False
-    points: int | Literal["all"] | None = None
+    on_improvement: Flag = False
+    every: Positive | None = None
+    at: Annotated[tuple[int, ...], Checked(_moments)] = ()
+    per_decade: Positive | None = None
+    targets_per_decade: Positive | None = None
+    parameters: Annotated[tuple[str, ...], Checked(_names)] | None = None
+    recommendations: Flag = False
+    points: Annotated[int | Literal["all"], Checked(_sampling)] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("on_improvement", "recommendations"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"watch {name} is {getattr(self, name)!r}; it must be True or False")
-        for name in ("every", "per_decade", "targets_per_decade"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_number(getattr(self, name), f"watch {name}", 1))
-        if self.points == "all":
-            object.__setattr__(self, "points", 1)
-        elif self.points is not None:
-            object.__setattr__(self, "points", whole_number(self.points, "watch points ('all' aside)", 1))
-        object.__setattr__(self, "at", _moments(self.at))
-        if self.parameters is not None:
-            object.__setattr__(self, "parameters", _names(self.parameters))
         moments = self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade
         if not moments and not self.points:
             raise ValueError(
@@ -265,26 +276,6 @@ def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[],
             log.offer_point(getter)
 
     return expose, recommend
-
-
-def _moments(at: Any) -> tuple[int, ...]:
-    if isinstance(at, (str, bytes)) or not np.iterable(at):
-        raise TypeError(f"watch at is {at!r}; give the numbers of evaluations, such as (1, 10, 100)")
-    return tuple(sorted({whole_number(number, "watch at", 1) for number in at}))
-
-
-def _names(parameters: Any) -> tuple[str, ...]:
-    if isinstance(parameters, str) or not np.iterable(parameters):
-        raise TypeError(f"watch parameters is {parameters!r}; give names, such as ('step_size',), or None for all")
-    names: tuple[Any, ...] = tuple(parameters)
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"watch parameters holds {name!r}; give names, such as ('step_size',), or None for all")
-        if name == RECOMMENDATION:
-            raise ValueError(f"watch parameters holds {name!r}; ask for it with recommendations=True")
-        if names.count(name) > 1:
-            raise ValueError(f"watch parameters names {name!r} twice")
-    return names
 
 
 def _next_on_log_scale(evaluations: int, per_decade: int) -> int:

@@ -341,9 +341,9 @@ class Recorder:
         return observed, values
 
     def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
-        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, else one evaluation each.
+        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, else they cost one.
 
-        What is evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
+        A point evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
         The points evaluated last are those of the last call that cost something.
         """
         self._refuse_if_over()
