@@ -135,6 +135,7 @@ class Manager:
             if worker is not None:
                 worker.dismiss(FAREWELL)
             with self._changed:
+                self._up.discard(number)
                 del self._threads[number]
                 if not self._threads and not self._closed:
                     self._give_up("the worker pool ended")
