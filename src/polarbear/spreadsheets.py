@@ -1,4 +1,4 @@
-"""Text in CSV files that spreadsheets would take for a formula, and execute."""
+"""Keep spreadsheets from executing text in CSV files that looks like a formula."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     import polars as pl
 
 TEXTS = ("algorithm", "instance", "message")
-"""The columns of a table of runs that hold anybody's text."""
+"""The columns of a table of runs that hold arbitrary text."""
 _FORMULA = r"'*[=+\-@\t\r＝＋－＠]"
-_BEGINS_ONE = re.compile(_FORMULA)
+_FORMULA_START = re.compile(_FORMULA)
 
 
 def disarmed(text: str) -> str:
-    """`text` with an apostrophe before it if it begins as formulas do and is no number; `restored` takes it away."""
-    return f"'{text}" if _BEGINS_ONE.match(text) and not _is_number(text) else text
+    """`text`, prefixed by an apostrophe if it begins like a formula and is no number; `restored` removes it."""
+    return f"'{text}" if _FORMULA_START.match(text) and not _is_number(text) else text
 
 
 def restored(frame: pl.DataFrame) -> pl.DataFrame:

@@ -20,7 +20,7 @@ import polarbear as pb
 from polarbear import store
 from polarbear.experiment import DaskExecutor, Isolated, Limits, Task, execute
 from polarbear.records import Reason, RunKey
-from polarbear.store.manifest import file_number
+from polarbear.store.folders import file_number
 from polarbear.study import Plan, RunFailureWarning, run_plan
 from tests.attacks import offenders
 from tests.attacks.offenders import (

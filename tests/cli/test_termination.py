@@ -16,7 +16,7 @@ from polarbear import store
 from polarbear.cli.termination import Terminated, terminable
 from polarbear.experiment import WorkerPool
 from polarbear.store import contents
-from polarbear.store.critical_section import critical_section
+from polarbear.store.atomic import critical_section
 from tests.cli.commands import polarbear, start
 from tests.cli.test_cli import OWN, SMALL
 from tests.cli.test_plans import PLAN

@@ -19,8 +19,8 @@ import pytest
 
 import polarbear as pb
 from polarbear import store
-from polarbear.store import lock_owner, remote_lock
-from polarbear.store.remote import RemotePath
+from polarbear.store import lock
+from polarbear.store.paths import RemotePath
 from tests.cli.commands import polarbear
 from tests.store.test_faults import HERE, WRITER
 from tests.study.entrants import crawl, descend, guess, sphere
@@ -177,7 +177,7 @@ def test_a_lock_of_a_process_of_this_machine_that_ended_counts_as_abandoned(else
     store.create(elsewhere, {}).close()
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
-    here = {"host": socket.gethostname(), "processes": lock_owner._processes()}
+    here = {"host": socket.gethostname(), "processes": lock._process_namespace()}
     for pid, complaint in ((os.getpid(), "is being written by"), (ended.pid, "which no longer runs")):
         written_lock(elsewhere, pid=pid, **here)
         with pytest.raises(store.StudyLocked, match=complaint):
@@ -199,10 +199,10 @@ def test_taking_over_a_study_on_disk_is_left_to_the_operating_system(tmp_path):
 
 def test_of_two_writers_that_both_see_no_lock_one_gets_it(elsewhere, monkeypatch):
     """The store itself refuses the second one, which looked before the first one wrote."""
-    read = remote_lock.read_holder
+    read = lock.read_owner
     with store.create(elsewhere, {}):
         answers = iter([None])
-        monkeypatch.setattr(remote_lock, "read_holder", lambda file: next(answers, read(file)))
+        monkeypatch.setattr(lock, "read_owner", lambda file: next(answers, read(file)))
         with pytest.raises(store.StudyLocked, match=f"being written by process {os.getpid()}"):
             store.open(elsewhere, write=True)
     store.open(elsewhere, write=True).close()
@@ -215,7 +215,7 @@ def test_a_writer_whose_lock_was_taken_writes_no_more(elsewhere, run, monkeypatc
         (elsewhere / "lock.json").unlink()
         with store.open(elsewhere, write=True) as second:
             second.append(run(2))
-            monkeypatch.setattr(remote_lock, "RENEW_SECONDS", 0.0)  # time passes: the lock has to be looked at again
+            monkeypatch.setattr(lock, "RENEW_SECONDS", 0.0)  # time passes: the lock has to be looked at again
             for write in (lambda: first.append(run(3)), lambda: first.append_round({}), first.compact):
                 with pytest.raises(store.StudyLocked, match="was taken from this process"):
                     write()
@@ -228,7 +228,7 @@ def test_a_writer_whose_lock_was_taken_writes_no_more(elsewhere, run, monkeypatc
 def test_a_background_commit_without_the_lock_is_told_by_the_next_call(elsewhere, run, monkeypatch):
     with store.create(elsewhere, {}, commit_seconds=0.2) as study:
         study.append(run(1))
-        monkeypatch.setattr(remote_lock, "RENEW_SECONDS", 0.0)
+        monkeypatch.setattr(lock, "RENEW_SECONDS", 0.0)
         (elsewhere / "lock.json").unlink()
         time.sleep(0.4)
         with pytest.raises(store.StudyLocked, match="was taken"):
@@ -241,7 +241,7 @@ def test_a_background_commit_without_the_lock_is_told_by_the_next_call(elsewhere
 
 
 def test_a_lock_is_renewed(elsewhere, monkeypatch):
-    monkeypatch.setattr(remote_lock, "RENEW_SECONDS", 0.05)
+    monkeypatch.setattr(lock, "RENEW_SECONDS", 0.05)
     with store.create(elsewhere, {}):
         written = json.loads((elsewhere / "lock.json").read_bytes())
         end = time.monotonic() + 20

@@ -124,7 +124,7 @@ def test_points_written_before_a_kill_belong_to_the_study(sampled, run, monkeypa
 
     with monkeypatch.context() as patch:
         study = store.open(sampled, write=True)
-        patch.setattr(contents_module.Contents, "_add_part", die)
+        patch.setattr(parts, "encode", die)
         study.append(run(6, sampled=True))
         study.append(run(7, sampled=True))
         with pytest.raises(Killed):

@@ -26,7 +26,7 @@ def terminable() -> Generator[None]:
     A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
     what was under way has ignored the first. Processes that are started or forked are ended by SIGTERM as ever.
     """
-    from polarbear.store.critical_section import after_commit
+    from polarbear.store.atomic import after_commit
 
     process, received, over = os.getpid(), False, False
 

@@ -1,6 +1,6 @@
-"""The frozen values every room shares: which run, what it found, when, and how it ended.
+"""The immutable values that every room shares: runs, their keys, trajectories and outcomes.
 
-A run is kept as its best-so-far trajectory: the improvements alone, each with the number of evaluations and
+A run is recorded as its best-so-far trajectory: the improvements alone, each with the number of evaluations and
 the seconds it took (*g** of Wurth et al. 2026, section 2). Values are always to be minimized; a maximization
 problem enters with its sign flipped.
 """

@@ -1,4 +1,4 @@
-"""Arrays that nobody can change."""
+"""Read-only arrays."""
 
 from __future__ import annotations
 
@@ -12,12 +12,20 @@ IntArray = NDArray[np.int64]
 
 
 def frozen_vector(array: ArrayLike, dtype: type[np.generic], name: str) -> NDArray[Any]:
-    """A read-only copy of a 1-D array; ValueError if it is none."""
+    """A read-only copy of a 1-D array; ValueError if it has another shape."""
     frozen = np.array(array, dtype=dtype)
     if frozen.ndim != 1:
         raise ValueError(f"{name} has shape {frozen.shape}; a trajectory holds 1-D arrays")
     frozen.flags.writeable = False
     return frozen
+
+
+def frozen_evaluations(array: ArrayLike) -> IntArray:
+    """A read-only copy of evaluations; ValueError unless they start from 1 or later and increase strictly."""
+    evaluations = frozen_vector(array, np.int64, "evaluations")
+    require(evaluations[:1] >= 1, "evaluations", "starts below 1")
+    require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+    return evaluations
 
 
 def frozen_points(array: ArrayLike) -> FloatArray:

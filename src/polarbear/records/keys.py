@@ -17,13 +17,13 @@ _DIMENSION = re.compile(r"(?P<function>.+?)-d(?P<dimension>\d+)(?:-(?P<instance>
 class Instance:
     """Which problem instance: its suite, function, dimension and number, by which runs are grouped.
 
-    Problems of suites and formats of other tools tell it; of what tells it not, the name is taken apart.
+    Problems of suites and data of other tools provide it; otherwise it is parsed from the name.
 
     Attributes:
-        suite: The suite, such as ``"bbob"``; empty if it is not known.
+        suite: The suite, such as ``"bbob"``; empty if unknown.
         function: The function's number or name within the suite, such as ``"3"``.
-        dimension: Number of variables; 0 if it is not known.
-        instance: Which instance of the function, such as ``"1"``; empty if it is not known.
+        dimension: Number of variables; 0 if unknown.
+        instance: Which instance of the function, such as ``"1"``; empty if unknown.
     """
 
     suite: str
@@ -44,17 +44,17 @@ class Instance:
 
 @lru_cache(maxsize=1 << 16)
 def _parsed(name: str) -> Instance:
-    """The same object for the same name: of many runs on one instance all share it."""
-    found = _INSTANCE.fullmatch(name) or _DIMENSION.fullmatch(name)
-    if not found:
+    """Cached, so that the runs on an instance share one object."""
+    match = _INSTANCE.fullmatch(name) or _DIMENSION.fullmatch(name)
+    if not match:
         return Instance("", name, 0, "")
-    told = found.groupdict(default="")
-    return Instance(told.get("suite", ""), told["function"], int(told["dimension"]), told["instance"])
+    parts = match.groupdict(default="")
+    return Instance(parts.get("suite", ""), parts["function"], int(parts["dimension"]), parts["instance"])
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class RunKey:
-    """Names one run for good: all its randomness derives from these three.
+    """Identifies a run: all its randomness derives from these three.
 
     Attributes:
         instance: The problem instance's name, such as ``"bbob-f3-i1-d5"``.
@@ -78,7 +78,7 @@ class RunKey:
         return np.random.default_rng(np.random.SeedSequence(self.entropy(stream)))
 
     def entropy(self, stream: str = "") -> int:
-        """What seeds one of the run's generators: 128 bits that follow from the key and the stream alone."""
-        named = f"\0{stream}" if stream else ""
-        digest = hashlib.sha256(f"{self.seed}\0{self.instance}\0{self.algorithm}{named}".encode()).digest()
+        """The seed of one of the run's generators: 128 bits that depend on the key and the stream only."""
+        suffix = f"\0{stream}" if stream else ""
+        digest = hashlib.sha256(f"{self.seed}\0{self.instance}\0{self.algorithm}{suffix}".encode()).digest()
         return int.from_bytes(digest[:16])

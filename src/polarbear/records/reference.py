@@ -18,14 +18,14 @@ class Reference:
     """The expected runtimes of a reference algorithm on one function in one dimension.
 
     A portfolio such as best-2009 takes for each target the algorithm with the smallest expected runtime; it is
-    artificial, since the choice is made with the data at hand.
+    artificial, since the choice uses the same data.
 
     Attributes:
         targets: (k,) target precisions, or values of COCO's indicator of two objectives; strictly decreasing.
         ert: (k,) expected runtimes, inf where no algorithm reached the target.
-        algorithms: (k,) whose data they are; empty where that is not known or the target was not reached.
-        successes: (k,) number of successful runs behind each; 0 where it is not known.
-        runs: (k,) number of runs behind each; 0 where it is not known.
+        algorithms: (k,) whose data they are; empty where unknown or where the target was not reached.
+        successes: (k,) number of successful runs behind each; 0 where unknown.
+        runs: (k,) number of runs behind each; 0 where unknown.
         name: The reference algorithm, such as ``"best2009-bbob"``; empty if it has no name.
         suite: The suite; empty if not known.
 
@@ -49,10 +49,10 @@ class Reference:
             raise ValueError("the targets of a reference have to decrease strictly; sort them, easiest first")
 
     def rows(self, targets: ArrayLike) -> IntArray:
-        """For each target the row of the easiest recorded one that is at least as difficult; -1 where there is none."""
+        """The row of the easiest recorded target that is at least as difficult as each; -1 where there is none."""
         wanted = np.asarray(targets, dtype=np.float64)
-        found = np.searchsorted(-self.targets, -(wanted + _SAME * np.abs(wanted)))
-        return np.where(found < len(self.targets), found, -1)
+        rows = np.searchsorted(-self.targets, -(wanted + _SAME * np.abs(wanted)))
+        return np.where(rows < len(self.targets), rows, -1)
 
     def at(self, targets: ArrayLike) -> FloatArray:
         """The expected runtime to each target, inf beyond the most difficult recorded one."""

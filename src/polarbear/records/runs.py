@@ -1,4 +1,4 @@
-"""One finished run with all that is kept of it."""
+"""A finished run and what is recorded of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from polarbear.records.arrays import FloatArray, IntArray, frozen_points, frozen_vector, require
+from polarbear.records.arrays import FloatArray, IntArray, frozen_evaluations, frozen_points, frozen_vector, require
 from polarbear.records.keys import Instance, RunKey
 from polarbear.records.trajectory import Outcome, Reason, Trajectory
 
@@ -28,9 +28,7 @@ class Parameters:
     values: Mapping[str, FloatArray]
 
     def __post_init__(self) -> None:
-        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
-        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
-        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+        evaluations = frozen_evaluations(self.evaluations)
         values = {name: frozen_vector(column, np.float64, name) for name, column in self.values.items()}
         for name, column in values.items():
             if column.size != evaluations.size:
@@ -50,13 +48,13 @@ class Parameters:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Samples:
-    """Points that a run evaluated, one or more, in the order in which it did.
+    """Points that a run evaluated, at least one, in order.
 
     Attributes:
         evaluations: (m,) int64, strictly increasing: the evaluation of each point, from 1.
         points: (m, d) float64: the points, in the coordinates in which the problem is called.
-        values: (m,) float64: the value that was recorded for each, minimized; +inf for NaN. With several objectives
-            the indicator of all points until then.
+        values: (m,) float64: the recorded value of each, minimized; +inf for NaN. With several objectives the
+            indicator of all points until then.
 
     Raises:
         ValueError: If the arrays break these rules; the message names the array.
@@ -67,9 +65,7 @@ class Samples:
     values: FloatArray
 
     def __post_init__(self) -> None:
-        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
-        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
-        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
+        evaluations = frozen_evaluations(self.evaluations)
         values, points = frozen_vector(self.values, np.float64, "values"), frozen_points(self.points)
         require(~np.isnan(values), "values", "is not a number")
         if points.ndim != 2 or not points.size or not len(points) == values.size == evaluations.size:
@@ -96,18 +92,18 @@ class Run:
 
     Attributes:
         key: Which run.
-        trajectory: What it found, when, and how it ended.
+        trajectory: Its best-so-far values, and how it ended.
         target: The objective value at which the run counts as solved, or None. Values at or below it tie.
-        optimum: The lowest value there is, if it is known. What lies above it is the precision.
+        optimum: The lowest possible value, if it is known; values minus it are precisions.
         parameters: What the optimizer logged about itself, if anything.
-        solution: (d,) the point of the best recorded value; with several objectives (k, d) the points that no other one
-            dominates, in lexicographic order of their objectives. In the coordinates in which the problem is called.
-            None if nothing was found, or it is not known.
-        samples: Points that were evaluated, if a `Watch` asked for them, and they were read.
-        identity: The suite, function, dimension and instance, where the key's name of the instance does not tell them.
+        solution: (d,) the point of the best recorded value; with several objectives (k, d) the nondominated points, in
+            lexicographic order of their objectives. In the coordinates in which the problem is called. None if nothing
+            was found, or it is unknown.
+        samples: Evaluated points, if a `Watch` recorded them and they were read.
+        identity: The suite, function, dimension and instance, where the instance's name does not contain them.
 
     Raises:
-        ValueError: If `solution` is no point and no list of points.
+        ValueError: If `solution` is neither a point nor a list of points.
     """
 
     key: RunKey
@@ -135,7 +131,7 @@ class Run:
 
     @property
     def problem(self) -> Instance:
-        """Suite, function, dimension and instance, by which runs are grouped: `identity`, or what the name tells."""
+        """Suite, function, dimension and instance, by which runs are grouped: `identity`, or parsed from the name."""
         return self.identity or Instance.parse(self.key.instance)
 
     @property
@@ -149,9 +145,9 @@ class Run:
 
 
 def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identity: Instance | None = None) -> Run:
-    """The record of a run of which nothing came back, through no doing of its optimizer.
+    """The record of a run that returned nothing, for reasons other than its optimizer.
 
-    It is unknown at all times and enters no ranking.
+    Its values are unknown at all times, and it enters no ranking.
 
     Args:
         key: Which run.
@@ -170,11 +166,11 @@ def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identi
 
 
 def tried_again(run: Run, killed: Iterable[str]) -> Run:
-    """A run whose message tells of the tries before it, which were killed.
+    """A run whose message lists the earlier tries, which were killed.
 
     Args:
-        run: What the last try gave.
-        killed: The messages of those before, in order.
+        run: The run of the last try.
+        killed: The messages of the earlier ones, in order.
     """
     messages = [run.outcome.message, *(f"an earlier try was killed: {message}" for message in killed)]
     outcome = replace(run.outcome, message="; ".join(filter(None, messages)))
@@ -182,11 +178,11 @@ def tried_again(run: Run, killed: Iterable[str]) -> Run:
 
 
 def without_samples(run: Run) -> Run:
-    """A run without the points that it evaluated, of which there may be very many."""
+    """A run without the points that it evaluated, which may be very many."""
     return run if run.samples is None else replace(run, samples=None)
 
 
-def _same_points(one: FloatArray | None, other: FloatArray | None) -> bool:
-    if one is None or other is None:
-        return one is other
-    return np.array_equal(one, other, equal_nan=True)
+def _same_points(points: FloatArray | None, others: FloatArray | None) -> bool:
+    if points is None or others is None:
+        return points is others
+    return np.array_equal(points, others, equal_nan=True)

@@ -1,4 +1,4 @@
-"""What a run found, when, and how it ended."""
+"""A run's best-so-far values over time, and how it ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.records.arrays import FloatArray, IntArray, frozen_vector, require
+from polarbear.records.arrays import FloatArray, IntArray, frozen_evaluations, frozen_vector, require
 from polarbear.records.times import Axis, check_axis
 
 
@@ -28,11 +28,11 @@ class Reason(StrEnum):
     TIMED_OUT = "timed out"
     """It was interrupted at the study's time limit for a run."""
     KILLED = "killed"
-    """Its worker process died or had to be killed; what it had found is lost."""
+    """Its worker process died or had to be killed; its values are lost."""
 
 
 CUT_SHORT = frozenset({Reason.BUDGET, Reason.TIMED_OUT, Reason.KILLED})
-"""Reasons that come from outside the optimizer: what it would have found later is unknown."""
+"""Reasons that come from outside the optimizer: later values are unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +57,12 @@ class Outcome:
 
     @property
     def cut_short(self) -> bool:
-        """Whether the run was cut from outside, so that nothing is known of later times."""
+        """Whether the run was ended from outside, so that later values are unknown."""
         return self.reason in CUT_SHORT
 
     @property
     def ok(self) -> bool:
-        """Whether the run went as planned: it spent its budget, hit the target or returned by itself."""
+        """Whether the run ended normally: it spent its budget, hit the target or returned by itself."""
         return self.reason in {Reason.BUDGET, Reason.TARGET, Reason.STOPPED}
 
 
@@ -86,7 +86,7 @@ class Trajectory:
     outcome: Outcome
 
     def __post_init__(self) -> None:
-        evaluations = frozen_vector(self.evaluations, np.int64, "evaluations")
+        evaluations = frozen_evaluations(self.evaluations)
         seconds = frozen_vector(self.seconds, np.float64, "seconds")
         values = frozen_vector(self.values, np.float64, "values")
         if not evaluations.size == seconds.size == values.size:
@@ -94,8 +94,6 @@ class Trajectory:
                 f"evaluations, seconds and values hold {evaluations.size}, {seconds.size} and {values.size} "
                 "entries; they need one entry for each improvement"
             )
-        require(evaluations[:1] >= 1, "evaluations", "starts below 1")
-        require(evaluations[1:] > evaluations[:-1], "evaluations", "does not increase strictly")
         require(seconds[:1] >= 0, "seconds", "starts below 0")
         require(seconds[1:] >= seconds[:-1], "seconds", "decreases")
         require(~np.isnan(values), "values", "is not a number")
@@ -127,7 +125,7 @@ class Trajectory:
         sizes: IntArray,
         outcomes: Sequence[Outcome],
     ) -> list[Trajectory]:
-        """The trajectories of many runs, checked all at once, which takes a fraction of the time.
+        """The trajectories of many runs, checked together, which takes a fraction of the time.
 
         Args:
             evaluations: The entries of all runs, one run after the other; so are `seconds` and `values`.
@@ -137,7 +135,7 @@ class Trajectory:
             outcomes: (runs,) how each ended.
 
         Returns:
-            One trajectory for each run; their arrays are views of those given, which are made read-only.
+            One trajectory for each run; their arrays are views of the arguments, which are made read-only.
 
         Raises:
             ValueError: If one of them breaks the rules of a trajectory; the message names the array and the entry.
@@ -149,13 +147,13 @@ class Trajectory:
         cuts = [slice(start, end) for start, end in zip((ends - sizes).tolist(), ends.tolist(), strict=True)]
         parts = [[array[cut] for cut in cuts] for array in arrays]
         if not _sound(arrays, sizes, ends, outcomes):
-            return [cls(*each) for each in zip(*parts, outcomes, strict=True)]  # which tells what is wrong
-        made: list[Trajectory] = [object.__new__(cls) for _ in outcomes]
+            return [cls(*each) for each in zip(*parts, outcomes, strict=True)]  # raises an error that names the entry
+        trajectories: list[Trajectory] = [object.__new__(cls) for _ in outcomes]
         for name, column in zip(cls.__slots__, (*parts, outcomes), strict=True):
-            put = cls.__dict__[name].__set__  # past the guard of a frozen class
-            for one, value in zip(made, column, strict=True):
-                put(one, value)
-        return made
+            put = cls.__dict__[name].__set__  # bypasses the check of a frozen class
+            for trajectory, value in zip(trajectories, column, strict=True):
+                put(trajectory, value)
+        return trajectories
 
     @classmethod
     def empty(cls, outcome: Outcome) -> Trajectory:
@@ -169,7 +167,7 @@ class Trajectory:
         return float(self.values[-1]) if self.values.size else float("inf")
 
     def along(self, axis: Axis) -> NDArray[np.float64] | IntArray:
-        """When each improvement came, (k,), in evaluations or seconds."""
+        """The time of each improvement, (k,), in evaluations or seconds."""
         return self.evaluations if check_axis(axis) == "evaluations" else self.seconds
 
     def value_at(self, times: ArrayLike, axis: Axis = "evaluations") -> FloatArray:
@@ -181,7 +179,7 @@ class Trajectory:
 
         Returns:
             Same shape as `times`: +inf before the first improvement; the best-so-far value afterwards,
-            carried on for ever if the run ended by itself; NaN past the end of a run that was cut short.
+            constant after the end of a run that ended by itself; NaN after the end of one that was cut short.
         """
         at = np.asarray(times, dtype=np.float64)
         found = np.searchsorted(self.along(axis), at, side="right")
@@ -193,7 +191,7 @@ class Trajectory:
 
 
 def _sound(arrays: Sequence[NDArray[Any]], sizes: IntArray, ends: IntArray, outcomes: Sequence[Outcome]) -> bool:
-    """Whether trajectories that lie one after the other keep to the rules."""
+    """Whether concatenated trajectories satisfy the rules."""
     evaluations, seconds, values = arrays
     if [array.dtype for array in arrays] != [np.int64, np.float64, np.float64]:
         return False

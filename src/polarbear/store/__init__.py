@@ -2,9 +2,9 @@
 
 A study is created once, appended to by one writer, and read by any number of readers meanwhile. It is a directory of
 plain files: its specification, its runs as Parquet parts, its rounds as JSON, and a manifest with the checksums of all.
-Every file appears whole, by an atomic rename, so that what is on disk after a kill is complete. A study may lie on an
-object store as well, given by its URL.
-`docs/reference/store.md` describes the files and what is guaranteed, `docs/reference/formats.md` the formats of others
+Every file appears whole, by an atomic rename, so that what is on disk after a kill is complete. A study may also lie on
+an object store, given by its URL.
+`docs/reference/store.md` describes the files and the guarantees, `docs/reference/formats.md` the formats of other tools
 that are read and written.
 """
 
@@ -18,9 +18,8 @@ from polarbear.records import Run
 from polarbear.store.errors import Damage, NoTemporaryFile, PackageMissing, StudyError, StudyLocked, StudyNotFound
 from polarbear.store.formats.exporting import Exported, export, export_checked
 from polarbear.store.formats.importing import Imported, import_runs
-from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.reading import Options
-from polarbear.store.formats.reports import IncompleteData, Progress, Reading, Skipped
+from polarbear.store.formats.reports import ArchiveRefused, IncompleteData, Limits, Progress, Reading, Skipped
 from polarbear.store.formats.supervision import read as read_data
 from polarbear.store.formats.supervision import read_reference
 from polarbear.store.lock import take_over
@@ -68,13 +67,13 @@ __all__ = [
 def read(path: str | Path, *, samples: bool = False) -> list[Run]:
     """The runs at a path: of a study directory, or of a file, folder or archive of a format that is recognized.
 
-    The formats are COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` tells
-    what is read from each. If something has to be left out, the warning `IncompleteData` says how much; `read_checked`
-    lists it.
+    The formats are COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV and Parquet; `docs/reference/formats.md` says
+    what is read from each. If something is left out, the warning `IncompleteData` says how much, and `read_checked`
+    what.
 
     Args:
-        path: Where they lie.
-        samples: Whether the points that the runs of a study evaluated are read as well, if any were kept: there may be
+        path: A study directory or URL, or a file, folder or archive.
+        samples: Whether to read the points that the runs of a study evaluated as well, if any were kept: there may be
             very many. `StudyStore.with_samples` reads them a file at a time. The best point of a run always comes with
             it; from exported Parquet files, all points do.
 
@@ -95,9 +94,10 @@ def read(path: str | Path, *, samples: bool = False) -> list[Run]:
         why = reading.skipped[0] if reading.skipped else f"its {' and '.join(reading.formats)} files list none"
         raise ValueError(f"no run can be read from {path}: {why}")
     if reading.skipped:
-        left_out = sum(not one.kept for one in reading.skipped)
-        first = next((one for one in reading.skipped if not one.kept), reading.skipped[0])
-        message = f"{left_out} parts of {path} were skipped, the first because of {first}" if left_out else str(first)
+        left_out = [skipped for skipped in reading.skipped if not skipped.kept]
+        message = str(reading.skipped[0])
+        if left_out:
+            message = f"{len(left_out)} parts of {path} were skipped, the first because of {left_out[0]}"
         warnings.warn(f"{message}; read_checked lists them all", IncompleteData, stacklevel=2)
     return list(reading.runs)
 
@@ -112,15 +112,15 @@ def read_checked(
     progress: Progress | None = None,
     samples: bool = False,
 ) -> Reading:
-    """The runs at a path as for `read`, and a list of all that could not be read.
+    """The runs at a path as for `read`, and a list of everything that could not be read.
 
     Args:
         path: A study directory, or a file, folder or archive.
-        columns: For CSV and Parquet: which of their columns stands for which of polarbear's, such as
+        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ, such as
             ``{"value": "f(x)"}``.
         maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
         suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
-        limits: How much reading may ask for: bytes, files, seconds, memory.
+        limits: What reading may consume: bytes, files, seconds, memory.
         progress: Called before each file with its name, how many came before it, and how many there are.
         samples: As for `read`.
 

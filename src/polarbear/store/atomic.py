@@ -1,36 +1,43 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and commits that no signal handler tears apart."""
 
 from __future__ import annotations
 
 import errno
 import os
 import secrets
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polarbear.store.paths import remote
 
 TEMPORARY = ".tmp-"
-"""How the names of unfinished files begin. A kill may leave some behind; readers pass over them."""
+"""Prefix of unfinished files. A kill may leave some behind; readers ignore them."""
+_COMMITS: list[None] = []
+"""One entry for each commit under way in the main thread; they nest."""
+_AFTERWARDS: list[Callable[[], object]] = []
 
 
 def write_atomically(path: Path, data: bytes) -> None:
     """Write a file so that a reader, or a restart after a kill, sees either all of it or none.
 
-    The bytes go to a temporary file beside it, are flushed to the disk, and get their name by one atomic rename; then
-    the directory is flushed, so that the name lasts as well. Elsewhere the store replaces the file as a whole. A link
-    of that name is replaced, and what it leads to stays as it is.
+    The bytes go to a temporary file in the same folder, are flushed to disk, and get their name by one atomic rename;
+    then the folder is flushed, so that the name lasts as well. Object stores replace the file as a whole. An existing
+    link is replaced; its target is left alone.
 
     Raises:
         OSError: If the disk is full or not writable; it names the file. What was there before is untouched.
     """
-    elsewhere = remote(path)
-    if elsewhere is not None:
+    if elsewhere := remote(path):
         elsewhere.write_bytes(data)
         return
     temporary = path.with_name(f"{TEMPORARY}{path.name}-{secrets.token_hex(8)}")
     try:
-        _write_through(temporary, data)
+        with temporary.open("xb") as file:  # follows no link
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
         temporary.replace(path)
     except BaseException as error:
         with suppress(OSError):
@@ -42,18 +49,18 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def make_directory(path: Path) -> None:
-    """Make a directory to write in, unless it is there.
+    """Make a directory to write in, unless it exists.
 
     Raises:
-        OSError: If it cannot be made, or is a link: whoever put it there would choose where we write.
+        OSError: If it cannot be made, or is a link: whoever put the link there would choose where we write.
     """
     path.mkdir(parents=True, exist_ok=True)
-    if remote(path) is None and path.is_symlink():
+    if not remote(path) and path.is_symlink():
         raise OSError(errno.ELOOP, "is a link, through which nothing is written; give the directory itself", str(path))
 
 
 def flush_directory(directory: Path) -> None:
-    """Make the names in a directory last through a power cut."""
+    """Make the file names in a directory survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -62,18 +69,35 @@ def flush_directory(directory: Path) -> None:
 
 
 def remove_temporaries(directory: Path) -> None:
-    """Remove what a killed writer left unfinished. Only the writer may call this."""
+    """Remove the unfinished files of a killed writer. Only the writer may call this."""
     for leftover in directory.glob(f"{TEMPORARY}*"):
-        with suppress(FileNotFoundError):
-            leftover.unlink()
+        leftover.unlink(missing_ok=True)
 
 
-def _write_through(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)  # follows no link
+@contextmanager
+def critical_section() -> Generator[None]:
+    """Mark a commit, which signal handlers do not leave by an exception; see `after_commit`."""
+    if threading.current_thread() is not threading.main_thread():  # no signal handler runs there
+        yield
+        return
+    _COMMITS.append(None)
     try:
-        rest = memoryview(data)
-        while rest:
-            rest = rest[os.write(descriptor, rest) :]
-        os.fsync(descriptor)
+        yield
     finally:
-        os.close(descriptor)
+        _COMMITS.pop()
+        while _AFTERWARDS and not _COMMITS:
+            _AFTERWARDS.pop()()
+
+
+def after_commit(action: Callable[[], object]) -> bool:
+    """Postpone a signal handler's action until the main thread's current commit has ended.
+
+    An exception during a commit loses nothing committed before, but may lose what is being committed: packages that
+    write files are not made for exceptions at any moment.
+
+    Returns:
+        Whether a commit is under way; if not, the action is never called.
+    """
+    if _COMMITS:
+        _AFTERWARDS.append(action)
+    return bool(_COMMITS)

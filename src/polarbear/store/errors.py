@@ -1,13 +1,15 @@
-"""Why a study cannot be opened or gone on with."""
+"""Why a study cannot be opened or continued."""
 
 from __future__ import annotations
 
 import errno
+from collections.abc import Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 EXHAUSTED = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS})
-"""Errors of a process or machine that has run out of something, which tell nothing about the file."""
+"""Errors of a process or machine that has run out of something, which say nothing about the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,18 @@ class StudyLocked(StudyError):  # noqa: N818 - says what is the case
 
 
 class PackageMissing(StudyError, ImportError):  # noqa: N818 - says what is the case
-    """A package that reaches the study's place is not installed; the message names it."""
+    """A package needed to reach a remote study is not installed; the message names it."""
 
 
 class NoTemporaryFile(OSError):  # noqa: N818 - says what is the case
     """The list of a study's runs needs a temporary file that cannot be written; the study itself is sound."""
+
+
+@contextmanager
+def explain(what: str, advice: str) -> Generator[None]:
+    """Say of an OSError what failed because of it, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename and str(error.filename) not in what else ""
+        raise OSError(error.errno, f"{what}: {error.strerror}{where}. {advice}") from error

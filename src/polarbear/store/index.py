@@ -1,26 +1,20 @@
-"""The parts of a study: which there are, which runs lie in them, and what is wrong with them."""
+"""The parts of a study: which there are, which runs they hold, and what is wrong with them."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Generator, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from polarbear.records import Instance, Outcome, Run, RunKey
 from polarbear.store import parts
-from polarbear.store.errors import EXHAUSTED, NoTemporaryFile
+from polarbear.store.folders import Folder
 from polarbear.store.locations import Locations, PartOfRuns
-from polarbear.store.manifest import Manifest, file_name, file_number, read_file, sha256, sort_out
-from polarbear.store.paths import remote
 
 if TYPE_CHECKING:
     import polars as pl
 
-
-_AT_ONCE = 8
-"""How many parts are fetched at the same time from elsewhere."""
+Item = TypeVar("Item")
 
 
 class Size(NamedTuple):
@@ -30,22 +24,22 @@ class Size(NamedTuple):
     runs: int
 
 
-class PartIndex:
+class PartIndex(Folder):
     """The parts of a study and where in them each run lies.
 
+    The methods that read parts raise OSError if a part cannot be read any more, and ValueError if it was damaged since
+    the study was opened.
+
     Attributes:
-        digests: The SHA-256 of each part that can be used, by file name.
-        damaged: The parts that cannot be used or are missing, and why.
-        problems: The problems of the runs whose names do not tell them.
+        sizes: The size of each usable part, by file name.
+        problems: The problems of runs whose instance names do not tell them.
     """
 
     def __init__(self, directory: Path) -> None:
-        self._directory = directory
-        self._sizes: dict[str, Size] = {}
-        self.digests: dict[str, str] = {}
-        self._locations = Locations()
-        self.damaged: dict[str, str] = {}
+        super().__init__(directory)
+        self.sizes: dict[str, Size] = {}
         self.problems: dict[RunKey, Instance] = {}
+        self._locations = Locations()
         self._last: tuple[str, pl.DataFrame] | None = None
 
     def __contains__(self, key: RunKey) -> bool:
@@ -57,147 +51,65 @@ class PartIndex:
     def __len__(self) -> int:
         return len(self._locations)
 
-    @property
-    def sizes(self) -> dict[str, Size]:
-        """How large each part is that can be used, by file name."""
-        return dict(self._sizes)
-
-    def next_name(self, data: bytes, head: str) -> str:
-        """What the next part is called, by its place in the order of commits."""
-        number = max(map(file_number, (*self._sizes, *self.damaged)), default=0) + 1
-        return file_name(number, data, head, parts.SUFFIX)
-
-    def refresh(self, manifest: Manifest | None) -> bool:
-        """Look at the directory again: take in new parts, let go of those that were merged into others.
-
-        Returns:
-            Whether anything was taken in or let go of.
-
-        Raises:
-            OSError: If it lies elsewhere and cannot be reached, files cannot be opened for lack of resources, or as
-                `NoTemporaryFile`.
-        """
-        found = sort_out(self._directory, parts.SUFFIX, manifest)
-        gone = self._sizes.keys() & (self._sizes.keys() - found.belonging.keys() | found.absent)
-        self.forget(gone)
-        new = found.belonging.keys() - self._sizes.keys()
-        self.damaged = dict(found.unknown)
-        for name, data in self._fetched({name: found.belonging[name] for name in sorted(new)}):
-            self._take(name, data)
-        return bool(gone or new - self.damaged.keys())
-
     def add(self, name: str, data: bytes) -> None:
-        """Take in a part; ValueError if its bytes cannot be read."""
+        """Add a part; ValueError if its bytes cannot be read."""
         keys = parts.decode_keys(data)
         self.problems |= parts.decode_unnamed_problems(data)
         self._locations.add(name, keys)
-        self._sizes[name], self.digests[name] = Size(len(data), len(keys)), sha256(data)
+        self.sizes[name] = Size(len(data), len(keys))
+        super().add(name, data)
 
     def forget(self, names: Collection[str]) -> None:
-        """Let go of parts. A run that lies in another one as well is still known."""
+        """Forget parts. A run that lies in another one as well is still known."""
         self._locations.remove(names)
         for name in names:
-            del self._sizes[name], self.digests[name]
+            del self.sizes[name]
+        super().forget(names)
 
     def rows(self, keys: Collection[RunKey] | None = None) -> dict[str, list[int]]:
         """The parts that these runs are read from, by default all, and their rows in each; KeyError if one is gone."""
         return self._locations.find_all(keys)
 
     def runs(self, rows: Mapping[str, list[int]]) -> list[Run]:
-        """The runs in some rows of each part.
-
-        Raises:
-            OSError: If a part cannot be read any more, as `ValueError` if it has been damaged since.
-        """
-        found: list[Run] = []
-        for name, some in rows.items():
-            with self._naming(name):
-                found += parts.runs_of(self._table(name), some)
-        return found
+        """The runs in some rows of each part."""
+        return self._each(rows, lambda name, numbers: parts.runs_of(self._table(name), numbers))
 
     def outcomes(self, rows: Mapping[str, list[int]]) -> list[tuple[RunKey, Outcome]]:
-        """How the runs in some rows of each part ended; errors as for `runs`."""
-        found: list[tuple[RunKey, Outcome]] = []
-        for name, some in rows.items():
-            with self._naming(name):
-                ended = parts.decode_outcomes(self._data(name))
-                found += [ended[row] for row in some]
-        return found
+        """The outcomes of the runs in some rows of each part."""
 
-    def table(self, names: Sequence[str]) -> pl.DataFrame:
-        """The rows that are read from these parts.
+        def read(name: str, numbers: list[int]) -> list[tuple[RunKey, Outcome]]:
+            outcomes = parts.decode_outcomes(self.read(name))
+            return [outcomes[number] for number in numbers]
 
-        Raises:
-            OSError: If a part cannot be read any more, as `ValueError` if it has been damaged since.
-        """
-        import polars as pl
-
-        found: list[pl.DataFrame] = []
-        keys = [key for name in names for key in self._locations.held_by(name)]
-        for part, rows in self.rows(keys).items():
-            with self._naming(part):
-                found.append(self._table(part)[rows])
-        return pl.concat(found or [self._table(names[0])[:0]])
+        return self._each(rows, read)
 
     def sample_files(self, rows: Mapping[str, list[int]]) -> dict[RunKey, str]:
-        """The files in which the points of those runs lie that have any; errors as for `runs`."""
-        found: dict[RunKey, str] = {}
-        for name, some in rows.items():
-            with self._naming(name):
-                found |= parts.sample_files_of(self._table(name), some)
-        return found
+        """The files that hold the points of those runs that have any."""
+        return dict(self._each(rows, lambda name, numbers: parts.sample_files_of(self._table(name), numbers)))
+
+    def table(self, names: Sequence[str]) -> pl.DataFrame:
+        """The rows that are read from these parts."""
+        import polars as pl
+
+        keys = [key for name in names for key in self._locations.held_by(name)]
+        tables = self._each(self.rows(keys), lambda name, numbers: [self._table(name)[numbers]])
+        return pl.concat(tables or [self._table(names[0])[:0]])
 
     def by_part(self) -> Iterator[PartOfRuns]:
-        """The runs that are read from each part, in the order of commits, as it is now."""
+        """The runs that are read from each part, in the order of commits, as of now."""
         return self._locations.by_part()
 
+    def _each(self, rows: Mapping[str, list[int]], read: Callable[[str, list[int]], Iterable[Item]]) -> list[Item]:
+        items: list[Item] = []
+        for name, numbers in rows.items():
+            try:
+                items += read(name, numbers)
+            except ValueError as error:
+                raise self.damaged_since(name, str(error)) from error
+        return items
+
     def _table(self, name: str) -> pl.DataFrame:
-        """A part's rows. The last one is kept: runs that are asked for one by one often lie together."""
+        """A part's rows. The last one is cached: runs that are read one by one often lie together."""
         if self._last is None or self._last[0] != name:
-            self._last = name, parts.decode_table(self._data(name))
+            self._last = name, parts.decode_table(self.read(name))
         return self._last[1]
-
-    def _data(self, name: str) -> bytes:
-        return read_file(self._directory / name, self.digests[name])
-
-    @contextmanager
-    def _naming(self, name: str) -> Generator[None]:
-        """Say of what cannot be read that it was damaged, and let go of the part."""
-        try:
-            yield
-        except ValueError as error:
-            self.forget([name])
-            self.damaged[name] = str(error)
-            path = self._directory / name
-            raise ValueError(f"{path} was damaged since the study was opened: {error}") from error
-
-    def _fetched(self, digests: Mapping[str, str]) -> Iterator[tuple[str, bytes | Exception]]:
-        """The bytes of parts, or what keeps them from being read."""
-        if remote(self._directory) is None or len(digests) < 2:
-            yield from ((name, self._fetch(name, digest)) for name, digest in digests.items())
-            return
-        with ThreadPoolExecutor(_AT_ONCE) as pool:  # most of the time is waiting for the store
-            names = list(digests)
-            for first in range(0, len(names), _AT_ONCE):
-                some = names[first : first + _AT_ONCE]
-                yield from zip(some, pool.map(self._fetch, some, map(digests.__getitem__, some)), strict=True)
-
-    def _fetch(self, name: str, digest: str) -> bytes | Exception:
-        try:
-            return read_file(self._directory / name, digest)
-        except (OSError, ValueError) as error:
-            return error
-
-    def _take(self, name: str, data: bytes | Exception) -> None:
-        try:
-            if isinstance(data, Exception):
-                raise data
-            self.add(name, data)
-        except FileNotFoundError:
-            self.damaged[name] = "the file is missing"
-        except (OSError, ValueError) as error:
-            if isinstance(error, OSError) and (
-                isinstance(error, NoTemporaryFile) or error.errno in EXHAUSTED or remote(self._directory)
-            ):
-                raise  # which says nothing about the part
-            self.damaged[name] = str(error)

@@ -1,4 +1,4 @@
-"""Studies made on different machines become one."""
+"""Merge studies made on different machines into one."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import secrets
 import shutil
 from collections import Counter
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ from polarbear.records import Run, RunKey
 from polarbear.store import parts
 from polarbear.store.errors import NoTemporaryFile, StudyError
 from polarbear.store.formats.importing import IMPORTED
-from polarbear.store.lock_owner import HOLDER, ended_here, read_holder
+from polarbear.store.lock import OWNER, has_ended_here, read_owner
 from polarbear.store.manifest import MANIFEST
 from polarbear.store.paths import place, remote
 from polarbear.store.specification import COUNTED, GROWING, MISSING, RUNS, SAMPLES, SPEC, differing, require_free
@@ -31,7 +31,7 @@ _SHOWN = 20
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A run that two studies tell differently.
+    """A run that differs between two studies.
 
     Attributes:
         key: Which run.
@@ -68,14 +68,14 @@ class MergeConflict(ValueError):  # noqa: N818 - says what is the case
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What came of a merge.
+    """The result of a merge.
 
     Attributes:
         study: The study's directory.
         taken: How many runs were taken from each study, in their order.
         shared: Runs that stood in several studies and agreed.
-        clocks: How many of these agreed but for clocks, the texts of errors, and best points that one of the studies
-            does not tell; the first study's are kept.
+        clocks: How many of these agreed but for clocks, error messages, and best points that one of the studies lacks;
+            the first study's are kept.
         conflicts: Runs that differed, of which the first study's were kept.
         differences: Settings in which the studies differ. If there are any, the study keeps no plan to resume.
         rounds: Rounds of races, which were left behind.
@@ -98,15 +98,15 @@ class Merged:
 def merge(
     paths: Sequence[str | Path], into: str | Path, *, keep_first: bool = False, accept_damage: bool = False
 ) -> Merged:
-    """Unite the runs of studies in a new study.
+    """Merge the runs of studies into a new study.
 
     Runs of one key in several studies have to agree: in evaluations, values, target, optimum, how they ended and what
-    was logged; and in the best point, where both tell it. Clocks differ between machines, and so do the texts of
-    errors; the first study's are kept, and with them all points that it holds of the run. Runs are read and written a
-    file at a time. The new study appears once it is complete; elsewhere than on a disk, as it grows.
+    was logged; and in the best point, where both hold it. Clocks and error messages differ between machines; the first
+    study's are kept, and with them all points that it holds of the run. Runs are read and written a file at a time. The
+    new study appears once it is complete; on a remote store, as it grows.
 
     Where all studies have the same settings, but for their algorithms and the number of repetitions and draws, the new
-    one has them too, with all the algorithms, and can be resumed; else it tells what the settings of each were.
+    one has them too, with all the algorithms, and can be resumed; otherwise it lists the settings of each.
     Rounds of races are not merged; race on the runs with `polarbear.study.replay`.
 
     Args:
@@ -121,7 +121,7 @@ def merge(
             `into` is the current directory.
         StudyError: If there is no study at a path, or files are damaged and that was not accepted.
         FileExistsError: If there is something at `into`.
-        OSError: If the study cannot be written. Nothing is left of it then, unless a store elsewhere cannot be reached.
+        OSError: If the study cannot be written. Nothing is left of it then, unless a remote store cannot be reached.
     """
     into, sources = place(into), [place(path) for path in paths]
     if len({str(path.resolve()) for path in sources}) < max(2, len(sources)):
@@ -133,12 +133,17 @@ def merge(
         )
     with ExitStack() as stack:
         studies = [stack.enter_context(open_study(path)) for path in sources]
-        _check_damage(studies, accept_damage=accept_damage)
-        spec, differences = _united(studies)
-        shared, clocks, conflicts = _compared(studies)
+        damaged = [damage for study in studies if (damage := not_accepted(study))]
+        if damaged and not accept_damage:
+            raise StudyError(
+                f"{'; '.join(damaged)}. Put the files back from a copy, or leave out their runs "
+                "(accept_damage=True, or --accept-damage)"
+            )
+        spec, differences = _merged_spec(studies)
+        shared, clocks, conflicts = _compare(studies)
         if conflicts and not keep_first:
             raise MergeConflict(conflicts)
-        taken = _written(studies, into, spec)
+        taken = _write(studies, into, spec)
         return Merged(
             study=into,
             taken=taken,
@@ -150,33 +155,24 @@ def merge(
         )
 
 
-def _check_damage(studies: Sequence[StudyStore], *, accept_damage: bool) -> None:
-    damaged = [found for study in studies if (found := not_accepted(study))]
-    if damaged and not accept_damage:
-        raise StudyError(
-            f"{'; '.join(damaged)}. Put the files back from a copy, or leave out their runs (accept_damage=True, or "
-            "--accept-damage)"
-        )
-
-
 # Settings
 
 
-def _united(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[str]]:
-    """The specification of the new study, and what differs between those of the studies."""
+def _merged_spec(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[str]]:
+    """The specification of the new study, and how those of the studies differ."""
     algorithms: dict[str, Any] = {}
-    told: dict[str, Path] = {}
+    origins: dict[str, Path] = {}
     differences: list[str] = []
     spec = studies[0].spec
     for study in studies:
         for name, description in study.spec.get("algorithms", {}).items():
             if algorithms.setdefault(name, description) != description:
                 raise ValueError(
-                    f"{told[name]} and {study.path} describe different algorithms by the name {name!r}: "
+                    f"{origins[name]} and {study.path} describe different algorithms by the name {name!r}: "
                     f"{algorithms[name]} and {description}; export one and import it with another name"
                 )
-            told.setdefault(name, study.path)
-        spec, differ = _joined(spec, study.spec, studies[0].path, study.path)
+            origins.setdefault(name, study.path)
+        spec, differ = _join(spec, study.spec, studies[0].path, study.path)
         differences += differ
     if algorithms:
         spec = spec | {"algorithms": algorithms}
@@ -186,151 +182,129 @@ def _united(studies: Sequence[StudyStore]) -> tuple[dict[str, Any], list[str]]:
     return spec, list(dict.fromkeys(differences))
 
 
-def _joined(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path) -> tuple[dict[str, Any], list[str]]:
-    """Settings that have grown as far as either, and the differences that cannot be joined."""
+def _join(first: dict[str, Any], other: dict[str, Any], this: Path, that: Path) -> tuple[dict[str, Any], list[str]]:
+    """Settings grown to the larger of both, and the differences that cannot be joined."""
     grown: dict[str, dict[str, int]] = {}
     differences: list[str] = []
-    for where, one, another in differing(first, other):
+    for where, *values in differing(first, other):
         if where[0] == "algorithms":
             continue
-        numbers = [value for value in (one, another) if isinstance(value, int)]
+        numbers = [value for value in values if isinstance(value, int)]
         if where in GROWING and (len(numbers) == 2 or (where == COUNTED and numbers)):
             grown.setdefault(where[0], {})[where[1]] = max(numbers)
-        elif where == (IMPORTED,) and MISSING not in (one, another):
+        elif where == (IMPORTED,) and MISSING not in values:
             first = first | {IMPORTED: first[IMPORTED] + other[IMPORTED]}
         else:
-            told = ["not there" if value is MISSING else repr(value) for value in (one, another)]
-            differences.append(f"{'.'.join(where)} is {told[0]} in {this} and {told[1]} in {that}")
+            here, there = ("not there" if value is MISSING else repr(value) for value in values)
+            differences.append(f"{'.'.join(where)} is {here} in {this} and {there} in {that}")
     return first | {section: first[section] | fields for section, fields in grown.items()}, differences
 
 
 # Runs
 
 
-def _compared(studies: Sequence[StudyStore]) -> tuple[int, int, list[Conflict]]:
-    """How many runs stand in several studies, how many of them differ in clocks alone, and which conflict."""
-    times = Counter(key for keys in (study.keys() for study in studies) for key in keys)
-    shared = {key for key, count in times.items() if count > 1}
+def _compare(studies: Sequence[StudyStore]) -> tuple[int, int, list[Conflict]]:
+    """How many runs several studies share, how many of these differ in clocks alone, and which conflict."""
+    counts = Counter(key for study in studies for key in study)
+    shared = {key for key, count in counts.items() if count > 1}
     seen: dict[RunKey, tuple[StudyStore, bytes, bytes, bytes]] = {}
     clocks: set[RunKey] = set()
     conflicts: list[Conflict] = []
     for study in studies if shared else ():
-        for run in _runs_among(study, shared):
-            found, told, point = _digest(_facts(run)), _digest(parts.storable(run)), _point(run)
-            first, first_found, first_told, first_point = seen.setdefault(run.key, (study, found, told, point))
-            if found != first_found or (point and first_point and point != first_point):
+        for run in (run for batch in study.batches() for run in batch if run.key in shared):
+            facts, whole, point = _digest(_facts(run)), _digest(parts.storable(run)), _point(run)
+            first, first_facts, first_whole, first_point = seen.setdefault(run.key, (study, facts, whole, point))
+            if facts != first_facts or (point and first_point and point != first_point):
                 why = _why(first.run(run.key), run)
                 conflicts.append(Conflict(run.key, first.path, study.path, why))
-            elif told != first_told:
+            elif whole != first_whole:
                 clocks.add(run.key)
     return len(shared), len(clocks - {conflict.key for conflict in conflicts}), conflicts
 
 
-def _runs_among(study: StudyStore, keys: set[RunKey]) -> Iterator[Run]:
-    for batch in study.batches():
-        yield from (run for run in batch if run.key in keys)
-
-
 def _facts(run: Run) -> Mapping[str, object]:
-    """All that does not depend on the machine's clock, each under what it is called."""
+    """All that does not depend on the machine's clock, under the names that messages use."""
     trajectory, outcome, logged = run.trajectory, run.outcome, run.parameters
+    columns = logged and [(name, column.tobytes()) for name, column in logged.values.items()]
     return {
         "the end": (outcome.reason.value, outcome.evaluations, outcome.invalid_evaluations),
         "evaluations of improvements": trajectory.evaluations.tobytes(),
         "values": trajectory.values.tobytes(),
         "target or optimum": (run.target, run.optimum),
-        "logged parameters": None
-        if logged is None
-        else (
-            logged.evaluations.tobytes(),
-            [(name, column.tobytes()) for name, column in logged.values.items()],
-        ),
+        "logged parameters": logged and (logged.evaluations.tobytes(), columns),
     }
 
 
-def _why(one: Run, other: Run) -> str:
-    first, second = _facts(one), _facts(other)
-    what = [name for name, fact in first.items() if repr(fact) != repr(second[name])] or ["best points"]
-    if "the end" in what:
-        ends = [f"{run.outcome.reason} after {run.outcome.evaluations:,} evaluations" for run in (one, other)]
+def _why(first: Run, other: Run) -> str:
+    facts, others = _facts(first), _facts(other)
+    differ = [name for name, fact in facts.items() if repr(fact) != repr(others[name])] or ["best points"]
+    if "the end" in differ:
+        ends = [f"{run.outcome.reason} after {run.outcome.evaluations:,} evaluations" for run in (first, other)]
         if ends[0] != ends[1]:
             return f"it ended differently ({ends[0]}, {ends[1]})"
-    return f"{' and '.join(what)} differ"
+    return f"{' and '.join(differ)} differ"
 
 
 def _point(run: Run) -> bytes:
-    """A digest of the best point; empty where it is not known, as in studies of earlier versions."""
+    """A digest of the best point; empty where it is unknown, as in studies of earlier versions."""
     return b"" if run.solution is None else _digest((run.solution.shape, run.solution.tobytes()))
 
 
-def _digest(what: object) -> bytes:
-    return hashlib.sha256(repr(what).encode()).digest()[:16]
+def _digest(content: object) -> bytes:
+    return hashlib.sha256(repr(content).encode()).digest()[:16]
 
 
-def _written(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> tuple[int, ...]:
-    """Write the new study beside its place and move it there; how many runs came from each study."""
-    if remote(into):  # nothing can be moved there
-        return _copied(studies, into, spec, into)
-    place = into.resolve()
-    with _told(into):
-        place.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(place)
-    beside = place.with_name(f"{_beside(place)}{secrets.token_hex(8)}")
+def _write(studies: Sequence[StudyStore], into: Path, spec: dict[str, Any]) -> tuple[int, ...]:
+    """Write the new study under a temporary name and rename it; how many runs came from each study."""
+    if remote(into):  # nothing can be renamed there
+        return _copy(studies, into, spec, into)
+    final = into.resolve()
+    with _explain(into):
+        final.parent.mkdir(parents=True, exist_ok=True)
+    prefix = f".{final.name}.merging-"
+    for leftover in final.parent.glob(f"{glob.escape(prefix)}*"):  # of killed merges; a merge at work has not ended
+        with suppress(OSError):  # another user's stays
+            if has_ended_here(read_owner(leftover / OWNER) or {}):
+                shutil.rmtree(leftover)
+    temporary = final.with_name(f"{prefix}{secrets.token_hex(8)}")
     try:
-        taken = _copied(studies, beside, spec, into)
-        with _told(into):
-            beside.replace(place)
+        taken = _copy(studies, temporary, spec, into)
+        with _explain(into):
+            temporary.replace(final)
     except BaseException:
-        shutil.rmtree(beside, ignore_errors=True)
+        shutil.rmtree(temporary, ignore_errors=True)
         raise
     return taken
 
 
-def _beside(place: Path) -> str:
-    """How the name begins under which a study is written that belongs to a place."""
-    return f".{place.name}.merging-"
-
-
-def _remove_leftovers(place: Path) -> None:
-    """Remove what killed merges left beside a place, where its lock says so; a merge at work has none at both ends."""
-    for leftover in place.parent.glob(f"{glob.escape(_beside(place))}*"):
-        with suppress(OSError):  # another user's stays
-            if ended_here(read_holder(leftover / HOLDER) or {}):
-                shutil.rmtree(leftover)
-
-
-def _copied(studies: Sequence[StudyStore], where: Path, spec: dict[str, Any], into: Path) -> tuple[int, ...]:
-    """Write the new study, which belongs to `into`, somewhere."""
+def _copy(studies: Sequence[StudyStore], path: Path, spec: dict[str, Any], into: Path) -> tuple[int, ...]:
+    """Write the new study at `path`; errors name `into`."""
     taken = [0] * len(studies)
-    with _told(into):
-        target = create(where, spec, commit_seconds=_COMMIT_SECONDS)
+    with _explain(into):
+        target = create(path, spec, commit_seconds=_COMMIT_SECONDS)
     try:
         for number, study in enumerate(studies):
             for batch in study.batches():
                 for new in study.with_samples(run for run in batch if run.key not in target):
-                    with _told(into):
+                    with _explain(into):
                         target.extend(new)
                         target.commit()
                     taken[number] += len(new)
-        with _told(into):
+        with _explain(into):
             target.close()
     except BaseException:
         with suppress(OSError), target:
-            pass  # the lock is let go of, also if the last runs cannot be written
-        if remote(where):
-            _remove_elsewhere(where)
+            pass  # the lock is released even if the last runs cannot be written
+        if remote(path):
+            with suppress(OSError):  # the error under way says why the study could not be written
+                for file in (path / SPEC, path / MANIFEST, *(path / RUNS).glob("*"), *(path / SAMPLES).glob("*")):
+                    file.unlink(missing_ok=True)
         raise
     return tuple(taken)
 
 
-def _remove_elsewhere(study: Path) -> None:
-    with suppress(OSError):  # why the study could not be written is told
-        for file in (study / SPEC, study / MANIFEST, *(study / RUNS).glob("*"), *(study / SAMPLES).glob("*")):
-            file.unlink(missing_ok=True)
-
-
 @contextmanager
-def _told(into: Path) -> Generator[None]:
+def _explain(into: Path) -> Generator[None]:
     """Say of an OSError that it kept the new study from being written."""
     try:
         yield

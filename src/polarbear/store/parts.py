@@ -13,29 +13,34 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.records import (
-    FloatArray,
-    Instance,
-    Outcome,
-    Parameters,
-    Reason,
-    Run,
-    RunKey,
-    Samples,
-    Trajectory,
-)
+from polarbear.records import Instance, Outcome, Parameters, Reason, Run, RunKey, Samples, Trajectory
 
 if TYPE_CHECKING:
     import polars as pl
 
 SUFFIX = ".parquet"
-_LISTS = ("evaluations", "seconds", "values")
-_SAMPLES = ("sample_evaluations", "sample_points", "sample_values")
-_PROBLEM = ("suite", "function", "dimension", "function_instance")
-_LATER = (*_PROBLEM, "optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
-"""Columns that parts of earlier versions lack, or all."""
 _KEY = ("instance", "algorithm", "seed")
 _OUTCOME = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
+_TRAJECTORY = ("evaluations", "seconds", "values")
+_PROBLEM = ("suite", "function", "dimension", "function_instance")
+_SAMPLES = ("sample_evaluations", "sample_points", "sample_values")
+_FIELDS = {
+    "instance": "key.instance",
+    "algorithm": "key.algorithm",
+    "target": "target",
+    "reason": "outcome.reason.value",
+    "evaluations_spent": "outcome.evaluations",
+    "seconds_spent": "outcome.seconds",
+    "invalid_evaluations": "outcome.invalid_evaluations",
+    "optimum": "optimum",
+    "suite": "problem.suite",
+    "function": "problem.function",
+    "dimension": "problem.dimension",
+    "function_instance": "problem.instance",
+}
+"""The columns that hold a field of a run as it is."""
+_LATER = (*_PROBLEM, "optimum", "parameter_evaluations", "parameters", "solution", "solutions", "samples", *_SAMPLES)
+"""Columns that parts of earlier versions lack."""
 
 
 def encode(runs: Sequence[Run], samples: str | None = None) -> bytes:
@@ -87,7 +92,7 @@ def require_storable(run: Run) -> None:
 
 
 def as_stored(run: Run) -> Run:
-    """A run that is `require_storable` with its key as it comes back from disk: its seed may be an integer of NumPy."""
+    """A `require_storable` run with its key as read back from disk: its seed may be an integer of NumPy."""
     if type(run.key.seed) is int:
         return run
     return replace(run, key=replace(run.key, seed=int(operator.index(run.key.seed))))
@@ -99,18 +104,19 @@ def decode_keys(data: bytes) -> list[RunKey]:
 
 
 def decode_unnamed_problems(data: bytes) -> dict[RunKey, Instance]:
-    """The problems of those of a part's runs whose names do not tell them; ValueError as for `decode_keys`."""
+    """The problems of those runs whose instance names do not contain them; ValueError as for `decode_keys`."""
     import polars as pl
 
     frame = _frame(data, (*_KEY, *_PROBLEM))
-    told = frame.select("instance", *_PROBLEM).unique().drop_nulls()
-    unnamed = [Instance.parse(name) != problem for name, problem in zip(told["instance"], _problems(told), strict=True)]
-    found = frame.join(told.filter(pl.Series(unnamed, dtype=pl.Boolean)), on=["instance", *_PROBLEM], how="semi")
-    return {key: problem for key, problem in zip(_keys(found), _problems(found), strict=True) if problem}
+    known = frame.select("instance", *_PROBLEM).unique().drop_nulls()
+    pairs = zip(known["instance"], _problems(known), strict=True)
+    unnamed = pl.Series([Instance.parse(name) != problem for name, problem in pairs], dtype=pl.Boolean)
+    runs = frame.join(known.filter(unnamed), on=["instance", *_PROBLEM], how="semi")
+    return {key: problem for key, problem in zip(_keys(runs), _problems(runs), strict=True) if problem}
 
 
 def decode_outcomes(data: bytes) -> list[tuple[RunKey, Outcome]]:
-    """How each of a part's runs ended; ValueError as for `decode_keys`. Their trajectories are not read."""
+    """How a part's runs ended, in the order of its rows; ValueError as for `decode_keys`."""
     frame = _frame(data, (*_KEY, *_OUTCOME))
     return list(zip(_keys(frame), _outcomes(frame), strict=True))
 
@@ -128,51 +134,50 @@ def decode_samples_table(data: bytes) -> pl.DataFrame:
 def decode_samples(data: bytes) -> list[tuple[RunKey, Samples | None]]:
     """The points in a file, run by run in the order of its rows; ValueError if it cannot be read."""
     frame = decode_samples_table(data)
-    evaluations, points, values = (_arrays(frame[name]) for name in _SAMPLES)
-    found: list[Samples | None] = []
-    for at, flat, value in zip(evaluations, points, values, strict=True):
-        if at is None or flat is None or value is None:
-            found.append(None)
-        else:
-            found.append(Samples(at, flat.reshape(len(at), -1), value))
-    return list(zip(_keys(frame), found, strict=True))
+    samples = [
+        None if at is None or flat is None or values is None else Samples(at, flat.reshape(len(at), -1), values)
+        for at, flat, values in zip(*(_arrays(frame[name]) for name in _SAMPLES), strict=True)
+    ]
+    return list(zip(_keys(frame), samples, strict=True))
 
 
 def runs_of(table: pl.DataFrame, rows: Sequence[int]) -> list[Run]:
-    """The runs in some rows of a part; ValueError if one of them is none."""
+    """The runs in some rows of a part; ValueError if one of them is invalid."""
     import polars as pl
 
     frame = table[list(rows)]
-    lengths = frame.select(pl.col(_LISTS).list.len())
+    lengths = frame.select(pl.col(_TRAJECTORY).list.len())
     sizes = lengths["evaluations"]
-    flat = {name: frame[name].explode(empty_as_null=False) for name in _LISTS}
+    flat = {name: frame[name].explode(empty_as_null=False) for name in _TRAJECTORY}
     if sizes.null_count() or any(column.null_count() for column in flat.values()):
         raise ValueError("it holds improvements without their evaluation, seconds or value")
-    if any((lengths[name] != sizes).any() for name in _LISTS):
+    if any((lengths[name] != sizes).any() for name in _TRAJECTORY):
         raise ValueError("evaluations, seconds and values of a run differ in number")
-    evaluations, seconds, values = (flat[name].to_numpy() for name in _LISTS)
+    evaluations, seconds, values = (flat[name].to_numpy() for name in _TRAJECTORY)
     entries = sizes.to_numpy().astype(np.int64)
     trajectories = Trajectory.many(evaluations, seconds, values, entries, _outcomes(frame))
-    logged: Iterable[Parameters | None] = itertools.repeat(None, len(trajectories))
+    nothing = [None] * len(trajectories)
+    logged: Iterable[Parameters | None] = nothing
     if frame["parameter_evaluations"].null_count() < frame.height:
         logged = map(_parameters, frame["parameter_evaluations"].to_list(), frame["parameters"].to_list())
-    others = frame["target"].to_list(), frame["optimum"].to_list(), logged, _solutions(frame)
-    rest = itertools.repeat(None, len(trajectories)), _problems(frame)
-    return [Run(*fields) for fields in zip(_keys(frame), trajectories, *others, *rest, strict=True)]
+    points, counts = _arrays(frame["solution"]), frame["solutions"].to_list()
+    solutions = [x if x is None or k is None else x.reshape(k, -1) for x, k in zip(points, counts, strict=True)]
+    others = frame["target"].to_list(), frame["optimum"].to_list(), logged, solutions
+    columns = zip(_keys(frame), trajectories, *others, nothing, _problems(frame), strict=True)
+    return [Run(*fields) for fields in columns]
 
 
-def sample_files_of(table: pl.DataFrame, rows: Sequence[int]) -> dict[RunKey, str]:
-    """The files in which the points of those runs in some rows of a part lie that have any."""
+def sample_files_of(table: pl.DataFrame, rows: Sequence[int]) -> list[tuple[RunKey, str]]:
+    """The runs in some rows of a part that have points, and the files that hold them."""
     frame = table[list(rows)]
     frame = frame.filter(frame["samples"].is_not_null())
-    return dict(zip(_keys(frame), frame["samples"].to_list(), strict=True))
+    return list(zip(_keys(frame), frame["samples"].to_list(), strict=True))
 
 
 def storable(run: Run) -> tuple[Any, ...]:
-    """All of a run but its samples, as it comes back from disk, bit by bit: equal ones are the same run."""
-    outcome, trajectory = run.outcome, run.trajectory
+    """All of a run but its samples as it comes back from disk, bit by bit: equal results mean the same run."""
+    outcome, trajectory, logged = run.outcome, run.trajectory, run.parameters
     numbers = np.array([outcome.seconds, *(np.nan if x is None else x for x in (run.target, run.optimum))])
-    logged = run.parameters
     return (
         run.key,
         outcome.reason,
@@ -221,37 +226,29 @@ def _schema() -> dict[str, Any]:
 
 
 def _columns(runs: Sequence[Run]) -> dict[str, list[Any] | pl.Series]:
-    outcomes, logged = [run.outcome for run in runs], [run.parameters for run in runs]
+    logged, solutions = [run.parameters for run in runs], [run.solution for run in runs]
     return {
-        "instance": [run.key.instance for run in runs],
-        "algorithm": [run.key.algorithm for run in runs],
+        **{column: list(map(operator.attrgetter(field), runs)) for column, field in _FIELDS.items()},
         "seed": [operator.index(run.key.seed) for run in runs],
-        "target": [run.target for run in runs],
-        "reason": [outcome.reason.value for outcome in outcomes],
-        "evaluations_spent": [outcome.evaluations for outcome in outcomes],
-        "seconds_spent": [outcome.seconds for outcome in outcomes],
-        "message": [_text(outcome.message) for outcome in outcomes],
-        "traceback": [_text(outcome.traceback) for outcome in outcomes],
-        "invalid_evaluations": [outcome.invalid_evaluations for outcome in outcomes],
-        **{name: _lists([getattr(run.trajectory, name) for run in runs]) for name in _LISTS},
-        "optimum": [run.optimum for run in runs],
-        "parameter_evaluations": [None if one is None else one.evaluations.tolist() for one in logged],
-        "parameters": [None if one is None else _named(one) for one in logged],
-        "suite": [run.problem.suite for run in runs],
-        "function": [run.problem.function for run in runs],
-        "dimension": [run.problem.dimension for run in runs],
-        "function_instance": [run.problem.instance for run in runs],
-        "solution": _lists([None if run.solution is None else run.solution.ravel() for run in runs]),
-        "solutions": [len(one) if (one := run.solution) is not None and one.ndim == 2 else None for run in runs],
+        "message": [_text(run.outcome.message) for run in runs],
+        "traceback": [_text(run.outcome.traceback) for run in runs],
+        **{name: _lists([getattr(run.trajectory, name) for run in runs]) for name in _TRAJECTORY},
+        "parameter_evaluations": [each and each.evaluations.tolist() for each in logged],
+        "parameters": [
+            each and [{"name": _text(name), "values": values.tolist()} for name, values in each.values.items()]
+            for each in logged
+        ],
+        "solution": _lists([None if points is None else points.ravel() for points in solutions]),
+        "solutions": [len(points) if points is not None and points.ndim == 2 else None for points in solutions],
     }
 
 
 def _sample_columns(runs: Sequence[Run]) -> dict[str, Any]:
-    found = [run.samples for run in runs]
+    samples = [run.samples for run in runs]
     columns = (
-        [one and one.evaluations for one in found],
-        [one and one.points.ravel() for one in found],
-        [one and one.values for one in found],
+        [each and each.evaluations for each in samples],
+        [each and each.points.ravel() for each in samples],
+        [each and each.values for each in samples],
     )
     return dict(zip(_SAMPLES, map(_lists, columns), strict=True))
 
@@ -260,14 +257,13 @@ def _lists(arrays: Sequence[NDArray[Any] | None]) -> pl.Series | list[None]:
     """A list column: slices of one long list, which take a tenth of the time that an array for each run takes."""
     import polars as pl
 
-    there = [one for one in arrays if one is not None]
-    if not there:
+    present = [array for array in arrays if array is not None]
+    if not present:
         return [None] * len(arrays)
-    sizes = np.array([0 if one is None else one.size for one in arrays])
-    given = [one is not None for one in arrays]
-    flat = pl.lit(pl.Series(np.concatenate(there)).implode())
+    sizes = np.array([0 if array is None else array.size for array in arrays])
+    flat = pl.lit(pl.Series(np.concatenate(present)).implode())
     return (
-        pl.DataFrame({"begin": np.cumsum(sizes) - sizes, "size": sizes, "given": given})
+        pl.DataFrame({"begin": np.cumsum(sizes) - sizes, "size": sizes, "given": [a is not None for a in arrays]})
         .select(pl.when("given").then(flat.list.slice("begin", "size")))
         .to_series()
     )
@@ -293,26 +289,16 @@ def _problems(frame: pl.DataFrame) -> list[Instance | None]:
 
 @lru_cache(maxsize=1 << 16)
 def _problem(suite: str | None, function: str | None, dimension: int | None, instance: str | None) -> Instance | None:
-    """The same object for all runs on one instance; None in parts of earlier versions, where names tell it."""
+    """The same object for all runs on one instance; None in parts of earlier versions, whose names contain it."""
     if suite is None or function is None or dimension is None or instance is None:
         return None
     return Instance(suite, function, dimension, instance)
 
 
-def _solutions(frame: pl.DataFrame) -> list[FloatArray | None]:
-    points, counts = _arrays(frame["solution"]), frame["solutions"].to_list()
-    return [x if x is None or k is None else x.reshape(k, -1) for x, k in zip(points, counts, strict=True)]
-
-
-def _named(parameters: Parameters) -> list[dict[str, Any]]:
-    return [{"name": _text(name), "values": values.tolist()} for name, values in parameters.values.items()]
-
-
 def _parameters(evaluations: list[int] | None, values: list[dict[str, Any]] | None) -> Parameters | None:
     if evaluations is None or values is None:
         return None
-    logged = {one["name"]: np.array(one["values"]) for one in values}
-    return Parameters(np.array(evaluations), logged)
+    return Parameters(np.array(evaluations), {each["name"]: np.array(each["values"]) for each in values})
 
 
 def _text(text: str) -> str:
@@ -323,16 +309,17 @@ def _text(text: str) -> str:
 def _frame(data: bytes, columns: Sequence[str]) -> pl.DataFrame:
     import polars as pl
 
+    schema = _schema()
     try:
-        there = pl.read_parquet_schema(io.BytesIO(data))
-        missing = [name for name in columns if name in _LATER and name not in there]
+        present = pl.read_parquet_schema(io.BytesIO(data))
+        missing = [name for name in columns if name in _LATER and name not in present]
         frame = pl.read_parquet(io.BytesIO(data), columns=[name for name in columns if name not in missing])
-        whole = frame["seed"].dtype.is_integer()
+        has_integer_seeds = frame["seed"].dtype.is_integer()
         frame = frame.with_columns(pl.lit(None).alias(name) for name in missing)
-        frame = frame.select(pl.col(name).cast(_schema()[name]) for name in columns)
+        frame = frame.select(pl.col(name).cast(schema[name]) for name in columns)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise ValueError(f"it is no Parquet file of runs: {error}") from error
-    if not whole or any(frame[name].null_count() for name in _KEY):
+    if not has_integer_seeds or any(frame[name].null_count() for name in _KEY):
         raise ValueError("it holds runs without an instance, an algorithm or a seed that is a whole number")
     return frame
 

@@ -1,35 +1,41 @@
-"""Paths of studies: a directory or a URL."""
+"""Paths of studies: local directories, and URLs of object stores or whatever else `fsspec` reaches."""
 
 from __future__ import annotations
 
+import errno
 import os
 import re
-from pathlib import Path
-from typing import cast
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from importlib import import_module
+from pathlib import Path, PurePosixPath
+from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
-from polarbear.store.remote import RemotePath
+from polarbear.store.errors import PackageMissing, StudyError
 
+IN_PLACE = frozenset({"ftp", "sftp", "ssh", "smb", "hdfs", "arrow_hdfs", "webhdfs", "webHDFS", "dbfs", "http", "https"})
+"""Protocols that write a file piece by piece, or not at all: a kill may leave half of one."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+):/(.*)", re.DOTALL)
 _LOCAL = ("file", "local")
+_CODES = {FileNotFoundError: errno.ENOENT, PermissionError: errno.EACCES, FileExistsError: errno.EEXIST}
 
 
 def place(path: str | os.PathLike[str]) -> Path:
-    """The place of a study: a `Path`, or what stands in for one if `path` is a URL.
+    """The location of a study: a `Path`, or a `RemotePath` if `path` is a URL.
 
-    A URL is ``PROTOCOL://…`` of any protocol that `fsspec` knows. `Path` makes one slash of two; such a path is taken
-    for the URL it was, too. (A relative local path whose first part ends in a colon has to be given as absolute.)
+    A URL is ``PROTOCOL://…`` of any protocol that `fsspec` knows. `Path` collapses its two slashes into one; such a
+    path is read as the URL it was. (Give a relative local path whose first part ends in a colon as an absolute one.)
 
     Returns:
-        For URLs a `RemotePath`: it is typed as a `Path`, of which it has the part that studies need.
+        For URLs a `RemotePath`, typed as a `Path`, of which it has the part that studies need.
 
     Raises:
         ValueError: If the URL is chained (``PROTOCOL::…``).
     """
-    if isinstance(path, Path):
-        if not _URL.fullmatch(str(path)):
-            return path
-    elif isinstance(path, RemotePath):
+    if isinstance(path, RemotePath):
         return cast("Path", path)
     text = os.fspath(path)
     if "::" in text and _URL.fullmatch(text.rpartition("::")[2]):
@@ -39,23 +45,161 @@ def place(path: str | os.PathLike[str]) -> Path:
         return Path(path)
     protocol, rest = match.groups()
     if protocol in _LOCAL and not isinstance(path, Path):
-        return _local(text)
+        split = urlsplit(text)
+        if split.netloc not in {"", "localhost"} or not split.path.startswith("/"):
+            raise ValueError(
+                f"{text} names the host {split.netloc!r}; write {split.scheme}:///ABSOLUTE/PATH, or a plain path"
+            )
+        return Path(unquote(split.path))
     parts = [part for part in rest.split("/") if part]
     if protocol in _LOCAL:
         return Path("/", *parts)
     return cast("Path", RemotePath(f"{protocol}://{'/'.join(parts)}"))
 
 
-def _local(url: str) -> Path:
-    """The path that a local URL means."""
-    split = urlsplit(url)
-    if split.netloc not in {"", "localhost"} or not split.path.startswith("/"):
-        raise ValueError(
-            f"{url} names the host {split.netloc!r}; write {split.scheme}:///ABSOLUTE/PATH, or a plain path"
-        )
-    return Path(unquote(split.path))
-
-
 def remote(path: Path) -> RemotePath | None:
-    """The place if it is elsewhere."""
+    """`path` if it is remote, else None."""
     return path if isinstance(path, RemotePath) else None
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePath:
+    """A URL with the part of `pathlib.Path` that studies need.
+
+    A write replaces the whole file at once, as object stores do. There are no directories, only names with slashes:
+    `mkdir` does nothing. Listings never come from a cache.
+
+    Every method that looks or writes raises OSError if the store refuses or cannot be reached, whatever the package
+    of the protocol raised, and `PackageMissing` if that package or fsspec is not installed.
+
+    Attributes:
+        url: Such as ``s3://bucket/a.study``: without a trailing slash or empty parts.
+    """
+
+    url: str
+
+    def __str__(self) -> str:
+        return self.url
+
+    def __fspath__(self) -> str:
+        return self.url
+
+    def __truediv__(self, name: str) -> RemotePath:
+        return RemotePath(f"{self.url}/{name}")
+
+    @property
+    def protocol(self) -> str:
+        """Such as ``s3``."""
+        return self.url.partition("://")[0]
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.url.rpartition("/")[2]
+
+    @property
+    def suffix(self) -> str:
+        """The ending of the name, from its last dot on."""
+        return PurePosixPath(self.name).suffix
+
+    @property
+    def parent(self) -> RemotePath:
+        """All but the last part; a bucket is its own parent."""
+        protocol, _, rest = self.url.partition("://")
+        return RemotePath(f"{protocol}://{rest.rpartition('/')[0]}") if "/" in rest else self
+
+    def resolve(self) -> RemotePath:
+        """Itself: a URL is absolute."""
+        return self
+
+    def mkdir(self, mode: int = 0o777, parents: bool = False, exist_ok: bool = False) -> None:
+        """Do nothing."""
+
+    def exists(self) -> bool:
+        """Whether there is a file, or any file below."""
+        return self._kind() is not None
+
+    def is_file(self) -> bool:
+        """Whether there is a file."""
+        return self._kind() == "file"
+
+    def is_dir(self) -> bool:
+        """Whether there is any file below."""
+        return self._kind() == "directory"
+
+    def iterdir(self) -> Iterator[RemotePath]:
+        """The files and folders one level below; FileNotFoundError if there are none."""
+        with self._system() as (system, path):
+            system.invalidate_cache(path)
+            entries: list[dict[str, Any]] = system.ls(path, detail=True)
+        here = path.rstrip("/")
+        names = (entry["name"].rstrip("/") for entry in entries)
+        return iter([self / name.rpartition("/")[2] for name in names if name != here])
+
+    def glob(self, pattern: str) -> Iterator[RemotePath]:
+        """The files and folders one level below whose names match."""
+        try:
+            return iter([path for path in self.iterdir() if fnmatchcase(path.name, pattern)])
+        except FileNotFoundError:
+            return iter(())
+
+    def read_bytes(self) -> bytes:
+        """The whole file."""
+        with self._system() as (system, path):
+            return system.cat_file(path)
+
+    def write_bytes(self, data: bytes, *, exclusive: bool = False) -> None:
+        """Write the file as a whole; readers see the old file or all of the new one.
+
+        If `exclusive`, FileExistsError if the file exists.
+        """
+        with self._system() as (system, path):
+            system.pipe_file(path, data, mode="create" if exclusive else "overwrite")
+
+    def unlink(self, missing_ok: bool = False) -> None:
+        """Remove the file."""
+        try:
+            with self._system() as (system, path):
+                system.rm_file(path)
+        except FileNotFoundError:
+            if not missing_ok:
+                raise
+
+    def require_whole_writes(self) -> None:
+        """Raise `StudyError` if files would be written piece by piece."""
+        if self.protocol in IN_PLACE:
+            raise StudyError(
+                f"{self} cannot be written to: by {self.protocol} a kill may leave half a file. Mount the place and "
+                "give the local path, or use an object store"
+            )
+
+    def _kind(self) -> str | None:
+        try:
+            with self._system() as (system, path):
+                system.invalidate_cache(path)
+                return system.info(path)["type"]
+        except FileNotFoundError:
+            return None
+
+    @contextmanager
+    def _system(self) -> Generator[tuple[Any, str]]:
+        """The file system and the path on it; errors of either become OSErrors."""
+        try:
+            core = import_module("fsspec.core")
+        except ImportError as error:
+            raise PackageMissing(
+                f"{self} needs fsspec; install it with: pip install 'polarbear[remote]' ({error})"
+            ) from error
+        try:
+            system = core.url_to_fs(self.url)
+        except ImportError as error:
+            raise PackageMissing(f"{self} needs the package of its protocol: {error}") from error
+        except ValueError as error:
+            raise StudyError(f"{self} cannot be reached: {error}") from error
+        try:
+            yield system
+        except OSError as error:
+            code = error.errno or next((code for kind, code in _CODES.items() if isinstance(error, kind)), errno.EIO)
+            raise OSError(code, error.strerror or str(error) or type(error).__name__, self.url) from error
+        except Exception as error:  # packages raise their own when credentials or networks are missing
+            raise OSError(errno.EIO, f"{type(error).__name__}: {error}", self.url) from error

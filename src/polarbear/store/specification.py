@@ -1,4 +1,4 @@
-"""Where things lie in a study's directory, and `study.json`, which makes it one."""
+"""The layout of a study's directory, and `study.json`, which makes it a study."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from typing import Any, Final, cast
 
 from polarbear.store.atomic import TEMPORARY
 from polarbear.store.errors import StudyError, StudyNotFound
-from polarbear.store.lock import LOCK
-from polarbear.store.lock_owner import HOLDER
-from polarbear.store.manifest import MANIFEST, Manifest, read_manifest, sha256
+from polarbear.store.lock import LOCK, OWNER
+from polarbear.store.manifest import MANIFEST, Manifest, altered, read_manifest, sha256
 from polarbear.store.paths import place, remote
 
 FORMAT = "polarbear study"
 VERSION = 5
-"""Since version 2 a manifest names all files; since version 3 races tell what they compare, models over time what they
-make of repeated rankings; since version 4 races tell how large their rounds are; since version 5 runs keep points."""
+"""Since version 2 a manifest names all files; since 3 races name their relations, and models over time how they treat
+repeated rankings; since 4 races name the size of their rounds; since 5 runs keep points."""
 SPEC, RUNS, ROUNDS, SAMPLES = "study.json", "runs", "rounds", "samples"
 COUNTED = ("plan", "problems")
-"""How many problems a plan has; studies of earlier versions do not tell."""
+"""The number of problems of a plan; studies of earlier versions lack it."""
 GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED})
-"""Numbers in a specification that may become larger: there is more to run then."""
+"""Numbers in a specification that may grow: there is more to run then."""
 MISSING: Final = object()
-"""Stands for what is not there."""
+"""Stands for a setting that is absent."""
 
 
 def exists(path: str | Path) -> bool:
@@ -59,7 +58,7 @@ def read_spec(path: Path) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StudyFile:
-    """What stands in a study's ``study.json``.
+    """The content of a study's ``study.json``.
 
     Attributes:
         version: The version of the study's format.
@@ -73,7 +72,7 @@ class StudyFile:
 
 
 def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
-    """What stands in the ``study.json`` of the study at `path`.
+    """The content of the ``study.json`` of the study at `path`.
 
     Args:
         path: The study.
@@ -95,13 +94,12 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
             raise StudyNotFound(f"{path} is no study: it holds no {SPEC}") from None
         digest = sha256(data)
         if changed or manifest is None or manifest.accepts(SPEC, digest):
-            return _understood(path, data, digest)
+            return _parsed(path, data, digest)
         now = _sound_manifest(path)
         if now is not None and now.head == manifest.head:  # else the writer has replaced both meanwhile
             raise StudyError(
-                f"{file} is damaged: its {len(data):,} bytes are not those that were written (their hash differs). Put "
-                f"it back from a copy; if you changed it on purpose, accept that: polarbear verify --accept-damage "
-                f"{shlex.quote(str(path))}"
+                f"{file} is damaged: {altered(data)}. Put it back from a copy; if you changed it on purpose, accept "
+                f"that: polarbear verify --accept-damage {shlex.quote(str(path))}"
             )
 
 
@@ -112,7 +110,7 @@ def _sound_manifest(path: Path) -> Manifest | None:
         return None
 
 
-def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
+def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
     file = path / SPEC
     try:
         content: Any = json.loads(data)
@@ -129,35 +127,35 @@ def _understood(path: Path, data: bytes, digest: str) -> StudyFile:
             f"{path} has format version {version}, but this polarbear reads versions up to {VERSION}; upgrade polarbear"
         )
     known = cast("dict[str, Any]", spec)
-    if version < VERSION:
-        _tell_more(known, version)
+    _add_former_defaults(known, version)
     return StudyFile(version, known, digest)
 
 
-def _tell_more(spec: dict[str, Any], version: int) -> None:
-    """Say of a race what it did in an earlier version, when there was no choice yet."""
-    if isinstance(race := spec.get("race"), dict):
-        told = cast("dict[str, Any]", race)
-        if version < 4:
-            told.setdefault("batches", "doubling")
-        if version < 3:
-            told.setdefault("relations", "ratings")
-            model: Any = told.get("model")
-            if isinstance(model, dict) and "time_scale" in model:
-                model["repeated"] = "as published"
+def _add_former_defaults(spec: dict[str, Any], version: int) -> None:
+    """Add to a race the settings of an earlier version, which had no choice and did not write them."""
+    race: Any = spec.get("race")
+    if not isinstance(race, dict):
+        return
+    settings = cast("dict[str, Any]", race)
+    if version < 4:
+        settings.setdefault("batches", "doubling")
+    if version < 3:
+        settings.setdefault("relations", "ratings")
+        model: Any = settings.get("model")
+        if isinstance(model, dict) and "time_scale" in model:
+            model["repeated"] = "as published"
 
 
 def differing(
     first: Mapping[str, Any], other: Mapping[str, Any], where: tuple[str, ...] = ()
 ) -> Iterator[tuple[tuple[str, ...], Any, Any]]:
-    """Where two specifications differ: such as ``(("plan", "seed"), 0, 5)``, with `MISSING` for what is not there."""
+    """Where two specifications differ: such as ``(("plan", "seed"), 0, 5)``, with `MISSING` for absent settings."""
     for name in dict.fromkeys([*first, *other]):
-        place = (*where, name)
-        one, another = first.get(name, MISSING), other.get(name, MISSING)
-        if isinstance(one, Mapping) and isinstance(another, Mapping):
-            yield from differing(cast("Mapping[str, Any]", one), cast("Mapping[str, Any]", another), place)
-        elif one != another:
-            yield place, one, another
+        path, old, new = (*where, name), first.get(name, MISSING), other.get(name, MISSING)
+        if isinstance(old, Mapping) and isinstance(new, Mapping):
+            yield from differing(cast("Mapping[str, Any]", old), cast("Mapping[str, Any]", new), path)
+        elif old != new:
+            yield path, old, new
 
 
 def require_free(path: Path) -> None:
@@ -170,8 +168,7 @@ def require_free(path: Path) -> None:
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; choose another path for the study")
     if path.is_dir():
-        ours = {RUNS, ROUNDS, LOCK, HOLDER, MANIFEST}  # a creation that was killed leaves these
-        names = sorted(entry.name for entry in path.iterdir())
-        others = [name for name in names if name not in ours and not name.startswith(TEMPORARY)]
-        if others:
+        ours = {RUNS, ROUNDS, LOCK, OWNER, MANIFEST}  # a creation that was killed leaves these
+        names = {entry.name for entry in path.iterdir()} - ours
+        if others := sorted(name for name in names if not name.startswith(TEMPORARY)):
             raise FileExistsError(f"{path} is no study but holds {others[0]!r}; choose a new or empty directory")

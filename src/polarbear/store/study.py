@@ -1,4 +1,4 @@
-"""An open study: runs and rounds go in and come out."""
+"""An open study, which runs and rounds are appended to and read from."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ import os
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar, cast
 
-from polarbear.records import Outcome, Reason, Run, RunKey, without_samples
+from polarbear.records import Instance, Outcome, Reason, Run, RunKey, without_samples
 from polarbear.store import contents, parts
-from polarbear.store.atomic import flush_directory, make_directory, write_atomically
+from polarbear.store.atomic import critical_section, flush_directory, make_directory, write_atomically
 from polarbear.store.contents import Contents
-from polarbear.store.critical_section import critical_section
-from polarbear.store.errors import Damage, StudyError, StudyLocked
+from polarbear.store.errors import Damage, StudyError, StudyLocked, explain
 from polarbear.store.locations import PartOfRuns
 from polarbear.store.lock import Lock, lock_for_writing
 from polarbear.store.manifest import Manifest, sha256
 from polarbear.store.paths import place, remote
-from polarbear.store.query import Wanted, matching
 from polarbear.store.specification import ROUNDS, RUNS, SPEC, encode_spec, read_study_file, require_free, to_json
 
 COMMIT_SECONDS = 1.0
@@ -33,18 +32,18 @@ COMMIT_RUNS = 5_000
 """Runs that are committed at once, however recent the last commit."""
 _SHOWN = 20
 """How many damaged files a message names."""
-_NOT_CREATED = "cannot be created", "Mend that and try again, or choose another place"
-_NOT_OPENED = (
-    "cannot be opened for writing",
-    "It can still be read; mend that, or copy the study elsewhere, to go on with it",
-)
+_NOT_CREATED = "Mend that and try again, or choose another place"
+_NOT_OPENED = "It can still be read; mend that, or copy the study elsewhere, to go on with it"
+Value = TypeVar("Value", str, int)
+Wanted = Value | Collection[Value] | None
+_order = attrgetter("instance", "algorithm", "seed")
 
 
 def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = COMMIT_SECONDS) -> StudyStore:
     """Create a study and open it for writing.
 
     Args:
-        path: Its directory, new or empty; or a URL of a place elsewhere, such as ``s3://bucket/a.study``.
+        path: Its directory, new or empty; or a URL, such as ``s3://bucket/a.study``.
         spec: What can be written as JSON; non-finite numbers are written as Python's ``json`` does.
         commit_seconds: An appended run is on disk at the latest after so many seconds.
 
@@ -58,12 +57,12 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
     path = place(path)
     data = encode_spec(path, spec)
     require_free(path)
-    with _told(path, *_NOT_CREATED):
+    with explain(f"study {path} cannot be created", _NOT_CREATED):
         path.mkdir(parents=True, exist_ok=True)
         lock = lock_for_writing(path)
     try:
         require_free(path)
-        with _told(path, *_NOT_CREATED):
+        with explain(f"study {path} cannot be created", _NOT_CREATED):
             for name in (RUNS, ROUNDS):
                 make_directory(path / name)
             Manifest(files={SPEC: sha256(data)}).write(path)
@@ -86,7 +85,7 @@ def open_study(
         write: Whether to write. A study of an earlier format version is brought to the present one.
         commit_seconds: An appended run is on disk at the latest after so many seconds.
         accept_damage: With `write`: take the study as it is, for good. Files that are damaged or missing are given up;
-            files that the manifest does not name are taken in if they can be read; so is a ``study.json`` that was
+            files that the manifest does not name are added if they can be read; so is a ``study.json`` that was
             changed by hand.
 
     Raises:
@@ -101,36 +100,26 @@ def open_study(
     if not write:
         return StudyStore(path, None, commit_seconds)
     read_study_file(path, changed=accept_damage)
-    with _told(path, *_NOT_OPENED):
+    with explain(f"study {path} cannot be opened for writing", _NOT_OPENED):
         lock = lock_for_writing(path)
     return StudyStore(path, lock, commit_seconds, accept_damage=accept_damage)
 
 
 def not_accepted(study: StudyStore) -> str:
-    """What is damaged in a study and was not given up, in words; empty if nothing is."""
+    """The damage to a study that was not accepted, in words; empty if there is none."""
     damaged = [damage for damage in study.damaged if not damage.accepted]
     shown = "; ".join(map(str, damaged[:_SHOWN]))
     return f"{shown}; and {len(damaged) - _SHOWN:,} more" if len(damaged) > _SHOWN else shown
 
 
-@contextmanager
-def _told(study: Path, what: str, mend: str) -> Generator[None]:
-    """Say of an OSError what becomes of the study, and what to do."""
-    try:
-        yield
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        raise OSError(error.errno, f"study {study} {what}: {error.strerror}{where}. {mend}") from error
-
-
 class StudyStore:
-    """An open study. Use it in a ``with`` statement, or `close` it: what was appended is committed then.
+    """An open study. Use it in a ``with`` statement, or `close` it, which commits appended runs.
 
     A reader sees the study as it was when opened or last refreshed. Its methods may be called from any thread,
-    but not in a forked process, whose end does nothing to it.
+    but not in a forked process, whose end does not affect it.
 
     Attributes:
-        path: Its directory; for studies elsewhere what stands in for a `Path` (see `polarbear.store.place`).
+        path: Its directory; for remote studies a `RemotePath` (see `polarbear.store.place`).
     """
 
     def __init__(self, path: Path, lock: Lock | None, commit_seconds: float, *, accept_damage: bool = False) -> None:
@@ -193,13 +182,13 @@ class StudyStore:
 
     @property
     def damaged(self) -> tuple[Damage, ...]:
-        """The files that cannot be used. The runs and rounds of all others are there."""
+        """The files that cannot be used. The runs and rounds of all others can be read."""
         with self._mutex:
             return tuple(self._contents.damaged)
 
     @property
     def _mutex(self) -> AbstractContextManager[Any]:
-        """What each method holds. The lock and the temporary file of the list of runs are not for two processes."""
+        """The mutex of all methods. Two processes cannot share the lock and the temporary file of the list of runs."""
         if self._forked:
             raise StudyError(
                 f"study {self.path} was opened by the process that this one was forked from; open it again here, or "
@@ -230,21 +219,21 @@ class StudyStore:
     ) -> list[RunKey]:
         """The keys of the runs that meet every criterion given, sorted; `runs` reads them.
 
-        A criterion is a value or a collection of values, of which any will do; those about the problem are fields of
+        A criterion is a value or a collection of values, any of which matches; those about the problem are fields of
         `Run.problem`. ``study.runs(study.find(function="3", dimension=(5, 20)))`` reads the runs.
         """
         with self._mutex:
             problems = self._contents.index.problems | {run.key: run.problem for run in self._buffer.values()}
-        return matching(
-            self.keys(),
-            problems,
-            algorithm=algorithm,
-            suite=suite,
-            function=function,
-            dimension=dimension,
-            instance=instance,
-            seed=seed,
-        )
+        keys = self.keys()
+        for name, values in _chosen(algorithm=algorithm, seed=seed).items():
+            keys = [key for key in keys if getattr(key, name) in values]
+        criteria = _chosen(suite=suite, function=function, dimension=dimension, instance=instance)
+        if criteria:
+            pairs = [(key, problems.get(key) or Instance.parse(key.instance)) for key in keys]
+            for name, values in criteria.items():
+                pairs = [(key, problem) for key, problem in pairs if getattr(problem, name) in values]
+            keys = [key for key, _ in pairs]
+        return keys
 
     def run(self, key: RunKey) -> Run:
         """One run; KeyError if there is none with this key."""
@@ -253,7 +242,7 @@ class StudyStore:
     def runs(self, keys: Iterable[RunKey] | None = None, *, samples: bool = False) -> list[Run]:
         """The runs with these keys, by default all, sorted by key: the order of commits does not matter.
 
-        With `samples` the points that they evaluated are read as well, as far as they were kept.
+        With `samples` the points that they evaluated are read as well, where they were kept.
 
         Raises:
             KeyError: If one of the keys is not in the study; the message names it.
@@ -261,20 +250,20 @@ class StudyStore:
         """
         with self._mutex:
             wanted = None if keys is None else set(keys)
-            found = [run for key, run in self._buffer.items() if wanted is None or key in wanted]
+            runs = [run for key, run in self._buffer.items() if wanted is None or key in wanted]
             try:
-                there = self._contents.runs(None if wanted is None else wanted - self._buffer.keys())
+                stored = self._contents.runs(None if wanted is None else wanted - self._buffer.keys())
             except KeyError as error:
                 raise KeyError(f"study {self.path} holds no run of {error.args[0]}") from None
-            found += [run for run in there if run.key not in self._buffer] if self._buffer else there
-        chosen = chain.from_iterable(self.with_samples(found)) if samples else map(without_samples, found)
-        return sorted(chosen, key=lambda run: _order(run.key))
+            runs += [run for run in stored if run.key not in self._buffer] if self._buffer else stored
+        read = chain.from_iterable(self.with_samples(runs)) if samples else map(without_samples, runs)
+        return sorted(read, key=lambda run: _order(run.key))
 
     def with_samples(self, runs: Iterable[Run]) -> Iterator[list[Run]]:
         """These runs with the points that they evaluated, a file at a time, so that memory holds few of them.
 
         Raises:
-            KeyError, OSError: As for `runs`. Files of points that `damaged` names are passed over.
+            KeyError, OSError: As for `runs`. Files of points that `damaged` names are skipped.
         """
         wanted, by_file = list(runs), defaultdict[str, list[Run]](list)
         with self._mutex:
@@ -283,10 +272,10 @@ class StudyStore:
         for run in wanted:
             by_file[files.get(run.key, "")].append(buffered.get(run.key, run))
         yield by_file.pop("", [])
-        for some in by_file.values():
+        for batch in by_file.values():
             with self._mutex:
-                found = self._contents.samples_of({run.key for run in some})
-            yield [replace(run, samples=found.get(run.key)) for run in some]
+                samples = self._contents.samples_of({run.key for run in batch})
+            yield [replace(run, samples=samples.get(run.key)) for run in batch]
 
     def batches(self) -> Iterator[list[Run]]:
         """All runs, a file of the study at a time in no particular order, so that memory holds few of them.
@@ -296,10 +285,10 @@ class StudyStore:
         Raises:
             OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
         """
-        buffered, parts_of_runs = self._all_runs()
+        buffered, stored = self._all_runs()
         if buffered:
             yield buffered
-        for part in parts_of_runs:
+        for part in stored:
             with self._mutex:
                 batch = self._contents.runs_of(part)
             if batch:
@@ -307,15 +296,15 @@ class StudyStore:
 
     def outcomes(self) -> Iterator[tuple[RunKey, Outcome]]:
         """How each run ended, in no particular order; the trajectories are not read. Errors as for `batches`."""
-        buffered, parts_of_runs = self._all_runs()
+        buffered, stored = self._all_runs()
         yield from ((run.key, run.outcome) for run in buffered)
-        for part in parts_of_runs:
+        for part in stored:
             with self._mutex:
-                ended = self._contents.outcomes_of(part)
-            yield from ended
+                outcomes = self._contents.outcomes_of(part)
+            yield from outcomes
 
     def _all_runs(self) -> tuple[list[Run], Iterator[PartOfRuns]]:
-        """All runs there are now: those in memory, and those of each part."""
+        """All current runs: those in memory, and those of each part."""
         with self._mutex:
             index = self._contents.index
             return [without_samples(run) for key, run in self._buffer.items() if key not in index], index.by_part()
@@ -333,8 +322,8 @@ class StudyStore:
         """See what was written since the study was opened or last refreshed.
 
         Raises:
-            OSError: If it lies elsewhere and cannot be reached; as `NoTemporaryFile` if the list of its runs has no
-                room. Runs may be missing then, until it succeeds.
+            OSError: If a remote store cannot be reached; as `NoTemporaryFile` if the list of its runs has no room. Runs
+                may be missing then, until it succeeds.
         """
         with self._mutex:
             self._contents.refresh()
@@ -358,8 +347,8 @@ class StudyStore:
             parts.require_storable(run)
             run = parts.as_stored(run)
             if run.key in self:
-                (there,) = self.runs([run.key], samples=run.samples is not None)
-                if parts.storable(there) != parts.storable(run) or there.samples != run.samples:
+                (stored,) = self.runs([run.key], samples=run.samples is not None)
+                if parts.storable(stored) != parts.storable(run) or stored.samples != run.samples:
                     raise ValueError(
                         f"study {self.path} already holds a different run of {run.key}; a key names one run for good"
                     )
@@ -376,17 +365,16 @@ class StudyStore:
             self.append(run)
 
     def replace_killed(self, run: Run) -> None:
-        """Put a later try in the place of a run that was killed. It is on disk when this returns.
+        """Replace a killed run by a later try. It is on disk when this returns.
 
         It is written to a part of its own: of runs that lie in several parts the last one counts, and merging parts
-        drops the others. A kill leaves the one or the other.
+        drops the others. A kill leaves one or the other.
 
         Raises:
-            ValueError: If no run of this key is there, or it was not killed; else as for `append`.
-            OSError: As for `commit`; the run that was killed is still there.
+            ValueError: If there is no run with this key, or it was not killed; otherwise as for `append`.
+            OSError: As for `commit`; the killed run is still there.
         """
-        with self._mutex, critical_section():
-            self._require_writer()
+        with self._writing():
             parts.require_storable(run)
             if run.key not in self or self.run(run.key).outcome.reason is not Reason.KILLED:
                 raise ValueError(f"study {self.path} holds no run of {run.key} that was killed; append it")
@@ -394,13 +382,13 @@ class StudyStore:
             self._contents.add_runs([parts.as_stored(run)])
 
     def commit(self) -> None:
-        """Bring what was appended to disk. Once it returns, no kill can undo it.
+        """Write appended runs to disk. Once it returns, no kill can undo it.
 
         Raises:
-            OSError: If the disk is full or not writable. Nothing committed before is lost, and what was appended is
-                kept in memory: mend the cause and commit again, or resume the study later. As `NoTemporaryFile` if the
-                list of its runs has no room.
-            StudyLocked: If the lock of a study elsewhere was taken from this process.
+            OSError: If the disk is full or not writable. Nothing committed before is lost, and appended runs stay in
+                memory: mend the cause and commit again, or resume the study later. As `NoTemporaryFile` if the list of
+                its runs has no room.
+            StudyLocked: If the lock of a remote study was taken from this process.
         """
         with self._mutex, critical_section():
             if not self._buffer:
@@ -420,12 +408,10 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
+        with self._writing():
             data = to_json(content, f"round {self._contents.rounds.next_number} of study {self.path}")
-            with critical_section():
-                self.commit()
-                self._contents.add_round(data)
+            self.commit()
+            self._contents.add_round(data)
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
         """Replace the specification, atomically.
@@ -435,10 +421,8 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
-            with critical_section():
-                self._contents.replace_spec(spec)
+        with self._writing():
+            self._contents.replace_spec(spec)
 
     def compact(self) -> None:
         """Merge small parts. A kill in between leaves some runs in two parts, which does no harm.
@@ -447,10 +431,8 @@ class StudyStore:
             ValueError: If the study is not open for writing.
             OSError: As for `commit`.
         """
-        with self._mutex:
-            self._require_writer()
-            with critical_section():
-                self._contents.merge_small()
+        with self._writing():
+            self._contents.merge_small()
 
     def close(self) -> None:
         """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
@@ -475,8 +457,14 @@ class StudyStore:
         with self._mutex:
             self._timer = None
             if self._lock is not None:
-                with suppress(OSError, StudyLocked):  # the runs are kept, so that the next append or commit says it
+                with suppress(OSError, StudyLocked):  # the runs are kept; the next append or commit raises it
                     self.commit()
+
+    @contextmanager
+    def _writing(self) -> Generator[None]:
+        with self._mutex, critical_section():
+            self._require_writer()
+            yield
 
     def _require_writer(self) -> None:
         if self._lock is None:
@@ -495,5 +483,11 @@ class StudyStore:
                 self._lock = None
 
 
-def _order(key: RunKey) -> tuple[str, str, int]:
-    return key.instance, key.algorithm, key.seed
+def _chosen(**criteria: Wanted[Any]) -> dict[str, Collection[Any]]:
+    """The values to look for in each field, without fields that may hold any."""
+    chosen: dict[str, Collection[Any]] = {}
+    for name, value in criteria.items():
+        if value is not None:
+            several = isinstance(value, Collection) and not isinstance(value, str)
+            chosen[name] = frozenset(cast("Collection[Any]", value) if several else [value])
+    return chosen

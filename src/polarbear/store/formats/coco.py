@@ -11,41 +11,39 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from polarbear.records import FloatArray, IntArray, Parameters
 from polarbear.store.formats.archives import Tree, beside
-from polarbear.store.formats.coco_dat import Block, Layout, Rows, blocks, layout, rows
-from polarbear.store.formats.coco_repair import agreeing, contradicted
+from polarbear.store.formats.coco_dat import Block, Rows, blocks, contradicted, layout, match_by_end, rows
 from polarbear.store.formats.info import DataFile, Entry, Listed, entries, first_format
-from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory
+from polarbear.store.formats.parsed_run import ParsedRun, Reader, identified, trajectory
 from polarbear.store.formats.reports import Report
 
 PRECISION = 1e-8
-"""COCO's final target precision, where the header does not tell it."""
+"""COCO's final target precision, where the header does not give it."""
 TARGETS_PER_DECADE = 5
-"""COCO logs, in whatever version, at least when a target 10**(i/5) is hit."""
+"""COCO logs, in any version, at least when a target 10**(i/5) is hit."""
 ABOVE = 2e-9
 """How far, relatively, a value lies above a target that it does not hit: ``cocopp`` takes 1e-9 for equal."""
+ARTIFICIAL = b"Artificial instance"
+"""Marks the data of reference algorithms: expected runtimes, no runs."""
 _LOST = {
     "dat": "when targets were hit is known only roughly, from the .tdat file",
     "tdat": "values between the hits of targets are not known",
 }
-ARTIFICIAL = b"Artificial instance"
-"""Marks the data of reference algorithms: expected runtimes, no runs."""
 
 
-class Coco:
+class Coco(Reader):
     """Reads ``.info`` files. Data sets that appear a second time, as in merged folders, count once."""
 
     name = "coco"
     endings = (".info",)
 
     def __init__(self, tree: Tree, report: Report) -> None:
-        self._tree = tree
-        self._report = report
+        super().__init__(tree, report)
         self._seen: dict[bytes, str] = {}
         self._references: set[str] = set()
 
@@ -75,9 +73,9 @@ class Coco:
                 self._report.skip(
                     label, "expected runtimes of a reference algorithm, no runs; read_reference reads them"
                 )
-        elif not self._repeats(entry, file, contents, label):
+        elif not self._is_repeated(entry, file, contents, label):
             logs = {
-                ending: _Log(self._tree.label(names[ending]), blocks(data), ending == "tdat")
+                ending: _Log(self._tree.label(names[ending]), blocks(data), ending == "tdat", entry, self._report)
                 for ending, data in contents.items()
             }
             for ending, lost in _LOST.items():
@@ -92,34 +90,37 @@ class Coco:
             self._report.skip(self._tree.label(name), str(error))
             return b""
 
-    def _repeats(self, entry: Entry, file: DataFile, contents: dict[str, bytes], label: str) -> bool:
-        told = repr((sorted(entry.fields.items()), file.runs)).encode()
-        print_ = hashlib.sha256(b"\0".join([told, *contents.values()])).digest()
-        first = self._seen.setdefault(print_, label)
+    def _is_repeated(self, entry: Entry, file: DataFile, contents: dict[str, bytes], label: str) -> bool:
+        header = repr((sorted(entry.fields.items()), file.runs)).encode()
+        digest = hashlib.sha256(b"\0".join([header, *contents.values()])).digest()
+        first = self._seen.setdefault(digest, label)
         if first != label:
             self._report.skip(label, f"the same data as in {first}, which are read once", entry.line)
         return first != label
 
     def _runs(self, label: str, entry: Entry, file: DataFile, logs: dict[str, _Log]) -> Iterator[ParsedRun]:
-        chosen = {ending: self._matched(file.runs, log, entry) for ending, log in logs.items() if ending != "rdat"}
-        restarts = _by_order(file.runs, logs["rdat"].blocks) if "rdat" in logs else {}
+        restarts = logs.pop("rdat", None)
+        restarts_of = _by_order(file.runs, restarts.blocks) if restarts else {}
+        blocks_of = {ending: self._match(file.runs, log) for ending, log in logs.items()}
         for position, listed in enumerate(file.runs):
-            own = {ending: matched[position] for ending, matched in chosen.items() if position in matched}
+            own = {ending: matched[position] for ending, matched in blocks_of.items() if position in matched}
             if not own:
                 self._report.skip(
                     label, f"the data files hold no run {position + 1} (instance {listed.instance})", entry.line
                 )
                 continue
-            log = {ending: self._rows(logs[ending], block, entry) for ending, block in own.items()}
-            if {"dat", "tdat"} <= log.keys() and "indicator" not in entry.fields:
-                log["tdat"] = self._agreeing(log, own["tdat"], logs["tdat"].label, logs["dat"].label)
-            yield self._found(label, entry, listed, log, self._restarts(restarts.get(position), entry, logs))
+            log = {ending: logs[ending].rows(block) for ending, block in own.items()}
+            if {"dat", "tdat"} <= log.keys() and not entry.has_indicator:
+                log["tdat"] = self._without_contradicted(log, own["tdat"], logs["tdat"].label, logs["dat"].label)
+            parameters = None
+            block = restarts_of.get(position)
+            if restarts and block and block.rows:
+                at = np.unique(restarts.rows(block).evaluations)
+                parameters = Parameters(at, {"restarts": np.arange(1.0, at.size + 1)}) if at.size else None
+            yield self._run(label, entry, listed, log, parameters)
 
-    def _rows(self, log: _Log, block: Block, entry: Entry) -> Rows:
-        return rows(block, _layout(block, entry), log.label, self._report)
-
-    def _agreeing(self, log: Mapping[str, Rows], block: Block, label: str, hits: str) -> Rows:
-        """The ``.tdat`` rows without values that the ``.dat`` rows contradict: when targets were hit these tell."""
+    def _without_contradicted(self, log: Mapping[str, Rows], block: Block, label: str, hits: str) -> Rows:
+        """The ``.tdat`` rows without values that the ``.dat`` rows contradict, which record when targets were hit."""
         times = log["tdat"]
         wrong = contradicted(log["dat"], times, ABOVE)
         if not wrong:
@@ -132,30 +133,29 @@ class Coco:
             "latter tells counts, as it does for cocopp",
             block.first + wrong[0],
         )
-        left_out = set(wrong)
-        values = [np.inf if row in left_out else value for row, value in enumerate(times.values)]
-        return Rows(times.evaluations, values, times.whole)
+        values = np.array(times.values)
+        values[wrong] = np.inf
+        return Rows(times.evaluations, values.tolist(), times.whole)
 
-    def _matched(self, runs: Sequence[Listed], log: _Log, entry: Entry) -> dict[int, Block]:
-        """Which block holds which run."""
-        if matched := _by_order(runs, log.blocks):
-            return matched
+    def _match(self, runs: Sequence[Listed], log: _Log) -> dict[int, Block]:
+        """The block of each run."""
         filled = [block for block in log.blocks if block.rows]
-        if matched := _by_order(runs, filled):
+        if matched := _by_order(runs, log.blocks) or _by_order(runs, filled):
             return matched
-        precision = float(entry.get("Precision") or 0.0)
-        logged = [rows(block, _layout(block, entry), log.label, Report()) for block in filled]
-        places = _by_instance(runs, filled) or agreeing(runs, logged, precision, ended=log.ended)
-        kept = {position: filled[place] for position, place in places.items()}
-        self._report.skip(
-            log.label, f"{len(filled)} runs where the .info file lists {len(runs)}; {len(kept)} of them can be told"
+        quiet = replace(log, report=Report())
+        numbers = _by_instance(runs, filled) or match_by_end(
+            runs, list(map(quiet.rows, filled)), log.entry.precision or 0.0, ended=log.ended
         )
-        return kept
+        self._report.skip(
+            log.label, f"{len(filled)} runs where the .info file lists {len(runs)}; {len(numbers)} of them can be told"
+        )
+        return {position: filled[number] for position, number in numbers.items()}
 
-    def _found(
+    def _run(
         self, label: str, entry: Entry, listed: Listed, log: dict[str, Rows], restarts: Parameters | None
     ) -> ParsedRun:
-        target = float(entry.get("Precision") or PRECISION) if "indicator" not in entry.fields else None
+        precision = PRECISION if entry.precision is None else entry.precision
+        target = None if entry.has_indicator else precision
         evaluations, values = _merged(log, target)
         spent = int(evaluations.max()) if evaluations.size else 0
         if target is not None and "dat" in log and values.size:
@@ -170,17 +170,15 @@ class Coco:
                 )
             else:
                 spent = listed.evaluations  # the .dat rows hold every target that was hit until the end
-        name, identity = identified(
-            entry.suite, entry.get("funcId", "function"), int(entry.get("DIM", "dim")), str(listed.instance)
-        )
+        name, identity = identified(entry.suite, entry.function, entry.dimension, str(listed.instance))
         return ParsedRun(
             name,
-            entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
+            entry.algorithm or posixpath.basename(self._tree.path),
             trajectory(evaluations, values, spent=spent, target=target),
             target=target,
             optimum=0.0,
             parameters=restarts,
-            surpassable="indicator" in entry.fields,
+            surpassable=entry.has_indicator,
             identity=identity,
         )
 
@@ -195,35 +193,35 @@ class Coco:
                 entry.line,
             )
 
-    def _restarts(self, block: Block | None, entry: Entry, logs: dict[str, _Log]) -> Parameters | None:
-        if block is None or not block.rows:
-            return None
-        at = np.unique(self._rows(logs["rdat"], block, entry).evaluations)
-        return Parameters(at, {"restarts": np.arange(1.0, at.size + 1)}) if at.size else None
-
 
 @dataclass(frozen=True, slots=True)
 class _Log:
     label: str
     blocks: list[Block]
     ended: bool  # whether the last row of each run is its end
+    entry: Entry
+    report: Report
+
+    def rows(self, block: Block) -> Rows:
+        columns = layout(block, self.entry.get("data_format"), indicator=self.entry.has_indicator)
+        return rows(block, columns, self.label, self.report)
 
 
 def _merged(log: Mapping[str, Rows], final: float | None) -> tuple[IntArray, FloatArray]:
     """The rows of both files, in no particular order."""
-    at = {ending: np.array(one.evaluations, dtype=np.int64) for ending, one in log.items()}
-    value = {ending: np.array(one.values, dtype=np.float64) for ending, one in log.items()}
+    at = {ending: np.array(each.evaluations, dtype=np.int64) for ending, each in log.items()}
+    values = {ending: np.array(each.values, dtype=np.float64) for ending, each in log.items()}
     if final is not None and set(log) == {"dat", "tdat"}:
-        value["tdat"] = _unhit(at["dat"], value["dat"], at["tdat"], value["tdat"], final)
-    return np.concatenate(list(at.values())), np.concatenate(list(value.values()))
+        values["tdat"] = _above_next_target(at["dat"], values["dat"], at["tdat"], values["tdat"], final)
+    return np.concatenate(list(at.values())), np.concatenate(list(values.values()))
 
 
-def _unhit(hits: IntArray, hit: FloatArray, at: IntArray, values: FloatArray, final: float) -> FloatArray:
-    """The values of ``.tdat`` rows, where rounding has put one on a target, just above it.
+def _above_next_target(hits: IntArray, hit: FloatArray, at: IntArray, values: FloatArray, final: float) -> FloatArray:
+    """The values of ``.tdat`` rows; those that rounding has put on the next target are moved just above it.
 
-    Which targets are hit, and when, is what the ``.dat`` rows tell. A value that is logged with ten digits may round to
-    the next target although the logger, which knew it exactly, did not count that as hit. A value further below shows
-    that the ``.dat`` rows are not complete, and is kept.
+    The ``.dat`` rows record which targets were hit, and when. A value logged with ten digits may round to the next
+    target although the logger, which knew it exactly, did not count that as hit. A value further below shows that the
+    ``.dat`` rows are incomplete, and is kept.
     """
     order = np.argsort(hits, kind="stable")
     best = np.concatenate(([np.inf], np.minimum.accumulate(hit[order])))[np.searchsorted(hits[order], at, side="right")]
@@ -234,18 +232,14 @@ def _unhit(hits: IntArray, hit: FloatArray, at: IntArray, values: FloatArray, fi
     return np.where(wrong, following * (1 + ABOVE), values)
 
 
-def _layout(block: Block, entry: Entry) -> Layout:
-    return layout(block, entry.get("data_format"), indicator="indicator" in entry.fields)
+def _by_order(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, Block]:
+    return dict(enumerate(logged)) if len(logged) == len(runs) else {}
 
 
-def _by_order(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, Block]:
-    return dict(enumerate(found)) if len(found) == len(runs) else {}
-
-
-def _by_instance(runs: Sequence[Listed], found: Sequence[Block]) -> dict[int, int]:
-    """Which block is which run, where they name their instances and none is repeated."""
-    numbers = [listed.instance for listed in runs]
-    named = {block.instance: place for place, block in enumerate(found)}
-    if None in named or len(named) < len(found) or len(set(numbers)) < len(numbers):
+def _by_instance(runs: Sequence[Listed], logged: Sequence[Block]) -> dict[int, int]:
+    """The number of each run's block, where all name their instances and none is repeated."""
+    instances = [listed.instance for listed in runs]
+    numbers = {block.instance: number for number, block in enumerate(logged)}
+    if None in numbers or len(numbers) < len(logged) or len(set(instances)) < len(instances):
         return {}
-    return {position: named[number] for position, number in enumerate(numbers) if number in named}
+    return {position: numbers[instance] for position, instance in enumerate(instances) if instance in numbers}

@@ -1,12 +1,23 @@
-"""COCO's data files: runs one after the other, each under comment lines, one logged evaluation a line."""
+"""COCO's data files: runs one after the other, each under comment lines, one logged evaluation a line.
+
+Where a file holds more or fewer runs than its ``.info`` file lists, they are matched by how they end.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
+
+from polarbear.store.formats.info import Listed
 from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
+
+_DIGITS = 0.06
+"""Final values are listed with two digits: their relative rounding error."""
+_STEP = 10**-0.2
+"""The .dat file's last row may be as far above the final value: the next target was not hit."""
 
 
 @dataclass(slots=True)
@@ -19,7 +30,7 @@ class Block:
         first: The line number of the first row, or of the first comment.
         headed: Whether a comment has named the columns.
         width: How many columns its rows have: those of the file's widest first row, or, where that is the only row
-            and itself may be cut, at least those that the comment names, but for the coordinates.
+            and may be cut off itself, at least those that the comment names, but for the coordinates.
         ended: Whether its last row ends with a line feed, as it does unless the file was cut off.
     """
 
@@ -32,7 +43,7 @@ class Block:
 
     @property
     def instance(self) -> int | None:
-        """The instance's number, where the comments tell it."""
+        """The instance's number, if the comments give it."""
         for comment in self.comments:
             if comment.startswith(b"% instance ="):
                 number = comment.partition(b"=")[2].partition(b",")[0].strip()
@@ -53,46 +64,9 @@ class Layout:
     constraints: int | None = None
 
 
-def layout(block: Block, data_format: str, *, indicator: bool) -> Layout:
-    """The columns of a block: by its own comments, else by what the ``.info`` file says."""
-    comments = b"\n".join(block.comments)
-    if b"indicator value" in comments or (not block.headed and indicator):
-        return Layout(1)
-    if b"g evaluations" in comments or (not block.headed and data_format.startswith("bbob-new")):
-        return Layout(2, 1)
-    return Layout(2)
-
-
-def blocks(data: bytes) -> list[Block]:
-    """The runs of a data file, empty ones included."""
-    found: list[Block] = []
-    block = Block()
-    for number, line in enumerate(data.split(b"\n"), start=1):
-        if line.startswith(b"%"):
-            if block.rows or block.headed:
-                found.append(block)
-                block = Block()
-            block.comments.append(line)
-            block.headed = b"evaluation" in line
-            block.width = line.partition(b"| x1")[0].count(b"|") + 1 if block.headed else 0
-            block.first = number
-        elif line and not line.isspace():
-            if not block.rows:
-                block.first = number
-            block.rows.append(line)
-    if block.rows or block.comments:
-        found.append(block)
-    block.ended = data.endswith(b"\n")
-    filled = [each for each in found if each.rows]
-    width = max((len(each.rows[0].split()) for each in filled), default=0)
-    for each in filled:
-        each.width = max(width, each.width) if len(filled) == len(each.rows) == 1 else width
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a block tells.
+    """The data of a block.
 
     Attributes:
         evaluations: When each row was logged, evaluations of constraints included.
@@ -105,6 +79,43 @@ class Rows:
     whole: bool = True
 
 
+def layout(block: Block, data_format: str, *, indicator: bool) -> Layout:
+    """The columns of a block: by its own comments, else by what the ``.info`` file says."""
+    comments = b"\n".join(block.comments)
+    if b"indicator value" in comments or (not block.headed and indicator):
+        return Layout(1)
+    if b"g evaluations" in comments or (not block.headed and data_format.startswith("bbob-new")):
+        return Layout(2, 1)
+    return Layout(2)
+
+
+def blocks(data: bytes) -> list[Block]:
+    """The runs of a data file, empty ones included."""
+    runs: list[Block] = []
+    block = Block()
+    for number, line in enumerate(data.split(b"\n"), start=1):
+        if line.startswith(b"%"):
+            if block.rows or block.headed:
+                runs.append(block)
+                block = Block()
+            block.comments.append(line)
+            block.headed = b"evaluation" in line
+            block.width = line.partition(b"| x1")[0].count(b"|") + 1 if block.headed else 0
+            block.first = number
+        elif line and not line.isspace():
+            if not block.rows:
+                block.first = number
+            block.rows.append(line)
+    if block.rows or block.comments:
+        runs.append(block)
+    block.ended = data.endswith(b"\n")
+    filled = [run for run in runs if run.rows]
+    width = max((len(run.rows[0].split()) for run in filled), default=0)
+    for run in filled:
+        run.width = max(width, run.width) if len(filled) == len(run.rows) == 1 else width
+    return runs
+
+
 def rows(block: Block, columns: Layout, label: str, report: Report) -> Rows:
     """Read a block; lines that cannot be read are left out and reported."""
     try:
@@ -114,24 +125,66 @@ def rows(block: Block, columns: Layout, label: str, report: Report) -> Rows:
             evaluations = [at + int(row[columns.constraints]) for at, row in zip(evaluations, cells, strict=True)]
         values = [float(row[columns.value]) for row in cells]
     except (ValueError, IndexError):
-        return _one_by_one(block, columns, label, report)
-    if evaluations and (min(evaluations) < 1 or max(evaluations) > MOST or _cut_off(block)):
-        return _one_by_one(block, columns, label, report)
+        return _row_by_row(block, columns, label, report)
+    if evaluations:
+        cut_off = len(block.rows[-1].split()) < block.width or not block.ended
+        if cut_off or min(evaluations) < 1 or max(evaluations) > MOST:
+            return _row_by_row(block, columns, label, report)
     return Rows(evaluations, values)
 
 
-def _cut_off(block: Block) -> bool:
-    """Whether the last line may lack something: columns that others have, or digits of its value."""
-    return len(block.rows[-1].split()) < block.width or not block.ended
+def match_by_end(runs: Sequence[Listed], logged: Sequence[Rows], precision: float, *, ended: bool) -> dict[int, int]:
+    """Match the runs of a data file to those that are listed, which are more or fewer, by how they end.
+
+    Args:
+        runs: As listed.
+        logged: The runs of the data file, in the order of the list.
+        precision: The final target precision, which old data subtract from the listed values.
+        ended: Whether the last row of a run is its end, as in ``.tdat`` files.
+
+    Returns:
+        For positions in `runs` those in `logged`. The last one may be a run that the file's end cuts off.
+    """
+    matched: dict[int, int] = {}
+    start = 0
+    for number, rows in enumerate(logged):
+        position = next((i for i in range(start, len(runs)) if _agrees(runs[i], rows, precision, ended)), None)
+        may_be_cut = number == start == len(logged) - 1 < len(runs)
+        if position is None and may_be_cut and _begins(runs[start], rows, precision):
+            position = start
+        if position is not None:
+            matched[position] = number
+            start = position + 1
+    return matched
 
 
-def _one_by_one(block: Block, columns: Layout, label: str, report: Report) -> Rows:
+def contradicted(hits: Rows, times: Rows, tolerance: float) -> list[int]:
+    """The ``.tdat`` rows with a better value than the ``.dat`` file still has at that evaluation or later.
+
+    Both files hold the best value so far, so that one of them is wrong. Where the ``.dat`` rows end before, nothing is
+    contradicted: they may be cut off.
+
+    Args:
+        hits: The ``.dat`` rows of a run.
+        times: Its ``.tdat`` rows.
+        tolerance: The relative rounding error of the written digits.
+    """
+    order = np.argsort(hits.evaluations, kind="stable")
+    at, best = np.array(hits.evaluations, dtype=np.int64)[order], np.array(hits.values, dtype=np.float64)[order]
+    following = np.searchsorted(at, np.array(times.evaluations, dtype=np.int64))
+    later = np.append(best, -np.inf)[following]
+    with np.errstate(over="ignore"):
+        rounded = later * (1 - tolerance * np.sign(later))
+    return np.flatnonzero(np.array(times.values) < rounded).tolist()
+
+
+def _row_by_row(block: Block, columns: Layout, label: str, report: Report) -> Rows:
     evaluations: list[int] = []
     values: list[float] = []
     last = block.first + len(block.rows) - 1
-    for number, line, row in _numbered(block):
+    for number, line in enumerate(block.rows, start=block.first):
+        row, why = line.split(), ""
         unended = number == last and not block.ended and (len(row) <= columns.value + 1 or len(block.rows) == 1)
-        why = ""
         try:
             at = float(row[0]) + (0 if columns.constraints is None else float(row[columns.constraints]))
             value = float(row[columns.value])
@@ -149,6 +202,20 @@ def _one_by_one(block: Block, columns: Layout, label: str, report: Report) -> Ro
     return Rows(evaluations, values, whole=len(values) == len(block.rows))
 
 
-def _numbered(block: Block) -> Iterator[tuple[int, bytes, list[bytes]]]:
-    for offset, line in enumerate(block.rows):
-        yield block.first + offset, line, line.split()
+def _agrees(listed: Listed, rows: Rows, precision: float, ended: bool) -> bool:
+    if listed.evaluations is None or listed.final is None or not rows.values:
+        return False
+    best, last = min(rows.values), rows.evaluations[-1]
+    slack = _DIGITS * abs(best) + 1.1 * precision
+    if ended:
+        return last == listed.evaluations and abs(listed.final - best) <= slack
+    lowest = best * _STEP if best > precision else -precision
+    return last <= listed.evaluations and lowest - slack <= listed.final <= best + slack
+
+
+def _begins(listed: Listed, rows: Rows, precision: float) -> bool:
+    """Whether rows may be the beginning of a run."""
+    if listed.evaluations is None or listed.final is None or not rows.values:
+        return False
+    best = min(rows.values)
+    return rows.evaluations[-1] <= listed.evaluations and listed.final <= best + _DIGITS * abs(best) + precision

@@ -1,24 +1,48 @@
-"""Writing runs in other people's formats."""
+"""Write runs in other people's formats: CSV, one row per improvement; Parquet, one row per run; COCO; IOHprofiler."""
 
 from __future__ import annotations
 
+import csv
+import io
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from polarbear.records import Run
-from polarbear.store.formats import write_coco, write_iohprofiler, write_table
+from polarbear.records import Run, RunKey
+from polarbear.spreadsheets import disarmed
+from polarbear.store import parts
+from polarbear.store.atomic import write_atomically
+from polarbear.store.formats import write_coco, write_iohprofiler
 from polarbear.store.formats.reading import by_key
-from polarbear.store.formats.reports import Exported, IncompleteData
+from polarbear.store.formats.reports import IncompleteData
+from polarbear.store.formats.table import KEY, ROW, RUN
 from polarbear.store.paths import place, remote
 
 ExportFormat = Literal["iohprofiler", "coco", "csv", "parquet"]
 EXPORT_FORMATS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 
 
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """The outcome of an export.
+
+    Attributes:
+        path: The file or folder that was written.
+        runs: How many runs it holds.
+        left_out: Those it does not hold, sorted by instance, algorithm and seed.
+        why: Why not, in words; empty if nothing was left out.
+    """
+
+    path: Path
+    runs: int
+    left_out: tuple[RunKey, ...]
+    why: str
+
+
 def export(runs: Iterable[Run], path: str | Path, format: ExportFormat) -> Path:  # noqa: A002 - the format's plain name
-    """Write runs for other tools. Numbers are written such that they are read back bit by bit.
+    """Write runs for other tools. Numbers are read back bit by bit.
 
     Runs that found no value are left out of COCO's data, which cannot hold them; the warning `IncompleteData` says how
     many and why they ended, and `export_checked` lists them.
@@ -54,10 +78,10 @@ def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) 
         raise ValueError("there are no runs to export")
     left_out: list[Run] = []
     why = ""
-    if format == "csv":
-        write_table.write_csv(chosen, _new(path))
-    elif format == "parquet":
-        write_table.write_parquet(chosen, _new(path))
+    if format in {"csv", "parquet"}:
+        if path.exists():
+            raise FileExistsError(f"{path} exists; choose a new file to export to")
+        write_atomically(path, _csv(chosen) if format == "csv" else _parquet(chosen))
     elif format == "iohprofiler":
         write_iohprofiler.write(chosen, _empty(path))
     elif format == "coco":
@@ -68,15 +92,46 @@ def export_checked(runs: Iterable[Run], path: str | Path, format: ExportFormat) 
     return Exported(path, len(chosen), tuple(run.key for run in left_out), why)
 
 
-def _new(path: Path) -> Path:
-    if path.exists():
-        raise FileExistsError(f"{path} exists; choose a new file to export to")
-    return path
-
-
 def _empty(path: Path) -> Path:
     if path.exists() and not path.is_dir():
         raise FileExistsError(f"{path} is a file; choose a new or empty folder to export to")
     if path.is_dir() and any(path.iterdir()):
         raise FileExistsError(f"{path} is not empty; choose a new or empty folder to export to")
     return path
+
+
+def _parquet(runs: Sequence[Run]) -> bytes:
+    """A file as those in a study's folder ``runs``; ValueError as for `parts.require_storable`."""
+    for run in runs:
+        parts.require_storable(run)
+    return parts.encode(runs)
+
+
+def _csv(runs: Sequence[Run]) -> bytes:
+    """A CSV file; a run that found nothing has one row, without evaluation and value.
+
+    Text that spreadsheets would execute is `disarmed`, which reading it undoes.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow((*KEY, *ROW, *RUN))
+    for run in runs:
+        writer.writerows(_rows(run))
+    return text.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _rows(run: Run) -> Iterator[tuple[object, ...]]:
+    outcome, trajectory = run.outcome, run.trajectory
+    key = (disarmed(run.key.algorithm), disarmed(run.key.instance), run.key.seed)
+    about = (
+        run.target,
+        run.optimum,
+        outcome.reason.value,
+        outcome.evaluations,
+        outcome.seconds,
+        disarmed(outcome.message),
+        outcome.invalid_evaluations,
+    )
+    columns = (trajectory.evaluations.tolist(), trajectory.values.tolist(), trajectory.seconds.tolist())
+    for row in zip(*columns, strict=True) if trajectory.values.size else [("", "", "")]:
+        yield (*key, *row, *about)

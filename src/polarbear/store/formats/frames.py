@@ -1,4 +1,4 @@
-"""CSV files as data frames of text, with line numbers for messages. What is no whole row is named, never guessed."""
+"""CSV files as data frames of text, with line numbers for messages. Incomplete rows are reported, never guessed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import io
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from polarbear.store.formats.archives import UTF16, decoded
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.texts import UTF16, decoded
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,12 +20,12 @@ CHUNK = 8 << 20
 """Bytes that are read at a time; a quoted cell is shorter."""
 _SEPARATORS = ",;\t"
 _NAMED = 100
-"""How many lines of a file are named, each by itself, of those that cannot be used."""
+"""How many unusable lines of a file are reported one by one."""
 _HEAD = 1 << 16
 
 
-class Lines:
-    """Names lines that cannot be used; where they are too many, the rest is counted."""
+class UnusableLines:
+    """Reports lines that cannot be used one by one; if they are too many, the rest is counted."""
 
     def __init__(self, label: str, report: Report) -> None:
         self._label = label
@@ -39,7 +39,7 @@ class Lines:
             self._report.skip(self._label, why, line)
 
     def end(self) -> None:
-        """Say how many were not named."""
+        """Report how many were not reported one by one."""
         if self._count > _NAMED:
             self._report.skip(self._label, f"{self._count - _NAMED:,} more lines like these cannot be used")
 
@@ -64,7 +64,7 @@ def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]
     Args:
         data: UTF-8, UTF-16 with a byte order mark, or Windows-1252, which is reported.
         label: The file's name in reports.
-        report: Where lines are named.
+        report: Where lines are reported.
 
     Raises:
         ValueError: If its encoding is none of these, its header cannot be read, or two columns have one name.
@@ -73,10 +73,10 @@ def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]
     header = data.split(b"\n", 1)[0]
     separator = _separator(header)
     names = _names(header, separator)
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"two columns are named {twice!r}; rename one")
-    rows = _Rows(names, separator, Lines(label, report))
+    repeated = next((name for name in names if names.count(name) > 1), None)
+    if repeated is not None:
+        raise ValueError(f"two columns are named {repeated!r}; rename one")
+    rows = _Rows(names, separator, UnusableLines(label, report))
     start, line = len(header) + 1, 2
     while start < len(data):
         end = len(data) if len(data) - start <= CHUNK else data.find(b"\n", start + CHUNK) + 1 or len(data)
@@ -90,32 +90,36 @@ def frames_of(data: bytes, label: str, report: Report) -> Iterator[pl.DataFrame]
             start += sum(map(len, lines[:used])) + used
         yield rows.frame()
         line += used
-    rows.damage.end()
+    rows.unusable.end()
     if not data.endswith(b"\n") and rows.latest == line - 1:
         report.remark(label, "the last line does not end as the others do; it is read, but may be cut off", line - 1)
 
 
 class _Rows:
-    """Tells whole rows from others: those without quotes by counting separators, those with quotes by `csv`."""
+    """Collects complete rows: those without quotes by counting separators, those with quotes by `csv`.
 
-    def __init__(self, names: Sequence[str], separator: str, damage: Lines) -> None:
-        self.damage = damage
+    Attributes:
+        unusable: Where other lines are reported.
+        latest: The line where the latest complete row ends.
+    """
+
+    def __init__(self, names: Sequence[str], separator: str, unusable: UnusableLines) -> None:
+        self.unusable = unusable
         self.latest = 0
-        """The line where the latest whole row ends."""
         self._names = names
         self._separator = separator
         self._plain: list[bytes] = []
         self._plain_lines: list[int] = []
         self._quoted: list[list[str | None]] = []
         self._quoted_lines: list[int] = []
-        self._no_marks = bytes(set(range(256)) - set(f"{separator}\n".encode()))
-        self._marks_of_row = separator.encode() * (len(names) - 1) + b"\n"
+        self._not_delimiters = bytes(set(range(256)) - set(f"{separator}\n".encode()))
+        self._delimiters_of_row = separator.encode() * (len(names) - 1) + b"\n"
 
     def take_all(self, text: bytes, first: int) -> int:
-        """Take in lines at once if all are whole and none has quotes; returns how many, 0 if they are not taken in."""
-        marks = text.translate(None, self._no_marks) + b"\n"
-        count = len(marks) // len(self._marks_of_row)
-        if b'"' in text or marks != self._marks_of_row * count:
+        """Take all lines if every one is a complete row without quotes; how many they are, or 0 if none was taken."""
+        delimiters = text.translate(None, self._not_delimiters) + b"\n"
+        count = len(delimiters) // len(self._delimiters_of_row)
+        if b'"' in text or delimiters != self._delimiters_of_row * count:
             return 0
         self._plain.append(text.replace(b"\r\n", b"\n").removesuffix(b"\r"))
         self._plain_lines += range(first, first + count)
@@ -123,29 +127,29 @@ class _Rows:
         return count
 
     def take(self, lines: Sequence[bytes], first: int, *, last: bool) -> int:
-        """Take in lines, the first of this number; returns how many: a cell may go on beyond the last of them."""
+        """Take lines, the first of which has this number; how many: a cell may go on beyond the last of them."""
         separator, width = self._separator.encode(), len(self._names)
-        place = 0
-        while place < len(lines):
-            line, number, taken = lines[place], first + place, 1
+        position = 0
+        while position < len(lines):
+            line, number, taken = lines[position], first + position, 1
             if b'"' in line:
-                taken = self._take_quoted(lines, place, number)
-                if taken is None and place and not last:
+                taken = self._take_quoted(lines, position, number)
+                if taken is None and position and not last:
                     break
                 if not taken:
-                    self.damage.skip(number, f"quotes that are not closed, or not {width} fields; the line is damaged")
+                    self.unusable.skip(number, f"unclosed quotes, or not {width} fields; the line is damaged")
             elif line.count(separator) + 1 == width:
                 self._plain.append(line.removesuffix(b"\r"))
                 self._plain_lines.append(number)
                 self.latest = number
             elif line.strip():
                 fields = line.count(separator) + 1
-                self.damage.skip(number, f"{fields} of {width} fields; the line is damaged")
-            place += taken or 1
-        return place
+                self.unusable.skip(number, f"{fields} of {width} fields; the line is damaged")
+            position += taken or 1
+        return position
 
     def frame(self) -> pl.DataFrame:
-        """The rows taken in since the last call, in their order."""
+        """The rows taken since the last call, in their order."""
         import polars as pl
 
         schema = {name: pl.String() for name in self._names}
@@ -155,17 +159,17 @@ class _Rows:
             plain = pl.read_csv(text, has_header=False, schema=schema, separator=self._separator, quote_char=None)
         lines = pl.Series(LINE, self._plain_lines + self._quoted_lines, pl.Int64)
         frame = plain.vstack(pl.DataFrame(self._quoted, schema, orient="row")).with_columns(lines)
-        for kept in (self._plain, self._plain_lines, self._quoted, self._quoted_lines):
-            kept.clear()
+        for rows in (self._plain, self._plain_lines, self._quoted, self._quoted_lines):
+            rows.clear()
         return frame.sort(LINE)
 
-    def _take_quoted(self, lines: Sequence[bytes], place: int, number: int) -> int | None:
-        """How many lines the row takes that begins here: 0 if there is none, None if that depends on later lines."""
-        odd = lines[place].count(b'"') % 2
-        rest = range(place + 1, len(lines)) if odd else ()
+    def _take_quoted(self, lines: Sequence[bytes], start: int, number: int) -> int | None:
+        """How many lines the row spans that begins here: 0 if there is none, None if that depends on later lines."""
+        odd = lines[start].count(b'"') % 2
+        rest = range(start + 1, len(lines)) if odd else ()
         end = next((after for after in rest if lines[after].count(b'"') % 2), None)
-        for taken in (1,) if end is None else (end - place + 1, 1):
-            row = self._row(b"\n".join(lines[place : place + taken]))
+        for taken in (1,) if end is None else (end - start + 1, 1):
+            row = self._row(b"\n".join(lines[start : start + taken]))
             if row is not None:
                 self._quoted.append(row)
                 self._quoted_lines.append(number)
@@ -174,22 +178,22 @@ class _Rows:
         return None if odd and end is None else 0
 
     def _row(self, text: bytes) -> list[str | None] | None:
-        """The cells, if this is one whole row."""
+        """The cells, if this is one complete row."""
         try:
             rows = list(csv.reader([text.decode()], delimiter=self._separator, strict=True))
         except csv.Error:
             return None
-        whole = len(rows) == 1 and len(rows[0]) == len(self._names)
-        return [cell or None for cell in rows[0]] if whole else None
+        complete = len(rows) == 1 and len(rows[0]) == len(self._names)
+        return [cell or None for cell in rows[0]] if complete else None
 
 
 def _names(header: bytes, separator: str) -> list[str]:
-    """The names of the columns, those without a name numbered; ValueError if the quotes of the first line are wrong."""
+    """The names of the columns, nameless ones numbered; ValueError if the quotes of the first line are wrong."""
     try:
         rows = list(csv.reader([header.decode("utf-8", "replace")], delimiter=separator, strict=True))
     except csv.Error as error:
         raise ValueError(f"line 1, which names the columns, cannot be read: {error}") from error
-    return [name.strip() or f"column {place}" for place, name in enumerate(rows[0] if rows else [], start=1)]
+    return [name.strip() or f"column {number}" for number, name in enumerate(rows[0] if rows else [], start=1)]
 
 
 def _separator(header: bytes) -> str:

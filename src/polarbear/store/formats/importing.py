@@ -1,4 +1,4 @@
-"""Bringing other people's data into a study, where they can be asked for again and again."""
+"""Import other people's data into a study."""
 
 from __future__ import annotations
 
@@ -10,23 +10,22 @@ from typing import Any, cast
 
 from polarbear.records import Instance, Run
 from polarbear.store import parts
-from polarbear.store.formats.limits import Limits
 from polarbear.store.formats.reading import Options
-from polarbear.store.formats.reports import Progress, Reading, Skipped
+from polarbear.store.formats.reports import Limits, Progress, Reading, Skipped
 from polarbear.store.formats.supervision import read as read_data
 from polarbear.store.paths import place
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, open_study
 
 IMPORTED = "imported"
-"""The key in a study's specification that tells what was imported into it."""
+"""The key of a study's specification that lists what was imported."""
 _COMMIT_SECONDS = 86_400.0
 """No commits by the clock: whole paths are committed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Imported:
-    """What came of an import.
+    """The result of an import.
 
     Attributes:
         study: The study's directory.
@@ -69,15 +68,15 @@ def import_runs(
         paths: What to import. Each path is brought to disk as a whole before the next one is read.
         into: The study's directory: a new one, or one that was made by importing.
         rename: For names of algorithms in the data the names they get in the study.
-        columns: For CSV and Parquet: which of their columns stands for which of polarbear's.
+        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ.
         maximize: For CSV and Parquet: whether values are to be maximized; their signs are flipped.
         suite: The suite of data that name none, such as ``"bbob"`` for those of IOHexperimenter.
-        optimum: Tells the lowest raw value on an instance, where it is known: of IOHprofiler's data, which do not tell
-            it; `polarbear.problems.raw_optimum` does so.
-        limits: How much reading may ask for: bytes, files, seconds, memory.
+        optimum: Returns the lowest raw value on an instance, None if unknown, for IOHprofiler's data, which lack it;
+            such as `polarbear.problems.raw_optimum`.
+        limits: What reading may consume: bytes, files, seconds, memory.
         progress: Called before each file with its name, how many came before it, and how many there are.
 
-    A path that cannot be read, or asks for more than the limits allow, is skipped and named; the others are imported.
+    A path that cannot be read, or exceeds the limits, is skipped and reported; the others are imported.
 
     Raises:
         FileNotFoundError: If there is nothing at a path; nothing is imported then.
@@ -93,7 +92,7 @@ def import_runs(
             raise FileNotFoundError(f"there is no file, folder or archive at {path}; nothing was imported")
     options = Options(columns or {}, maximize, limits or Limits(), suite, optimum)
     readings: list[Reading] = []
-    counts = [0, 0]
+    added = 0
     failed: list[ValueError] = []
     with ExitStack() as opened:
         study: StudyStore | None = None
@@ -103,36 +102,27 @@ def import_runs(
             except ValueError as error:
                 failed.append(error)
                 reading = Reading((), (Skipped(str(path), None, str(error)),), ())
+            if reading.runs:
+                reading = _renamed(reading, rename or {})
+                study = study or opened.enter_context(_study(place(into)))
+                added += _add(study, path, reading.runs)
+                _note(study, path, reading)
             readings.append(reading)
-            if not reading.runs:
-                continue
-            reading = _renamed(reading, rename or {})
-            study = study or opened.enter_context(_study(place(into)))
-            added = _add(study, path, reading.runs)
-            _note(study, path, reading)
-            readings[-1] = reading
-            counts[0] += added
-            counts[1] += len(reading.runs) - added
+    skipped = tuple(skipped for reading in readings for skipped in reading.skipped)
     if study is None:
-        raise _nothing(todo, readings, failed)
+        if failed:
+            raise failed[0]
+        named = ", ".join(map(str, todo)) or "an empty list of paths"
+        raise ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
     runs = [run for reading in readings for run in reading.runs]
     return Imported(
         study=place(into),
-        added=counts[0],
-        known=counts[1],
+        added=added,
+        known=len(runs) - added,
         algorithms=tuple(sorted({run.key.algorithm for run in runs})),
         instances=len({run.key.instance for run in runs}),
-        skipped=tuple(skipped for reading in readings for skipped in reading.skipped),
+        skipped=skipped,
     )
-
-
-def _nothing(paths: Sequence[Path], readings: Sequence[Reading], failed: Sequence[ValueError]) -> ValueError:
-    """Why no run was imported."""
-    if failed:
-        return failed[0]
-    skipped = [skipped for reading in readings for skipped in reading.skipped]
-    named = ", ".join(map(str, paths)) or "an empty list of paths"
-    return ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
 
 
 def _study(path: Path) -> StudyStore:
@@ -174,7 +164,7 @@ def _add(study: StudyStore, path: Path, runs: Sequence[Run]) -> int:
 
 
 def _note(study: StudyStore, path: Path, reading: Reading) -> None:
-    """Keep in the specification what was imported."""
+    """Add what was imported to the specification."""
     entry: dict[str, Any] = {
         "name": path.name,
         "formats": list(reading.formats),
@@ -182,6 +172,6 @@ def _note(study: StudyStore, path: Path, reading: Reading) -> None:
         "algorithms": sorted({run.key.algorithm for run in reading.runs}),
         "skipped": [str(skipped) for skipped in reading.skipped],
     }
-    noted = cast("list[Any]", study.spec[IMPORTED])
-    if entry not in noted:
-        study.replace_spec({**study.spec, IMPORTED: [*noted, entry]})
+    entries = cast("list[Any]", study.spec[IMPORTED])
+    if entry not in entries:
+        study.replace_spec({**study.spec, IMPORTED: [*entries, entry]})

@@ -12,17 +12,16 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from polarbear.store.formats.archives import Tree, beside
+from polarbear.store.formats.archives import Tree, beside, decoded
 from polarbear.store.formats.parsed_run import MOST
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.texts import decoded
 
 _QUOTES = {quote: re.compile(quote + r"\s*(?:,|$)") for quote in "'\""}
 """The end of a value that begins with this quote."""
 _DATA = re.compile(r"\.[a-z]*dat\s*(?:,|$)")
 _RUN = re.compile(r"([0-9]{1,18})(?::([0-9]{1,18})\|(\S+))?")
 _NUMBER = re.compile(r"[0-9]{1,9}")
-_NAMED_DIMENSION = re.compile(r"_DIM([0-9]{1,9})(?![0-9])")
+_DIMENSION_IN_NAME = re.compile(r"_DIM([0-9]{1,9})(?![0-9])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +31,7 @@ class Listed:
     Attributes:
         instance: The instance's number.
         evaluations: Evaluations spent, or None if the run was never finished.
-        final: Its final value, with few digits and, in old data, minus the final target precision; None if it is not
-            told.
+        final: Its final value, with few digits and, in old data, minus the final target precision; None if not listed.
     """
 
     instance: int
@@ -73,34 +71,58 @@ class Entry:
         return next((self.fields[name] for name in names if name in self.fields), "")
 
     @property
-    def suite(self) -> str:
-        """The suite, as COCO tells it from the other fields where old data do not name it."""
-        named = self.get("suite")
-        if named:
-            return {"sbox-cost": "bbob-boxed"}.get(named, named)
-        if "indicator" in self.fields:
-            return "bbob-biobj"
-        function = self.get("funcId", "function")
-        return "bbob-noisy" if _NUMBER.fullmatch(function) and int(function) > 100 else "bbob"
+    def algorithm(self) -> str:
+        """The algorithm's name; empty if there is none."""
+        return self.get("algId", "algorithm")
 
-    def unusable(self) -> str:
-        """What the entry lacks; empty if it has all."""
-        if not self.get("funcId", "function"):
-            return "the header names no function (funcId)"
+    @property
+    def function(self) -> str:
+        """The function's number or name."""
+        return self.get("funcId", "function")
+
+    @property
+    def dimension(self) -> int:
+        """The number of variables."""
+        return int(self.get("DIM", "dim"))
+
+    @property
+    def has_indicator(self) -> bool:
+        """Whether values are those of an indicator, of two objectives."""
+        return "indicator" in self.fields
+
+    @property
+    def precision(self) -> float | None:
+        """The final target precision; None if there is none."""
+        text = self.get("Precision")
+        return float(text) if text else None
+
+    @property
+    def suite(self) -> str:
+        """The suite; where old data do not name it, as COCO infers it from the other fields."""
+        suite = self.get("suite")
+        if suite:
+            return {"sbox-cost": "bbob-boxed"}.get(suite, suite)
+        if self.has_indicator:
+            return "bbob-biobj"
+        return "bbob-noisy" if _NUMBER.fullmatch(self.function) and int(self.function) > 100 else "bbob"
+
+    def check(self) -> None:
+        """Raise a ValueError that says what the header lacks."""
+        if not self.function:
+            raise ValueError("the header names no function (funcId)")
         dimension = self.get("DIM", "dim")
         if not _NUMBER.fullmatch(dimension):
-            return f"the header's dimension (DIM) is {dimension!r}"
+            raise ValueError(f"the header's dimension (DIM) is {dimension!r}")
         for file in self.files:
-            named = _NAMED_DIMENSION.search(file.path)
-            if named and int(named[1]) != int(dimension):
-                return f"the header's dimension (DIM) is {dimension}, but the data file is {file.path}"
-        precision = self.get("Precision")
+            in_name = _DIMENSION_IN_NAME.search(file.path)
+            if in_name and int(in_name[1]) != int(dimension):
+                raise ValueError(f"the header's dimension (DIM) is {dimension}, but the data file is {file.path}")
         try:
-            if not 0 <= float(precision or 0) < math.inf:
-                return f"the header's Precision is {precision!r}"
+            possible = 0 <= (self.precision or 0) < math.inf
         except ValueError:
-            return f"the header's Precision is {precision!r}"
-        return ""
+            possible = False
+        if not possible:
+            raise ValueError(f"the header's Precision is {self.get('Precision')!r}")
 
 
 def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
@@ -114,16 +136,18 @@ def entries(data: bytes, label: str, report: Report) -> Iterator[Entry]:
             if not _DATA.search(line):
                 if not lists:
                     report.skip(label, "a header without a list of runs", above)
-                header, lists, above = _header(line), 0, number
+                pairs = _pairs(line)
+                if not pairs:
+                    raise ValueError(f"neither a header nor a list of runs: {line.strip()[:60]!r}")
+                header, lists, above = pairs, 0, number
                 continue
             if header is None:
                 raise ValueError("a list of runs without a header before it")
             entry = _entry(header, line, number, label, report)
             lists += 1
             if lists > 1 and entry.fields == header:
-                raise ValueError("a second list of runs under one header, which tells nothing of it")
-            if why := entry.unusable():
-                raise ValueError(why)
+                raise ValueError("a second list of runs under one header, which does not describe it")
+            entry.check()
         except ValueError as error:
             report.skip(label, str(error), number)
             if not _DATA.search(line):
@@ -154,25 +178,18 @@ def first_format(tree: Tree, name: str, data: bytes) -> bool:
     return False
 
 
-def _header(line: str) -> dict[str, str]:
-    header = _pairs(line)
-    if not header:
-        raise ValueError(f"neither a header nor a list of runs: {line.strip()[:60]!r}")
-    return header
-
-
 def _entry(header: Mapping[str, str], line: str, number: int, label: str, report: Report) -> Entry:
     own = dict[str, str]()
     files: list[tuple[str, list[Listed]]] = []
     pieces = [piece.strip() for piece in line.split(",")]
-    for place, part in enumerate(pieces, start=1):
+    for position, part in enumerate(pieces, start=1):
         if _DATA.search(part):
             files.append((part.replace("\\", "/"), []))
         elif "=" in part and not files:
             own |= _pairs(part)
         elif part and files:
             try:
-                files[-1][1].append(_listed(part, cut=place == len(pieces) and not line.endswith("\n")))
+                files[-1][1].append(_listed(part, cut=position == len(pieces) and not line.endswith("\n")))
             except ValueError as error:
                 report.skip(label, f"{error}: {part[:60]!r}", number)
     return Entry({**header, **own}, tuple(DataFile(path, tuple(runs)) for path, runs in files), number)
@@ -180,10 +197,10 @@ def _entry(header: Mapping[str, str], line: str, number: int, label: str, report
 
 def _listed(part: str, *, cut: bool) -> Listed:
     """A listed run; `cut` says whether it is the last of a file that may be cut off there."""
-    told = _RUN.fullmatch(part)
-    if told is None:
+    match = _RUN.fullmatch(part)
+    if match is None:
         raise ValueError("no run is listed like this")
-    instance, evaluations, final = int(told[1]), told[2], told[3]
+    instance, evaluations, final = int(match[1]), match[2], match[3]
     if evaluations is None:
         if cut:
             raise ValueError("the last run of the file was never finished, or the file is cut off there")

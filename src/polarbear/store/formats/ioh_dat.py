@@ -27,7 +27,7 @@ VALUES = (
 RESERVED = frozenset({*EVALUATIONS, *VALUES, "current af(x)+b", "best af(x)+b", "current_y", "current_y_best"})
 """Columns that are no parameters."""
 _CURRENT = {"best-so-far f(x)": "current f(x)", "raw_y_best": "raw_y", "transformed_y_best": "transformed_y"}
-"""For columns of best values those of the values at hand."""
+"""For columns of best-so-far values those of current values."""
 _POSITION = re.compile(r"x_?\d+")
 _FURTHER = re.compile(r"[Ff]2|raw_y2")
 _NOTHING = {b"", b"None", b"NA", b"null", b"-"}
@@ -54,11 +54,11 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Positions:
-    """Where the points of a section stand; only that of the best value is read.
+    """The points of a section, of which only the best one is parsed.
 
     Attributes:
         evaluations: (n,) when each row was logged.
-        own: (n,) whether a row's value is surely that of its own point: others hold the best value of one before.
+        own: (n,) whether a row's value is certainly that of its own point, not the best value of an earlier one.
         lines: The rows.
         columns: The columns of the coordinates.
     """
@@ -69,7 +69,7 @@ class Positions:
     columns: list[int]
 
     def at(self, evaluation: int) -> FloatArray | None:
-        """The point of a row whose value is its own, None if there is none or it is not whole."""
+        """The point of a row whose value is its own, None if there is none or it is incomplete."""
         for row in np.flatnonzero(self.own & (self.evaluations == evaluation)).tolist():
             cells = self.lines[row].split()
             point = np.array([_number(cells, i) for i in self.columns])
@@ -80,7 +80,7 @@ class Positions:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """What a section tells.
+    """The data of a section.
 
     Attributes:
         evaluations: (n,) when each row was logged.
@@ -88,7 +88,7 @@ class Logged:
         others: Further columns by name, (n,) each; NaN where nothing was logged.
         half_units: (n,) half a unit of each value's last printed digit: how far rounding may have moved it.
         raw: Whether the values are those before the instance's transformation.
-        positions: Where the points stand, file by file.
+        positions: The points, file by file.
     """
 
     evaluations: IntArray
@@ -99,9 +99,9 @@ class Logged:
     positions: tuple[Positions, ...] = ()
 
     def point(self, evaluation: int) -> FloatArray | None:
-        """(d,) the point that gave the value of an evaluation, None if that is not told."""
-        found = (each.at(evaluation) for each in self.positions)
-        return next((point for point in found if point is not None), None)
+        """(d,) the point of an evaluation's value, None if it is unknown."""
+        points = (positions.at(evaluation) for positions in self.positions)
+        return next((point for point in points if point is not None), None)
 
     def parameters(self, *, without: str = "") -> Parameters | None:
         """The further columns, but one, where anything was logged in them; None if nothing was."""
@@ -111,26 +111,26 @@ class Logged:
         order = np.argsort(self.evaluations, kind="stable")
         table = np.column_stack([self.others[name] for name in names])[order]
         at = self.evaluations[order]
-        kept = ~np.isnan(table).all(axis=1) & np.append(at[1:] != at[:-1], True)
-        return Parameters(at[kept], dict(zip(names, table[kept].T, strict=True))) if kept.any() else None
+        logged = ~np.isnan(table).all(axis=1) & np.append(at[1:] != at[:-1], True)
+        return Parameters(at[logged], dict(zip(names, table[logged].T, strict=True))) if logged.any() else None
 
 
 def sections(data: bytes) -> list[Section]:
-    """The runs of a data file."""
-    found: list[Section] = []
+    """The runs of a data file; none if it holds numbers without column names."""
+    runs: list[Section] = []
     for number, line in enumerate(data.split(b"\n"), start=1):
         stripped = line.strip()
         if not stripped:
             continue
         if stripped[:1] not in _NUMERIC:
-            found.append(Section(_names(stripped), number + 1))
-        elif found:
-            found[-1].rows.append(line)
+            runs.append(Section(_names(stripped), number + 1))
+        elif runs:
+            runs[-1].rows.append(line)
         else:
-            return []  # numbers without column names
-    if found:
-        found[-1].ended = data.endswith(b"\n")
-    return found
+            return []
+    if runs:
+        runs[-1].ended = data.endswith(b"\n")
+    return runs
 
 
 def logged(section: Section, label: str, report: Report) -> Logged:

@@ -4,7 +4,7 @@ Values are raw function values, minimized: a maximization problem's signs are fl
 attributes become the run's parameters; of positions that of the best value is read. Of two objectives the first is the
 value, and both are among the parameters, as ``F1`` and ``F2``.
 
-The data files round to ten decimals, but the JSON file tells each run's best value and its point exactly; they replace
+The data files round to ten decimals, but the JSON file gives each run's best value and its point exactly; they replace
 the rounded ones.
 """
 
@@ -12,40 +12,61 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.records import FloatArray, Parameters, Trajectory
-from polarbear.store.formats.archives import Tree, beside
+from polarbear.records import FloatArray, Instance, Parameters, Trajectory
+from polarbear.store.formats.archives import beside, decoded
 from polarbear.store.formats.info import DataFile, Entry, entries, first_format
 from polarbear.store.formats.ioh_dat import Logged, Section, joined, logged, sections
-from polarbear.store.formats.ioh_listed import UNUSABLE, ListedRun, as_object, listed_run
-from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory, with_outcome
-from polarbear.store.formats.reports import Report
-from polarbear.store.formats.texts import decoded
+from polarbear.store.formats.parsed_run import ParsedRun, Reader, identified, trajectory, with_outcome
 
+OWN = "polarbear"
+"""The key under which `export` stores what the format has no place for."""
 SECONDS = "seconds"
+_UNUSABLE = (TypeError, KeyError, ValueError, AttributeError, OverflowError)
+"""What is raised where a field is missing or of another type."""
 _TRUE = {"t", "true", "1", "yes"}
 _FALSE = {"f", "false", "0", "no"}
 _ENDINGS = ("dat", "cdat", "tdat", "idat")
-BoolArray = NDArray[np.bool_]
 _ROUNDING = 1.01
 """Half units within which two printings of a number agree."""
+BoolArray = NDArray[np.bool_]
 
 
-class IohProfiler:
+@dataclass(frozen=True, slots=True)
+class _ListedRun:
+    """A run as a JSON file lists it.
+
+    Attributes:
+        instance: The instance's number.
+        evaluations: Evaluations spent.
+        best_at: The evaluation that found the best value; 0 if it is not given.
+        best: The best value, exactly, as it was optimized; None if it is not given.
+        solution: Its point, or the nondominated points, if they are given.
+        attributes: Numbers that were logged once.
+        own: What `export` adds.
+    """
+
+    instance: str
+    evaluations: int
+    best_at: int
+    best: float | None
+    solution: FloatArray | None
+    attributes: Mapping[str, float]
+    own: Mapping[str, Any]
+
+
+class IohProfiler(Reader):
     """Reads JSON files, and ``.info`` files of the first format."""
 
     name = "iohprofiler"
     endings = (".info", ".json")
-
-    def __init__(self, tree: Tree, report: Report) -> None:
-        self._tree = tree
-        self._report = report
 
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a file is one of IOHprofiler's index files, or was until it was damaged."""
@@ -64,7 +85,7 @@ class IohProfiler:
     def _json(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         label = self._tree.label(name)
         try:
-            content = as_object(json.loads(decoded(data, label, self._report)))
+            content = _as_object(json.loads(decoded(data, label, self._report)))
         except ValueError as error:
             line = error.lineno if isinstance(error, json.JSONDecodeError) else None
             self._report.skip(label, f"damaged, and with it the runs it lists: {error}", line)
@@ -76,48 +97,48 @@ class IohProfiler:
         for scenario in cast("list[Any]", scenarios):
             try:
                 runs, dimension, path = list(scenario["runs"]), int(scenario["dimension"]), str(scenario["path"])
-            except UNUSABLE as error:
+            except _UNUSABLE as error:
                 self._report.skip(label, f"a scenario lacks 'dimension', 'path' or 'runs': {error!r}")
                 continue
             for listed, rows in self._scenario(name, path, self._runs(label, content, dimension, runs)):
                 try:
                     yield _from_json(content, dimension, listed, rows)
-                except UNUSABLE as error:
+                except _UNUSABLE as error:
                     self._report.skip(label, f"a run of {path} cannot be used: {error!r}")
 
     def _runs(
         self, label: str, content: Mapping[str, Any], dimension: int, runs: Sequence[Any]
-    ) -> list[ListedRun | None]:
+    ) -> list[_ListedRun | None]:
         """The listed runs, None in place of one that cannot be used."""
         remark = partial(self._report.remark, label)
-        named: Any = content.get("run_attributes")
-        attributes = [str(name) for name in cast("list[Any]", named)] if isinstance(named, list) else []
-        checked: list[ListedRun | None] = []
+        names: Any = content.get("run_attributes")
+        attributes = [str(name) for name in cast("list[Any]", names)] if isinstance(names, list) else []
+        checked: list[_ListedRun | None] = []
         for run in runs:
             try:
-                checked.append(listed_run(run, attributes, dimension, remark))
-            except UNUSABLE as error:
+                checked.append(_listed_run(run, attributes, dimension, remark))
+            except _UNUSABLE as error:
                 self._report.skip(label, f"a listed run cannot be used: {error!r}")
                 checked.append(None)
         return checked
 
-    def _scenario(self, name: str, path: str, runs: Sequence[ListedRun | None]) -> Iterator[tuple[ListedRun, Logged]]:
+    def _scenario(self, name: str, path: str, runs: Sequence[_ListedRun | None]) -> Iterator[tuple[_ListedRun, Logged]]:
         """The runs of a data file with their rows."""
         data = beside(name, path)
         if data is None or data not in self._tree:
             self._report.skip(self._tree.label(name), f"its data file {path} is not there; {len(runs)} runs are lost")
             return
-        found = self._sections(data)
+        logs = self._sections(data)
         started = [run for run in runs if run is None or run.evaluations or run.best_at]
-        listed = runs if len(found) == len(runs) else started
-        if len(found) != len(listed):
+        listed = runs if len(logs) == len(runs) else started
+        if len(logs) != len(listed):
             self._report.skip(
                 self._tree.label(data),
-                f"it holds {len(found)} runs, but {len(listed)} are listed; those that agree are kept",
+                f"it holds {len(logs)} runs, but {len(listed)} are listed; those that agree are kept",
             )
-        for run, section in zip(listed, found, strict=False):
+        for run, section in zip(listed, logs, strict=False):
             rows = self._logged(section, data)
-            if run is not None and rows is not None and (len(found) == len(listed) or _agrees(run, rows)):
+            if run is not None and rows is not None and (len(logs) == len(listed) or _agrees(run, rows)):
                 yield run, rows
 
     def _entry(self, info: str, entry: Entry) -> Iterator[ParsedRun]:
@@ -131,35 +152,33 @@ class IohProfiler:
 
     def _from_info(self, entry: Entry, file: DataFile, names: Sequence[str]) -> Iterator[ParsedRun]:
         files = {name: self._sections(name) for name in names}
-        for name, found in files.items():
-            if len(found) != len(file.runs):
+        for name, logs in files.items():
+            if len(logs) != len(file.runs):
                 self._report.skip(
                     self._tree.label(name),
-                    f"it holds {len(found)} runs, but {len(file.runs)} are listed, the first are kept",
+                    f"it holds {len(logs)} runs, but {len(file.runs)} are listed, the first are kept",
                 )
         runs: list[Logged] = []
         for position in range(len(file.runs)):
             parts = [
                 rows
-                for name, found in files.items()
-                if position < len(found) and (rows := self._logged(found[position], name)) is not None
+                for name, logs in files.items()
+                if position < len(logs) and (rows := self._logged(logs[position], name)) is not None
             ]
             if parts:
                 runs.append(joined(parts))
         flip = _maximized(entry, runs)
         for listed, rows in zip(file.runs, runs, strict=False):
             spent = max(int(rows.evaluations.max(initial=0)), listed.evaluations or 0)
-            suite = entry.get("suite")
-            found = trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent)
-            dimension = int(entry.get("DIM", "dim"))
-            name, identity = identified(suite, entry.get("funcId"), dimension, str(listed.instance))
+            best_so_far = trajectory(rows.evaluations, -rows.values if flip else rows.values, spent=spent)
+            name, identity = identified(entry.get("suite"), entry.get("funcId"), entry.dimension, str(listed.instance))
             yield ParsedRun(
                 name,
-                entry.get("algId", "algorithm") or posixpath.basename(self._tree.path),
-                found,
+                entry.algorithm or posixpath.basename(self._tree.path),
+                best_so_far,
                 parameters=rows.parameters(),
                 raw=rows.raw,
-                solution=_best_point(rows, found, dimension),
+                solution=_best_point(rows, best_so_far, entry.dimension),
                 identity=identity,
             )
 
@@ -179,45 +198,46 @@ class IohProfiler:
             return None
 
 
-def _from_json(content: Mapping[str, Any], dimension: int, listed: ListedRun, rows: Logged) -> ParsedRun:
+def _from_json(content: Mapping[str, Any], dimension: int, listed: _ListedRun, rows: Logged) -> ParsedRun:
     own, flip = listed.own, bool(content.get("maximization"))
     values = -rows.values if flip else rows.values
     best = None if listed.best is None else -listed.best if flip else listed.best
     if best is not None:
         values = _with_best(rows, values, listed.best_at, best)
-    found = trajectory(
+    best_so_far = trajectory(
         rows.evaluations,
         values,
         spent=max(listed.evaluations, listed.best_at),
         seconds=rows.others.get(SECONDS) if own else None,
     )
-    exact = listed.solution if own or found.best == best else None
+    exact = listed.solution if own or best_so_far.best == best else None
     function = content["function_name"] if content.get("function_id") is None else content["function_id"]
     name, identity = identified(str(content.get("suite") or ""), str(function), dimension, listed.instance)
+    parameters = rows.parameters(without=SECONDS if own else "")
     if own.get("instance"):
         name, identity = own["instance"], own.get("problem")
     return ParsedRun(
         name,
-        str(as_object(content["algorithm"]).get("name") or content["algorithm"]),
-        with_outcome(found, own),
+        str(_as_object(content["algorithm"]).get("name") or content["algorithm"]),
+        with_outcome(best_so_far, own),
         own.get("seed"),
         own.get("target"),
         own.get("optimum"),
-        _with_attributes(rows.parameters(without=SECONDS if own else ""), listed.attributes, found.outcome.evaluations),
+        _with_attributes(parameters, listed.attributes, best_so_far.outcome.evaluations),
         raw=rows.raw and not own,
-        solution=_best_point(rows, found, dimension) if exact is None else exact,
+        solution=_best_point(rows, best_so_far, dimension) if exact is None else exact,
         identity=identity,
     )
 
 
-def _best_point(rows: Logged, found: Trajectory, dimension: int) -> FloatArray | None:
-    """The point of the best value as the data files tell it; None if they tell none, or only some coordinates."""
-    point = rows.point(int(found.evaluations[-1])) if found.evaluations.size else None
+def _best_point(rows: Logged, best_so_far: Trajectory, dimension: int) -> FloatArray | None:
+    """The point of the best value in the data files; None if they lack it, or some of its coordinates."""
+    point = rows.point(int(best_so_far.evaluations[-1])) if best_so_far.evaluations.size else None
     return point if point is not None and point.size == dimension else None
 
 
 def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> FloatArray:
-    """Logged values with the exact best one; those that rounding put at or below it before are put above it.
+    """Logged values with the exact best one; earlier ones that rounding put at or below it are moved above it.
 
     A best value that the rows contradict is left out.
     """
@@ -234,7 +254,7 @@ def _with_best(rows: Logged, values: FloatArray, best_at: int, best: float) -> F
     return exact
 
 
-def _agrees(listed: ListedRun, rows: Logged) -> bool:
+def _agrees(listed: _ListedRun, rows: Logged) -> bool:
     if listed.best is None:
         return False
     near, _ = _compared(rows.values, listed.best, rows.half_units)
@@ -248,12 +268,12 @@ def _compared(values: FloatArray, exact: float, half_units: FloatArray) -> tuple
         return np.abs(values - exact) <= slack, values + slack < exact
 
 
-def _with_attributes(logged_: Parameters | None, attributes: Mapping[str, float], spent: int) -> Parameters | None:
-    """A run's parameters, and at its end the numbers that were logged once."""
+def _with_attributes(parameters: Parameters | None, attributes: Mapping[str, float], spent: int) -> Parameters | None:
+    """A run's parameters, with the numbers that were logged once added at its end."""
     if not attributes or spent < 1:
-        return logged_
-    columns: dict[str, FloatArray] = {} if logged_ is None else dict(logged_.values)
-    at = np.empty(0, dtype=np.int64) if logged_ is None else logged_.evaluations
+        return parameters
+    columns: dict[str, FloatArray] = {} if parameters is None else dict(parameters.values)
+    at = np.empty(0, dtype=np.int64) if parameters is None else parameters.evaluations
     if not at.size or at[-1] != spent:
         at = np.append(at[at < spent], spent)
         columns = {name: np.append(column[: at.size - 1], np.nan) for name, column in columns.items()}
@@ -263,12 +283,65 @@ def _with_attributes(logged_: Parameters | None, attributes: Mapping[str, float]
 
 
 def _maximized(entry: Entry, runs: Sequence[Logged]) -> bool:
-    """Whether the problem was maximized: as the header says, as the suite is known for, or as the values show."""
-    told = entry.get("maximization").lower()
-    if told in _TRUE | _FALSE:
-        return told in _TRUE
+    """Whether the problem was maximized: by its header, its suite, or its values."""
+    maximization = entry.get("maximization").lower()
+    if maximization in _TRUE | _FALSE:
+        return maximization in _TRUE
     if entry.get("suite").lower() == "pbo":
         return True
     none = np.empty(0)
     steps = np.concatenate([none, *(np.diff(run.values[np.argsort(run.evaluations, kind="stable")]) for run in runs)])
     return bool((steps > 0).any() and not (steps < 0).any())
+
+
+def _listed_run(run: Any, attributes: Sequence[str], dimension: int, remark: Callable[[str], None]) -> _ListedRun:
+    """Check an entry of a list of runs; one of `_UNUSABLE` if a field is missing or of another type.
+
+    Args:
+        run: The entry.
+        attributes: Names of numbers that were logged once.
+        dimension: Number of variables, 0 if unknown.
+        remark: Called if the best point is invalid; the run is read without it.
+    """
+    best, own = _as_object(run.get("best")), _as_object(run.get(OWN))
+    logged_once = {name: run.get(name) for name in attributes}
+    types: dict[str, Callable[[Any], Any]] = {
+        "instance": str,
+        "problem": _problem,
+        "seed": int,
+        "target": float,
+        "optimum": float,
+    }
+    return _ListedRun(
+        instance=str(run["instance"]),
+        evaluations=int(run.get("evals") or 0),
+        best_at=int(best.get("evals") or 0),
+        best=None if best.get("y") is None else float(best["y"]),
+        solution=_points(own.get("solution", best.get("x")), dimension, remark),
+        attributes={name: float(value) for name, value in logged_once.items() if isinstance(value, int | float)},
+        own={**own, **{name: kind(own[name]) for name, kind in types.items() if own.get(name) is not None}},
+    )
+
+
+def _points(values: Any, dimension: int, remark: Callable[[str], None]) -> FloatArray | None:
+    """A point, or points, from lists of numbers; None for an empty list, which runs without a point have."""
+    if values is None or values == []:
+        return None
+    try:
+        points = np.array(values, dtype=np.float64)
+        if points.ndim in (1, 2) and points.shape[-1] == (dimension or points.shape[-1]) and not np.isnan(points).any():
+            return points
+    except (ValueError, TypeError, OverflowError):
+        pass  # remarked below
+    remark(f"the best point of a run is {values!r:.60}; it is read without one")
+    return None
+
+
+def _problem(fields: list[Any]) -> Instance:
+    suite, function, dimension, instance = fields
+    return Instance(str(suite), str(function), int(dimension), str(instance))
+
+
+def _as_object(content: Any) -> Mapping[str, Any]:
+    """A JSON object; an empty one in place of anything else."""
+    return cast("dict[str, Any]", content) if isinstance(content, dict) else {}

@@ -1,6 +1,6 @@
-"""Nevergrad's CSV files: one row per experiment, with the loss at the end of its budget and nothing of the way there.
+"""Nevergrad's CSV files: one row per experiment, with just the loss at the end of its budget.
 
-Each row is a run of its own whose one known value stands at its budget. The loss is that of the recommended point,
+Each row is a run of its own whose only known value is that at its budget. The loss is that of the recommended point,
 without noise. Settings that make another problem of the same function are the instance, such as ``noise_level=0.2``.
 """
 
@@ -8,10 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from polarbear.store.formats.archives import Tree
 from polarbear.store.formats.frames import LINE, columns_of, frames_of
-from polarbear.store.formats.parsed_run import ParsedRun, identified, trajectory
-from polarbear.store.formats.reports import Report
+from polarbear.store.formats.parsed_run import ParsedRun, Reader, identified, trajectory
 
 _REQUIRED = {"optimizer_name", "loss", "budget"}
 _FUNCTIONS = ("name", "function_name", "function_class")
@@ -22,15 +20,11 @@ _SETTINGS = (
 _DEFAULTS = {"", "0", "0.0", "1", "1.0", "none", "None", "nan", "False", "max"}
 
 
-class Nevergrad:
+class Nevergrad(Reader):
     """Reads CSV files with the columns ``optimizer_name``, ``loss`` and ``budget``."""
 
     name = "nevergrad"
     endings = (".csv",)
-
-    def __init__(self, tree: Tree, report: Report) -> None:
-        self._tree = tree
-        self._report = report
 
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a CSV file has nevergrad's columns."""
@@ -60,8 +54,8 @@ def _experiment(row: Mapping[str, str]) -> ParsedRun:
     if not function:
         raise ValueError(f"no function is named in {' or '.join(_FUNCTIONS)}")
     name, identity = identified("nevergrad", function, _dimension(row), _setting(row))
-    found = trajectory([int(budget)], [loss], spent=int(budget))
-    return ParsedRun(name, row["optimizer_name"], found, identity=identity)
+    at_end = trajectory([int(budget)], [loss], spent=int(budget))
+    return ParsedRun(name, row["optimizer_name"], at_end, identity=identity)
 
 
 def _dimension(row: Mapping[str, str]) -> int:
@@ -80,5 +74,5 @@ def _whole(row: Mapping[str, str], name: str) -> int:
 
 
 def _setting(row: Mapping[str, str]) -> str:
-    told = ((name, row.get(name, "")) for name in _SETTINGS)
-    return ",".join(f"{name}={value}" for name, value in told if value not in _DEFAULTS) or "1"
+    settings = ((name, row.get(name, "")) for name in _SETTINGS)
+    return ",".join(f"{name}={value}" for name, value in settings if value not in _DEFAULTS) or "1"

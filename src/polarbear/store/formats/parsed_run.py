@@ -1,9 +1,8 @@
-"""A run as a reader parsed it, before its repetition is numbered."""
+"""What readers of formats have in common: how they are made, and runs before their repetitions are numbered."""
 
 from __future__ import annotations
 
 import math
-import re
 import sys
 import unicodedata
 from collections import defaultdict
@@ -13,6 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.records import (
     FloatArray,
@@ -26,46 +26,51 @@ from polarbear.records import (
     Samples,
     Trajectory,
 )
+from polarbear.store.formats.archives import Tree
+from polarbear.store.formats.reports import Report
 
 MOST = 2**53
-"""Evaluations beyond this are damage: no computer makes as many, and timepoints could not tell them apart."""
+"""Larger numbers of evaluations are damage: no computer makes as many, and float64 cannot tell them apart."""
 LARGEST_DIMENSION = 10**9
 UNKNOWN_SUITE = "unknown_suite"
-"""The suite of data that name none, as IOHexperimenter calls it."""
+"""The suite of data that name none; IOHexperimenter's name for it."""
 _SUITES = {"BBOB": "bbob", "PBO": "pbo"}
-"""Suites that IOHexperimenter and IOHanalyzer spell in another way than polarbear."""
+"""Suites that IOHexperimenter and IOHanalyzer spell differently."""
 _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 """Unicode's control and format characters, halves of surrogate pairs, line and paragraph separators."""
 _BELOW = 1e-6
-"""How far a value may lie below the optimum, relatively to it where it is above 1: rounding, and old data's digits."""
-
-
-_POSSIBLE: dict[str, tuple[type, float, float]] = {
-    "evaluations": (int, 0, MOST),
-    "invalid_evaluations": (int, 0, MOST),
-    "seconds": (float, 0.0, sys.float_info.max),
-    "message": (str, 0, 0),
-    "traceback": (str, 0, 0),
+"""How far a value may lie below the optimum, relative to its size if above 1: rounding, and old data's digits."""
+_OUTCOME: dict[str, tuple[type, float]] = {
+    "evaluations": (int, MOST),
+    "seconds": (float, sys.float_info.max),
+    "message": (str, 0),
+    "traceback": (str, 0),
+    "invalid_evaluations": (int, MOST),
 }
-"""The fields of an `Outcome`, and between what numbers are possible."""
-_SPENT = {"evaluations": "evaluations_spent", "seconds": "seconds_spent"}
-"""What tables call them, where they have columns of that name for single improvements."""
+"""The types of an `Outcome`'s fields, and their largest possible numbers."""
+
+
+class Reader:
+    """Base of the readers: made from the files at hand, and a report of what is skipped."""
+
+    def __init__(self, tree: Tree, report: Report) -> None:
+        self._tree, self._report = tree, report
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedRun:
-    """A run as a file tells it.
+    """A run as a file describes it.
 
     Attributes:
         instance: The instance's name.
         algorithm: The algorithm's name in the data.
         trajectory: Its best-so-far trajectory.
-        seed: Which repetition, where the format tells it; otherwise repetitions are counted in the order of the files.
+        seed: Which repetition, if the format stores it; otherwise repetitions are counted in the order of the files.
         target: As in `Run`.
         optimum: As in `Run`.
         parameters: As in `Run`.
         surpassable: Whether values below the optimum are possible: for two objectives it is that of a reference set.
-        raw: Whether values are IOHprofiler's raw ones, before what makes the instance out of the function.
+        raw: Whether values are IOHprofiler's raw ones, before the instance's transformation.
         solution: As in `Run`.
         samples: As in `Run`.
         identity: As in `Run`.
@@ -86,10 +91,10 @@ class ParsedRun:
 
     def named(self, suite: str) -> ParsedRun:
         """The run in this suite, if its own is unknown."""
-        own = self.problem
-        if own.suite != UNKNOWN_SUITE:
+        problem = self.problem
+        if problem.suite != UNKNOWN_SUITE:
             return self
-        name, identity = identified(suite, own.function, own.dimension, own.instance)
+        name, identity = identified(suite, problem.function, problem.dimension, problem.instance)
         return replace(self, instance=name, identity=identity)
 
     @property
@@ -99,54 +104,35 @@ class ParsedRun:
 
     def run(self, seed: int) -> Run:
         """The run with this seed."""
-        key = RunKey(self.instance, self.algorithm, seed)
-        known = self.target, self.optimum, self.parameters, self.solution, self.samples, self.identity
-        return Run(key, self.trajectory, *known)
+        others = self.target, self.optimum, self.parameters, self.solution, self.samples, self.identity
+        return Run(RunKey(self.instance, self.algorithm, seed), self.trajectory, *others)
 
 
-def checked(found: ParsedRun) -> ParsedRun:
-    """A run of which everything is possible.
+def checked(run: ParsedRun) -> ParsedRun:
+    """The run, if everything in it is possible.
 
     Raises:
         ValueError: If something is not; the message names it.
     """
-    _require_plain(found.instance, "the instance")
-    _require_plain(found.algorithm, "the algorithm")
-    if found.seed is not None and not -(2**63) <= found.seed < 2**63:
-        raise ValueError(f"the seed is {found.seed}; it has to fit into 64 bits")
-    for name, value in (("target", found.target), ("optimum", found.optimum)):
+    _require_plain(run.instance, "the instance")
+    _require_plain(run.algorithm, "the algorithm")
+    if run.seed is not None and not -(2**63) <= run.seed < 2**63:
+        raise ValueError(f"the seed is {run.seed}; it has to fit into 64 bits")
+    for name, value in (("target", run.target), ("optimum", run.optimum)):
         if value is not None and not math.isfinite(value):
             raise ValueError(f"the {name} is {value}")
-    if found.solution is not None and np.isnan(found.solution).any():
+    if run.solution is not None and np.isnan(run.solution).any():
         raise ValueError("its best point holds NaN")
-    require_possible(found.trajectory.outcome)
-    if not found.surpassable:
-        require_above(found.trajectory, found.optimum)
-    return found
-
-
-def require_possible(outcome: Outcome) -> None:
-    """Check what a file tells of how a run ended.
-
-    Raises:
-        ValueError: If it is not possible, or missing.
-    """
-    for name, (kind, least, most) in _POSSIBLE.items():
-        value = getattr(outcome, name)
-        if not isinstance(value, kind):
-            raise ValueError(f"its {_SPENT.get(name, name)} is {value!r}")  # noqa: TRY004 - what is wrong is the file
-        if isinstance(value, int | float) and not least <= value <= most:
-            raise ValueError(f"its {_SPENT.get(name, name)} is {value}")
-
-
-def require_above(trajectory: Trajectory, optimum: float | None) -> None:
-    """Check values against the lowest one there is, if that is known.
-
-    Raises:
-        ValueError: If one lies below it by more than rounding.
-    """
-    if optimum is not None and trajectory.best < optimum - _BELOW * max(1.0, abs(optimum)):
-        raise ValueError(f"its best value is {trajectory.best:g}, which is below the optimum, {optimum:g}")
+    for name, (kind, most) in _OUTCOME.items():
+        value = getattr(run.trajectory.outcome, name)
+        if not isinstance(value, kind) or (kind is not str and not 0 <= value <= most):
+            # Tables have columns of evaluations and seconds for single improvements.
+            column = f"{name}_spent" if name in {"evaluations", "seconds"} else name
+            raise ValueError(f"its {column} is {value!r}")
+    best, optimum = run.trajectory.best, run.optimum
+    if not run.surpassable and optimum is not None and best < optimum - _BELOW * max(1.0, abs(optimum)):
+        raise ValueError(f"its best value is {best:g}, which is below the optimum, {optimum:g}")
+    return run
 
 
 @lru_cache(maxsize=4096)
@@ -158,35 +144,35 @@ def _require_plain(name: str, what: str) -> None:
         raise ValueError(f"the name of {what}, {name!r}, holds {hidden[0]!a}, which nobody can see")
 
 
-def number(found: Iterable[ParsedRun]) -> list[Run]:
+def number(parsed: Iterable[ParsedRun]) -> list[Run]:
     """Name each run; repetitions of an algorithm on an instance get the seeds 0, 1, 2, … in the order given.
 
-    Seeds that a file tells are kept, and not given to others. A run that is told twice counts once.
+    Seeds that a file stores are kept, and not given to others. Duplicates of a run count once.
 
     Raises:
-        ValueError: If two different runs tell the same instance, algorithm and seed.
+        ValueError: If different runs have the same key.
     """
     groups: defaultdict[tuple[str, str], list[ParsedRun]] = defaultdict(list)
-    for one in found:
-        groups[one.instance, one.algorithm].append(one)
+    for run in parsed:
+        groups[run.instance, run.algorithm].append(run)
     return [run for group in groups.values() for run in _numbered(group)]
 
 
 def _numbered(group: Sequence[ParsedRun]) -> Iterable[Run]:
-    told: dict[int, ParsedRun] = {}
-    for one in group:
-        if one.seed is None:
+    seeded: dict[int, ParsedRun] = {}
+    for run in group:
+        if run.seed is None:
             continue
-        first = told.setdefault(one.seed, one)
-        if first is not one and first.run(one.seed) != one.run(one.seed):
-            key = RunKey(one.instance, one.algorithm, one.seed)
+        first = seeded.setdefault(run.seed, run)
+        if first is not run and first.run(run.seed) != run.run(run.seed):
+            key = RunKey(run.instance, run.algorithm, run.seed)
             raise ValueError(f"the data hold more than one run of {key}; give each repetition a seed of its own")
-    free = (seed for seed in range(len(group) + len(told)) if seed not in told)
-    for one in group:
-        if one.seed is None:
-            yield one.run(next(free))
-        elif told[one.seed] is one:
-            yield one.run(one.seed)
+    free = (seed for seed in range(len(group) + len(seeded)) if seed not in seeded)
+    for run in group:
+        if run.seed is None:
+            yield run.run(next(free))
+        elif seeded[run.seed] is run:
+            yield run.run(run.seed)
 
 
 def instance_name(suite: str, function: str, dimension: int, instance: str) -> str:
@@ -196,9 +182,9 @@ def instance_name(suite: str, function: str, dimension: int, instance: str) -> s
 
 @lru_cache(maxsize=1 << 14)
 def identified(suite: str, function: str, dimension: int, instance: str) -> tuple[str, Instance]:
-    """The standard name of an instance, that `Instance.parse` takes apart again, and the instance itself.
+    """The standard name of an instance, which `Instance.parse` can parse, and the instance itself.
 
-    Hyphens within the parts of the name become underscores where they would be taken for the ones between them.
+    Hyphens within the parts of the name become underscores where they would be mistaken for separators.
 
     Raises:
         ValueError: If the dimension is impossible.
@@ -228,8 +214,8 @@ def trajectory(
         evaluations: (n,) from 1, in any order.
         values: (n,) the value at each, or the best until then; NaN and +inf count as nothing found.
         spent: Evaluations spent in all, where known; at least the largest of `evaluations`.
-        target: The run ended because of it if it is reached, and otherwise because of its budget: its later fate is
-            unknown.
+        target: If it is reached, the run ended because of it, and otherwise because of its budget: what would have
+            followed is unknown.
         seconds: (n,) when, if known.
 
     Raises:
@@ -243,10 +229,9 @@ def trajectory(
     value = np.asarray(values, dtype=np.float64)
     order = np.lexsort((value, at))
     at, value = at[order], np.where(np.isnan(value[order]), np.inf, value[order])
-    best = np.minimum.accumulate(value)
-    improves = value < np.concatenate(([np.inf], best))[:-1]
+    improves = improving(value)
     when = np.zeros(at.size) if seconds is None else seconds[order]
-    solved = target is not None and bool(best.size) and bool(best[-1] <= target)
+    solved = target is not None and bool((value <= target).any())
     outcome = Outcome(
         Reason.TARGET if solved else Reason.BUDGET,
         evaluations=max(spent, int(at[-1]) if at.size else 0),
@@ -255,26 +240,16 @@ def trajectory(
     return Trajectory(at[improves], when[improves], value[improves], outcome)
 
 
-def with_outcome(found: Trajectory, told: Mapping[str, Any]) -> Trajectory:
-    """A trajectory with what a file tells of its `Outcome`, by the names of its fields.
-
-    Raises:
-        ValueError: If a value is not possible.
-    """
-    fields: dict[str, Any] = {}
-    if told.get("reason") is not None:
-        fields["reason"] = Reason(told["reason"])
-    for name, kind in _TOLD.items():
-        if told.get(name) is not None:
-            fields[name] = kind(told[name])
-    return replace(found, outcome=replace(found.outcome, **fields)) if fields else found
+def improving(values: FloatArray) -> NDArray[np.bool_]:
+    """Which values are lower than all before them."""
+    return values < np.concatenate(([np.inf], np.minimum.accumulate(values)))[:-1]
 
 
-_TOLD = {"evaluations": int, "seconds": float, "message": str, "traceback": str, "invalid_evaluations": int}
-
-
-@lru_cache(maxsize=4096)
-def natural(text: str) -> tuple[tuple[int, str], ...]:
-    """A key that sorts text as people do: numbers within it by their size, however many digits they have."""
-    parts: list[tuple[str, str]] = re.findall(r"0*([0-9]+)|([^0-9]+)", text)
-    return tuple((len(digits), digits) if digits else (-1, other) for digits, other in parts)
+def with_outcome(trajectory: Trajectory, fields: Mapping[str, Any]) -> Trajectory:
+    """A trajectory with the fields of its `Outcome` that a file stores; ValueError if a value is not possible."""
+    stored: dict[str, Any] = {
+        name: kind(fields[name])
+        for name, kind in (("reason", Reason), *((name, kind) for name, (kind, _) in _OUTCOME.items()))
+        if fields.get(name) is not None
+    }
+    return replace(trajectory, outcome=replace(trajectory.outcome, **stored)) if stored else trajectory

@@ -2,10 +2,10 @@
 
 A data set holds the runs of an algorithm on a function in a dimension, as two matrices with a column per run: ``FV``,
 the values at chosen evaluations, and ``RT``, the evaluations at which targets were hit. Where both were made from the
-same log, each tells every improvement; where they were not, as with COCO's ``.tdat`` and ``.dat``, they make one
-trajectory. Targets are the rows' names, which R prints with 15 digits: one that agrees so far with a value of ``FV`` is
-taken to be it, and of others the last digits are lost. So are parameters and, of maximizers, the sign: values are
-minimized. Nothing in the file is executed.
+same log, each holds every improvement; otherwise, as with COCO's ``.tdat`` and ``.dat``, they make one trajectory.
+Targets are the rows' names, which R prints with 15 digits: one that agrees so far with a value of ``FV`` is replaced by
+it, and others lose their last digits. Parameters are lost, and maximizers' signs are flipped: values are minimized.
+Nothing in the file is executed.
 """
 
 from __future__ import annotations
@@ -19,51 +19,49 @@ from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
 from polarbear.records import FloatArray, IntArray, Trajectory
-from polarbear.store.formats.archives import Tree
+from polarbear.store.formats.archives import COMPRESSED, Tree, decompress
 from polarbear.store.formats.coco import PRECISION
-from polarbear.store.formats.format_detection import COMPRESSED, decompress
-from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.parsed_run import MOST, ParsedRun, identified, trajectory
-from polarbear.store.formats.reports import Report
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, Reader, identified, improving, trajectory
+from polarbear.store.formats.reports import Limits, Report
 
-_ENDINGS = (".rds", ".rda", ".rdata")
 _MAGIC = (b"X\n\0\0\0", b"RDX2\n", b"RDX3\n")
 _MAXIMIZED = {"IOHPROFILER", "TWO_COL"}
-"""Formats that IOHanalyzer took for maximized where a data set does not tell."""
+"""Formats that IOHanalyzer treats as maximized where a data set does not say."""
 _SAME = 1e-14
 """Relative difference of a number and what R prints of it."""
 
 
-class RData:
+class RData(Reader):
     """Reads R's files that hold data sets of IOHanalyzer."""
 
     name = "iohanalyzer"
     endings = (".rds", ".rda", ".rdata")
 
     def __init__(self, tree: Tree, report: Report, limits: Limits) -> None:
-        self._tree = tree
-        self._report = report
+        super().__init__(tree, report)
         self._limits = limits
 
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a file is R's."""
-        return name.lower().endswith(_ENDINGS) or data.startswith(_MAGIC)
+        return name.lower().endswith(self.endings) or data.startswith(_MAGIC)
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The runs of a file; ValueError if it cannot be read."""
         label = self._tree.label(name)
-        content = _parsed(self._plain(label, data))
-        none = True
+        content = _parsed(self._decompressed(label, data))
+        dataset = None
         for dataset, suite in _datasets(content, ""):
-            none = False
             try:
                 yield from _runs(dataset, suite)
             except (ValueError, TypeError, IndexError) as error:
-                self._report.skip(label, f"the data set {_title(dataset)} cannot be used: {error}")
-        if none:
+                about = _attributes(dataset)
+                title = f"{_text(about.get('algId'))!r} on {_text(about.get('funcId'))!r}"
+                dimension = _text(about.get("DIM"))
+                self._report.skip(label, f"the data set {title} in {dimension} dimensions cannot be used: {error}")
+        if dataset is None:
             raise ValueError("it holds no data set of IOHanalyzer")
 
-    def _plain(self, label: str, data: bytes) -> bytes:
+    def _decompressed(self, label: str, data: bytes) -> bytes:
         for magic, opener in COMPRESSED.items():
             if data.startswith(magic):
                 with opener(io.BytesIO(data), "rb") as stream:
@@ -79,15 +77,15 @@ def _parsed(data: bytes) -> Any:
         return parser.parse_data(data).object
     except (MemoryError, RecursionError):
         raise
-    except Exception as error:  # whatever the package stumbles over
+    except Exception as error:  # damaged files make the package raise anything
         raise ValueError(f"it cannot be read as R's data: {type(error).__name__}: {error}") from error
 
 
 def _datasets(node: Any, suite: str) -> Iterator[tuple[Any, str]]:
-    """The data sets in an object, or in all of a file, and the suite told for several."""
-    told = _attributes(node)
-    suite = _text(told.get("suite")) or suite
-    if "DataSet" in _texts(told.get("class")):
+    """The data sets in an object, or in all of a file, and the suite of the lists they are in."""
+    attributes = _attributes(node)
+    suite = _text(attributes.get("suite")) or suite
+    if "DataSet" in _texts(attributes.get("class")):
         yield node, suite
     elif _kind(node) in {"VEC", "LIST"}:
         for _, each in _items(node):
@@ -95,32 +93,33 @@ def _datasets(node: Any, suite: str) -> Iterator[tuple[Any, str]]:
 
 
 def _runs(dataset: Any, suite: str) -> Iterator[ParsedRun]:
-    told, items = _attributes(dataset), dict(_items(dataset))
-    layout = (_text(told.get("format")) or _text(told.get("src"))).upper()
+    about, items = _attributes(dataset), dict(_items(dataset))
+    layout = (_text(about.get("format")) or _text(about.get("src"))).upper()
     names, values = _matrix(items.get("FV"))
     targets, hits = _matrix(items.get("RT"))
-    if bool(_numbers(told["maximization"])[0]) if "maximization" in told else layout in _MAXIMIZED:
+    if bool(_numbers(about["maximization"])[0]) if "maximization" in about else layout in _MAXIMIZED:
         values, targets = -values, -targets
-    function, dimension = _text(told.get("funcId")), int(_numbers(told.get("DIM"))[0])
-    algorithm = _text(told.get("algId"))
+    function, dimension = _text(about.get("funcId")), int(_numbers(about.get("DIM"))[0])
+    algorithm = _text(about.get("algId"))
     if layout == "NEVERGRAD":  # each value is that of an experiment of its own
         instance, identity = identified("nevergrad", function, dimension, "1")
         for budget, losses in zip(names, values.T, strict=True):
             for loss in losses[~np.isnan(losses)]:
-                one = trajectory(_counts([budget]), [loss], spent=int(budget))
-                yield ParsedRun(instance, algorithm, one, identity=identity)
+                at_end = trajectory(_counts([budget]), [loss], spent=int(budget))
+                yield ParsedRun(instance, algorithm, at_end, identity=identity)
         return
     coco, several = "COCO" in layout, layout.startswith("BI")
-    target = next(iter(_numbers(told.get("Precision"))), PRECISION) if coco and not several else None
+    target = next(iter(_numbers(about.get("Precision"))), PRECISION) if coco and not several else None
     count = max(len(values), len(hits))
-    instances = _texts(told.get("instance"))
+    instances = _texts(about.get("instance"))
     instances = instances if len(instances) == count else ["1"] * count
-    for number, found in enumerate(_trajectories(names, values, targets, hits, _numbers(told.get("maxRT")), target)):
-        instance, identity = identified(_suite(suite, layout, function), function, dimension, instances[number])
+    trajectories = _trajectories(names, values, targets, hits, _numbers(about.get("maxRT")), target)
+    for number, best_so_far in zip(instances, trajectories, strict=True):
+        instance, identity = identified(_suite(suite, layout, function), function, dimension, number)
         yield ParsedRun(
             instance,
             algorithm,
-            found,
+            best_so_far,
             target=target,
             optimum=0.0 if coco else None,
             surpassable=several,
@@ -137,31 +136,24 @@ def _trajectories(
     spent: FloatArray,
     target: float | None,
 ) -> Iterator[Trajectory]:
-    """The runs of both matrices; `spent` are the evaluations of each or of all, as far as they are known."""
+    """The runs of both matrices; `spent` holds the evaluations of each run, of all, or none if unknown."""
     count = max(len(values), len(hits))
     if len(values) and len(hits) and len(values) != len(hits):
         raise ValueError(f"FV holds {len(values)} runs, and RT {len(hits)}")
     exact = _snapped(targets, np.unique(values[np.isfinite(values)]))
     known = spent.size in {1, count}
     ends = _counts(np.resize(spent, count) if known else np.ones(count))
-    for run in range(count):
-        at, value = _improvements(names, values[run]) if len(values) else (np.empty(0), np.empty(0))
-        at = np.minimum(at, ends[run]) if known else at  # behind a run's end its last value is repeated
-        reached = ~np.isnan(hits[run]) if len(hits) else np.zeros(0, dtype=bool)
+    for logged, hit, end in zip(
+        values if len(values) else np.empty((count, 0)), hits if len(hits) else np.empty((count, 0)), ends, strict=True
+    ):
+        improves, reached = improving(np.where(np.isnan(logged), np.inf, logged)), ~np.isnan(hit)
+        at = np.minimum(names[improves], end if known else np.inf)  # behind a run's end its last value is repeated
         yield trajectory(
-            _counts(np.concatenate([at, hits[run][reached] if len(hits) else at[:0]])),
-            np.concatenate([value, exact[reached] if len(hits) else at[:0]]),
-            spent=int(ends[run]),
+            _counts(np.concatenate([at, hit[reached]])),
+            np.concatenate([logged[improves], exact[reached]]),
+            spent=int(end),
             target=target,
         )
-
-
-def _improvements(names: FloatArray, values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The improvements among values at chosen evaluations."""
-    there = ~np.isnan(values)
-    at, value = names[there], values[there]
-    better = value < np.concatenate(([np.inf], np.minimum.accumulate(value)))[:-1]
-    return at[better], value[better]
 
 
 def _snapped(targets: FloatArray, exact: FloatArray) -> FloatArray:
@@ -174,27 +166,22 @@ def _snapped(targets: FloatArray, exact: FloatArray) -> FloatArray:
     return np.where(np.abs(nearest - targets) <= _SAME * np.abs(targets), nearest, targets)
 
 
-def _suite(told: str, layout: str, function: str) -> str:
+def _suite(suite: str, layout: str, function: str) -> str:
     if layout.startswith("BI"):
         return "bbob-biobj"
-    if "COCO" in layout and told.upper() in {"", "BBOB", "COCO"}:
+    if "COCO" in layout and suite.upper() in {"", "BBOB", "COCO"}:
         return "bbob-noisy" if function.isdecimal() and len(function) == len("101") else "bbob"
-    return told
-
-
-def _title(dataset: Any) -> str:
-    told = _attributes(dataset)
-    return f"{_text(told.get('algId'))!r} on {_text(told.get('funcId'))!r} in {_text(told.get('DIM'))!r} dimensions"
+    return suite
 
 
 def _matrix(node: Any) -> tuple[FloatArray, FloatArray]:
     """A matrix's rows, which are named by numbers, and its columns, (columns, rows); both empty if there is none."""
     if node is None or _kind(node) not in {"INT", "REAL"}:
         return np.empty(0), np.empty((0, 0))
-    told = _attributes(node)
-    rows, columns = (int(size) for size in _numbers(told.get("dim")))
-    named = [each for _, each in _items(told["dimnames"])] if "dimnames" in told else []
-    names = np.array([float(name) for name in _texts(named[0])]) if named else np.empty(0)
+    attributes = _attributes(node)
+    rows, columns = (int(size) for size in _numbers(attributes.get("dim")))
+    dimnames = [each for _, each in _items(attributes["dimnames"])] if "dimnames" in attributes else []
+    names = np.array([float(name) for name in _texts(dimnames[0])]) if dimnames else np.empty(0)
     if names.size != rows or not np.isfinite(names).all():
         raise ValueError("the rows of a matrix have no numbers as names")
     return names, _numbers(node).reshape(columns, rows)

@@ -1,7 +1,8 @@
 """The process that reads other people's data, within the limits it is given.
 
-It answers each task with messages: what it is reading ("at"), how far it is ("progress"), some packed runs
-("runs"), and at last "done" or "error". When a limit is exceeded, the kernel ends it.
+It answers each task with messages: what it is reading ("at"), its progress ("progress"), some packed runs ("runs"), and
+at last "done" or "error". When a limit is exceeded, the kernel ends it. Runs are sent as a few arrays and lists, which
+takes a fraction of the time of pickling the runs; neither side needs polars, which does not work in a forked process.
 """
 
 from __future__ import annotations
@@ -10,33 +11,38 @@ import gc
 import os
 import pickle
 import signal
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from polarbear.records import Reference
+import numpy as np
+
+from polarbear.records import Outcome, Parameters, Reason, Reference, Run, RunKey, Samples, Trajectory
 from polarbear.store.formats import reference
-from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.packing import pack
 from polarbear.store.formats.reading import Options, read_data
-from polarbear.store.formats.reports import Reading, Report
+from polarbear.store.formats.reports import Limits, Reading, Report
 
 _IDLE_SECONDS = 60.0
-"""Seconds after which a process that nobody asks anything ends."""
+"""Seconds after which an idle process ends."""
 _BATCH = 5_000
 """Runs in one message."""
+_TRAJECTORY = ("evaluations", "seconds", "values")
+_OUTCOME = ("reason", "evaluations", "seconds", "message", "traceback", "invalid_evaluations")
 
 
 def main(connection: int) -> None:
-    """Do what is asked for until nobody asks any more.
+    """Answer tasks until no more come.
 
     Args:
         connection: The descriptor of the connection to the process that asks.
     """
-    _keep_no_core()
-    gc.disable()  # runs hold no cycles, and looking for some takes a third of the time
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    gc.disable()  # runs hold no cycles, and searching for them takes a third of the time
     with Connection(connection) as driver, suppress(EOFError, ConnectionError):
         while driver.poll(_IDLE_SECONDS):
             what, path, how, limits, folder = pickle.loads(driver.recv_bytes())
@@ -49,14 +55,14 @@ def main(connection: int) -> None:
                 raise
             except MemoryError:
                 answer = "error", [["ArchiveRefused"], f"{path}: {limits.too_large()}"]
-            except Exception as error:  # noqa: BLE001 - it is raised where it was asked for
+            except Exception as error:  # noqa: BLE001 - it is raised in the process that asked
                 answer = "error", [[kind.__name__ for kind in type(error).__mro__], str(error)]
             signal.setitimer(signal.ITIMER_REAL, 0)
             driver.send_bytes(pickle.dumps(answer, protocol=5))
 
 
 class _Driver:
-    """The process that asks, as a task sees it: every message to it begins a new step, which has its time."""
+    """The process that asks, as a task sees it: every message to it begins a new step with a time limit of its own."""
 
     def __init__(self, connection: Connection, seconds: float) -> None:
         self._connection = connection
@@ -86,26 +92,42 @@ def _read_reference(driver: _Driver, path: str, limits: Limits) -> dict[tuple[st
 _ANSWERS = {"read": _read, "reference": _read_reference}
 
 
+def pack(runs: Sequence[Run]) -> dict[str, Any]:
+    """One or more runs as plain values and arrays that hold one run after the other."""
+    trajectories = [run.trajectory for run in runs]
+    return {
+        "keys": [(run.key.instance, run.key.algorithm, run.key.seed) for run in runs],
+        "arrays": [np.concatenate([getattr(each, name) for each in trajectories]) for name in _TRAJECTORY],
+        "sizes": np.array([each.values.size for each in trajectories]),
+        "outcomes": [tuple(getattr(each.outcome, name) for name in _OUTCOME) for each in trajectories],
+        "targets": [run.target for run in runs],
+        "optima": [run.optimum for run in runs],
+        "parameters": [run.parameters and (run.parameters.evaluations, dict(run.parameters.values)) for run in runs],
+        "solutions": [run.solution for run in runs],
+        "identities": [run.identity for run in runs],
+        "samples": [(s := run.samples) and (s.evaluations, s.points, s.values) for run in runs],
+    }
+
+
+def unpack(packed: dict[str, Any]) -> list[Run]:
+    """The runs that were passed to `pack`."""
+    outcomes = [Outcome(Reason(reason), *others) for reason, *others in packed["outcomes"]]
+    evaluations, seconds, values = packed["arrays"]
+    trajectories = Trajectory.many(evaluations, seconds, values, packed["sizes"], outcomes)
+    parameters: list[Parameters | None] = [each and Parameters(*each) for each in packed["parameters"]]
+    samples: list[Samples | None] = [each and Samples(*each) for each in packed["samples"]]
+    keys = [RunKey(*key) for key in packed["keys"]]
+    others = packed["targets"], packed["optima"], parameters, packed["solutions"], samples, packed["identities"]
+    return list(map(Run, keys, trajectories, *others))
+
+
 def _limit_memory(beyond: int) -> None:
     """Bound the address space by what is used now and so many bytes."""
     import resource
 
+    used = 0  # where the system does not tell
+    with suppress(OSError):
+        used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
     _, most = resource.getrlimit(resource.RLIMIT_AS)
-    limit = _address_space() + beyond
+    limit = used + beyond
     resource.setrlimit(resource.RLIMIT_AS, (limit if most == resource.RLIM_INFINITY else min(limit, most), most))
-
-
-def _address_space() -> int:
-    """Bytes of address space in use; 0 where the system does not tell."""
-    import resource
-
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
-    except OSError:
-        return 0
-
-
-def _keep_no_core() -> None:
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

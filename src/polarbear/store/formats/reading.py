@@ -1,4 +1,4 @@
-"""Reading whatever lies at a path: its format is told by the files' content."""
+"""Read the data at a path; formats are recognized by the content of files."""
 
 from __future__ import annotations
 
@@ -15,15 +15,13 @@ from polarbear.extras import ExtraMissing
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.records import Instance, Run, RunKey
 from polarbear.store import parts
-from polarbear.store.formats.archives import Folder, Tree
+from polarbear.store.formats.archives import Folder, Tree, natural, open_tree
 from polarbear.store.formats.coco import Coco
-from polarbear.store.formats.format_detection import open_tree
 from polarbear.store.formats.iohprofiler import IohProfiler
-from polarbear.store.formats.limits import ArchiveRefused, Limits
 from polarbear.store.formats.nevergrad import Nevergrad
-from polarbear.store.formats.parsed_run import ParsedRun, checked, natural, number
+from polarbear.store.formats.parsed_run import ParsedRun, checked, number
 from polarbear.store.formats.rdata import RData
-from polarbear.store.formats.reports import Reading, Report
+from polarbear.store.formats.reports import ArchiveRefused, Limits, Reading, Report
 from polarbear.store.formats.sos import Sos
 from polarbear.store.formats.table import Tables
 
@@ -35,7 +33,7 @@ SUPPORTED = (
 UNFORESEEN = "reading it ended in an unforeseen fault, please report it"
 _TABLES = (".csv", ".tsv")
 _DATA_LINE = re.compile(rb"\A#|^\s*(?:[-+]?\d[\d.eE+-]*\s+){3}[-+]?\d", re.MULTILINE)
-"""A header or a line of data, in a file of which nothing tells what they are."""
+"""A header or a line of data, in a file that no format claims."""
 _BEGINNING = 4096
 _ARCHIVES = (".zip", ".tar", ".tgz", ".gz", ".tbz2", ".bz2", ".txz", ".xz")
 _DATA = (".dat", ".tdat", ".cdat")
@@ -44,7 +42,7 @@ _NAMED = 5
 
 
 class Format(Protocol):
-    """Reads the files of one format within a tree; a class made from a `Tree` and a `Report`.
+    """Reads the files of one format in a tree; a class made from a `Tree` and a `Report`.
 
     Attributes:
         name: The format, as users call it.
@@ -54,7 +52,7 @@ class Format(Protocol):
 
     @property
     def endings(self) -> tuple[str, ...]:
-        """Endings of file names, such as ``".log"``, of files to look at."""
+        """File name endings to look at, such as ``".log"``."""
         ...
 
     def claims(self, name: str, data: bytes) -> bool:
@@ -62,7 +60,7 @@ class Format(Protocol):
         ...
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
-        """The runs of a file, and of those it refers to. What cannot be read is reported."""
+        """The runs of a file, and of the files it refers to. What cannot be read is reported."""
         ...
 
 
@@ -71,11 +69,11 @@ class Options:
     """How to read.
 
     Attributes:
-        columns: For CSV and Parquet: which of their columns stands for which of polarbear's.
+        columns: For CSV and Parquet: the file's columns for polarbear's names, where they differ.
         maximize: For CSV and Parquet: whether values are to be maximized.
-        limits: How much reading may ask for.
+        limits: What reading may consume.
         suite: The suite of data that name none; empty for `parsed_run.UNKNOWN_SUITE`.
-        optimum: Tells the lowest raw value on an instance, where it is known.
+        optimum: Returns the lowest raw value on an instance, None if unknown.
         avoid: Files and archives not to read, by their labels, and why.
     """
 
@@ -93,7 +91,7 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
     Args:
         path: What to read.
         options: How to read. Limits on time and memory are those of the process; `supervision.read` sets them.
-        report: Gets what is skipped, and is told how far reading has come.
+        report: Collects what is skipped, and reports progress.
 
     Raises:
         FileNotFoundError: If there is nothing.
@@ -101,16 +99,14 @@ def read_data(path: str | Path, options: Options, report: Report | None = None) 
         ValueError: If nothing is of a known format, or two archives hold different runs of one key.
     """
     report = report or Report()
-    joined = _Joined(report)
-    _read(_open(Path(path), options, report), Path(path), options, joined)
-    if not joined.formats and not report.skipped:
-        raise ValueError(
-            f"{path} holds no data that polarbear reads: {_found_there(joined.seen)}. It reads {SUPPORTED}"
-        )
-    for name in joined.unread:
+    data = _Data(options, report)
+    data.read(data.open(Path(path)), Path(path))
+    if not data.formats and not report.skipped:
+        raise ValueError(f"{path} holds no data that polarbear reads: {data.summary()}. It reads {SUPPORTED}")
+    for name in data.unread:
         report.skip(name, "it is empty, or of no format that polarbear reads")
-    runs = sorted(joined.runs.values(), key=by_key)
-    return Reading(tuple(runs), tuple(report.skipped), tuple(sorted(joined.formats)))
+    runs = sorted(data.runs.values(), key=by_key)
+    return Reading(tuple(runs), tuple(report.skipped), tuple(sorted(data.formats)))
 
 
 def by_key(run: Run) -> tuple[object, ...]:
@@ -118,139 +114,115 @@ def by_key(run: Run) -> tuple[object, ...]:
     return natural(run.key.instance), natural(run.key.algorithm), run.key.seed
 
 
-class _Joined:
-    """What was read from the folder or archive at hand, and from archives that lie in a folder."""
+class _Data:
+    """The runs read from a file, folder or archive, and from archives within a folder."""
 
-    def __init__(self, report: Report) -> None:
-        self.report = report
+    def __init__(self, options: Options, report: Report) -> None:
         self.runs: dict[RunKey, Run] = {}
         self.formats: set[str] = set()
-        self.seen: Counter[str] = Counter()
         self.unread: list[str] = []
-        self._source: dict[RunKey, str] = {}
+        self._options, self._report = options, report
+        self._endings: Counter[str] = Counter()
+        self._sources: dict[RunKey, str] = {}
 
-    def add(self, source: str, runs: Iterable[Run]) -> None:
+    def summary(self) -> str:
+        """The kinds of files that are there."""
+        if not self._endings:
+            return "it is empty"
+        kinds = [f"{count} {ending or 'without ending'}" for ending, count in self._endings.most_common(_NAMED)]
+        return f"it holds {', '.join(kinds)}{' and others' if len(self._endings) > _NAMED else ''} files"
+
+    def open(self, path: Path) -> Tree:
+        """The files at a path; errors as for `open_tree`."""
+        if str(path) in self._options.avoid:
+            raise ArchiveRefused(f"{path}: {self._options.avoid[str(path)]}")
+        return open_tree(path, self._options.limits, self._report)
+
+    def read(self, tree: Tree, path: Path) -> None:
+        """Add the runs of a tree."""
+        with closing(tree):
+            self._endings.update(posixpath.splitext(name)[1] for name in tree.names)
+            self._add(tree.path, number(self._parsed(tree)))
+        for name in tree.names:
+            if name.endswith(_DATA) and name not in tree.used:
+                self._report.skip(tree.label(name), "no .info or .json file tells what it holds")
+        for name in tree.names if len(tree.names) > 1 or path.is_dir() else ():
+            if not name.endswith(_ARCHIVES):
+                continue
+            if not isinstance(tree, Folder):
+                why = "an archive within an archive is not opened; unpack the outer one"
+                self._report.skip(tree.label(name), why)
+                continue
+            try:
+                inner = self.open(path / name)
+            except (OSError, ValueError) as error:
+                self._report.skip(tree.label(name), str(error))
+            else:
+                self.read(inner, path / name)
+
+    def _add(self, source: str, runs: Iterable[Run]) -> None:
         for run in runs:
             if run.key not in self.runs:
                 self.runs[run.key] = run
-                self._source[run.key] = source
+                self._sources[run.key] = source
             elif parts.storable(self.runs[run.key]) != parts.storable(run):
                 raise ValueError(
-                    f"{self._source[run.key]} and {source} hold different runs of {run.key}. If they are of "
+                    f"{self._sources[run.key]} and {source} hold different runs of {run.key}. If they are of "
                     "different algorithms, read them one by one and rename one; if they repeat the same one, put them "
                     "into one folder"
                 )
 
+    def _parsed(self, tree: Tree) -> Iterator[ParsedRun]:
+        """The runs in the files of a tree; whatever goes wrong with a file is reported."""
+        report, options = self._report, self._options
+        formats: list[Format] = [
+            Coco(tree, report),
+            IohProfiler(tree, report),
+            Nevergrad(tree, report),
+            Sos(tree, report),
+            RData(tree, report, options.limits),
+            *(load_plugin("formats", name)(tree, report) for name in plugin_names("formats")),
+            Tables(tree, report, options.columns, maximize=options.maximize),
+        ]
+        endings = tuple(ending for reader in formats for ending in reader.endings)
+        names = [name for name in tree.names if name.lower().endswith(endings) or len(tree.names) == 1]
+        for position, name in enumerate(names):
+            label = tree.label(name)
+            report.begin(label, position, len(names))
+            if label in options.avoid:
+                report.skip(label, options.avoid[label])
+                continue
+            try:
+                for run in self._parsed_file(tree, name, formats):
+                    try:
+                        yield self._completed(run)
+                    except ValueError as error:
+                        report.skip(label, f"a run is refused: {error}")
+            except MemoryError:
+                report.skip(label, options.limits.too_large())
+            except RecursionError:
+                report.skip(label, "it is nested too deeply to be read")
+            except (OSError, ValueError, ExtraMissing) as error:
+                report.skip(label, str(error))
+            except BaseException as error:  # a panic of polars is no Exception
+                if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
+                    raise
+                report.skip(label, f"{UNFORESEEN}: {type(error).__name__}: {error}")
 
-def _open(path: Path, options: Options, report: Report) -> _Used:
-    if str(path) in options.avoid:
-        raise ArchiveRefused(f"{path}: {options.avoid[str(path)]}")
-    return _Used(open_tree(path, options.limits, report))
+    def _parsed_file(self, tree: Tree, name: str, formats: Sequence[Format]) -> Iterator[ParsedRun]:
+        data = tree.read(name)
+        reader = next((reader for reader in formats if reader.claims(name, data)), None)
+        if reader is not None:
+            self.formats.add(reader.name)
+            yield from reader.read(name, data)
+        elif name.lower().endswith(_TABLES) or not data.strip() or _DATA_LINE.search(data[:_BEGINNING]):
+            self.unread.append(tree.label(name))
 
-
-def _read(tree: _Used, path: Path, options: Options, joined: _Joined) -> None:
-    with closing(tree):
-        joined.seen.update(posixpath.splitext(name)[1] for name in tree.names)
-        joined.add(tree.path, number(_found(tree, options, joined)))
-        _unclaimed(tree, joined.report)
-        archives = (
-            [name for name in tree.names if name.endswith(_ARCHIVES)] if len(tree.names) > 1 or path.is_dir() else []
-        )
-    for name in archives:
-        if not isinstance(tree.tree, Folder):
-            joined.report.skip(tree.label(name), "an archive within an archive is not opened; unpack the outer one")
-            continue
-        try:
-            inner = _open(path / name, options, joined.report)
-        except (OSError, ValueError) as error:
-            joined.report.skip(tree.label(name), str(error))
-        else:
-            _read(inner, path / name, options, joined)
-
-
-def _found(tree: Tree, options: Options, joined: _Joined) -> Iterator[ParsedRun]:
-    report = joined.report
-    formats: list[Format] = [
-        Coco(tree, report),
-        IohProfiler(tree, report),
-        Nevergrad(tree, report),
-        Sos(tree, report),
-        RData(tree, report, options.limits),
-        *(load_plugin("formats", name)(tree, report) for name in plugin_names("formats")),
-        Tables(tree, report, options.columns, maximize=options.maximize),
-    ]
-    endings = tuple(ending for reader in formats for ending in reader.endings)
-    indices = [name for name in tree.names if name.lower().endswith(endings) or len(tree.names) == 1]
-    for position, name in enumerate(indices):
-        label = tree.label(name)
-        report.begin(label, position, len(indices))
-        if label in options.avoid:
-            report.skip(label, options.avoid[label])
-            continue
-        try:
-            for found in _of_file(tree, name, formats, joined):
-                try:
-                    yield _completed(found, options)
-                except ValueError as error:
-                    report.skip(label, f"a run is refused: {error}")
-        except MemoryError:
-            report.skip(label, options.limits.too_large())
-        except RecursionError:
-            report.skip(label, "it is nested too deeply to be read")
-        except (OSError, ValueError, ExtraMissing) as error:
-            report.skip(label, str(error))
-        except BaseException as error:  # a panic of polars is no Exception
-            if isinstance(error, (KeyboardInterrupt, SystemExit, GeneratorExit)):
-                raise
-            report.skip(label, f"{UNFORESEEN}: {type(error).__name__}: {error}")
-
-
-def _completed(found: ParsedRun, options: Options) -> ParsedRun:
-    """A run with the suite and the optimum that its data do not tell; ValueError if it is not possible."""
-    if options.suite:
-        found = found.named(options.suite)
-    if options.optimum is not None and found.raw and found.optimum is None:
-        found = replace(found, optimum=options.optimum(found.problem))
-    return checked(found)
-
-
-def _of_file(tree: Tree, name: str, formats: Sequence[Format], joined: _Joined) -> Iterator[ParsedRun]:
-    data = tree.read(name)
-    reader = next((reader for reader in formats if reader.claims(name, data)), None)
-    if reader is not None:
-        joined.formats.add(reader.name)
-        yield from reader.read(name, data)
-    elif name.lower().endswith(_TABLES) or not data.strip() or _DATA_LINE.search(data[:_BEGINNING]):
-        joined.unread.append(tree.label(name))
-
-
-def _unclaimed(tree: _Used, report: Report) -> None:
-    for name in tree.names:
-        if name.endswith(_DATA) and name not in tree.used:
-            report.skip(tree.label(name), "no .info or .json file tells what it holds")
-
-
-def _found_there(seen: Counter[str]) -> str:
-    if not seen:
-        return "it is empty"
-    kinds = [f"{count} {ending or 'without ending'}" for ending, count in seen.most_common(_NAMED)]
-    return f"it holds {', '.join(kinds)}{' and others' if len(seen) > _NAMED else ''} files"
-
-
-class _Used:
-    """A tree that knows which of its files were read."""
-
-    def __init__(self, tree: Tree) -> None:
-        self.tree = tree
-        self.path = tree.path
-        self.names: Sequence[str] = tree.names
-        self.used: set[str] = set()
-        self.label = tree.label
-        self.close = tree.close
-
-    def __contains__(self, name: str) -> bool:
-        return name in self.tree
-
-    def read(self, name: str) -> bytes:
-        self.used.add(name)
-        return self.tree.read(name)
+    def _completed(self, run: ParsedRun) -> ParsedRun:
+        """The run with the suite and the optimum that its data lack; ValueError if it is not possible."""
+        suite, optimum = self._options.suite, self._options.optimum
+        if suite:
+            run = run.named(suite)
+        if optimum is not None and run.raw and run.optimum is None:
+            run = replace(run, optimum=optimum(run.problem))
+        return checked(run)

@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import math
 import posixpath
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 
 from polarbear.records import Reference
-from polarbear.store.formats.archives import Tree, beside
+from polarbear.store.formats.archives import Tree, beside, open_tree
 from polarbear.store.formats.coco import ARTIFICIAL
-from polarbear.store.formats.format_detection import open_tree
 from polarbear.store.formats.info import Entry, entries
-from polarbear.store.formats.limits import Limits
-from polarbear.store.formats.reports import Report
+from polarbear.store.formats.reports import Limits, Report
 
 _WITH_ALGORITHM = 6
 """Columns of a row that names its algorithm: runtime, twice the target, algorithm, successes, runs."""
@@ -28,22 +27,19 @@ _WITH_ALGORITHM = 6
 def read_reference(path: str | Path, limits: Limits) -> dict[tuple[str, int], Reference]:
     """Read an archive or folder of a reference algorithm within this process, as `supervision.read_reference` does."""
     report = Report()
-    tree = open_tree(Path(path), limits, report)
-    found: dict[tuple[str, int], Reference] = {}
-    try:
+    references: dict[tuple[str, int], Reference] = {}
+    with closing(open_tree(Path(path), limits, report)) as tree:
         for name in tree.names:
             if name.endswith(".info"):
                 for entry in entries(tree.read(name), tree.label(name), report):
-                    one = _reference(tree, name, entry)
-                    if one is not None:
-                        found[entry.get("funcId", "function"), int(entry.get("DIM", "dim"))] = one
-    finally:
-        tree.close()
+                    reference = _reference(tree, name, entry)
+                    if reference is not None:
+                        references[entry.function, entry.dimension] = reference
     if report.skipped:
         raise ValueError(f"the reference algorithm is damaged: {report.skipped[0]}")
-    if not found:
+    if not references:
         raise ValueError(f"{path} holds no reference algorithm of COCO; runs are read with read")
-    return found
+    return references
 
 
 def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
@@ -62,8 +58,8 @@ def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
             continue
         try:
             ert, target = float(cells[0]), float(cells[2])
-            told = cells[-3:] if len(cells) == _WITH_ALGORITHM else (b"", b"0", b"0")
-            row = ert, told[0].decode("utf-8", "backslashreplace"), int(told[1]), int(told[2])
+            name, successes, runs = cells[-3:] if len(cells) == _WITH_ALGORITHM else (b"", b"0", b"0")
+            row = ert, name.decode("utf-8", "backslashreplace"), int(successes), int(runs)
             if not (ert >= 0 and math.isfinite(target)):
                 raise ValueError
         except (ValueError, IndexError) as error:
@@ -72,7 +68,7 @@ def _reference(tree: Tree, info: str, entry: Entry) -> Reference | None:
     targets = sorted(rows, reverse=True)
     chosen = [rows[target] for target in targets]
     return Reference(
-        name=entry.get("algId", "algorithm"),
+        name=entry.algorithm,
         suite=entry.suite,
         targets=np.array(targets),
         ert=np.array([row[0] for row in chosen]),

@@ -1,12 +1,11 @@
-"""What was read, what was not and why, and how far reading has come."""
+"""What reading may consume, what was read, what was not and why."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 
-from polarbear.records import Run, RunKey
+from polarbear.records import Run
 
 Progress = Callable[[str, int, int], None]
 """Called before each file with its name, how many came before it, and how many there are in its folder or archive."""
@@ -20,7 +19,7 @@ class Skipped:
         path: The file; within an archive the archive's path, a colon, and the file's path in it.
         line: The line, from 1, or None where the whole file or archive is meant.
         why: What is wrong, and what was kept of it.
-        kept: Whether it was read nevertheless, and this is only to be borne in mind.
+        kept: Whether it was read nevertheless, and this is only a remark.
     """
 
     path: str
@@ -29,8 +28,8 @@ class Skipped:
     kept: bool = False
 
     def __str__(self) -> str:
-        place = self.path if self.line is None else f"{self.path}, line {self.line}"
-        return f"{place}: {self.why}"
+        where = self.path if self.line is None else f"{self.path}, line {self.line}"
+        return f"{where}: {self.why}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class Reading:
 
     Attributes:
         runs: All that is sound, sorted by instance, algorithm and seed.
-        skipped: What is not, and what to bear in mind of what is.
+        skipped: What is not, and remarks about what is.
         formats: The formats the runs were found in.
     """
 
@@ -48,33 +47,74 @@ class Reading:
     formats: tuple[str, ...]
 
 
+class IncompleteData(UserWarning):
+    """Not everything in a file, folder or archive could be read, or not every run could be written."""
+
+
+class ArchiveRefused(ValueError):  # noqa: N818 - says what is the case
+    """A path asks for what no benchmark data need: paths out of its folder, links, devices, decompression bombs."""
+
+
 @dataclass(frozen=True, slots=True)
-class Exported:
-    """The outcome of an export.
+class Limits:
+    """What reading a file, folder or archive may consume before it is refused.
 
     Attributes:
-        path: The file or folder that was written.
-        runs: How many runs it holds.
-        left_out: Those it does not hold, sorted by instance, algorithm and seed.
-        why: Why not, in words; empty if nothing was left out.
+        total: Decompressed bytes of an archive.
+        ratio: Decompressed over compressed bytes, checked once `unsuspicious` bytes are exceeded.
+        unsuspicious: Bytes that may be decompressed at any ratio.
+        files: Number of files.
+        seconds: Seconds for each file that lists runs, with the data files it names; and for each MiB that is
+            decompressed. Not on Windows.
+        memory: Bytes of address space the reading process may use beyond those it starts with. Not on Windows; macOS
+            does not enforce it.
     """
 
-    path: Path
-    runs: int
-    left_out: tuple[RunKey, ...]
-    why: str
+    total: int = 16 << 30
+    ratio: float = 200.0
+    unsuspicious: int = 64 << 20
+    files: int = 1_000_000
+    seconds: float = 300.0
+    memory: int = 8 << 30
 
+    def check_size(self, archive: str, size: int, compressed: int) -> None:
+        """Raise ArchiveRefused if `size` decompressed bytes are too many for `compressed` ones."""
+        if size > self.total:
+            raise ArchiveRefused(
+                f"{archive} decompresses to more than {self.total:,} bytes; if it is sound, raise the limit: "
+                "limits=Limits(total=…)"
+            )
+        if size > self.unsuspicious and size > self.ratio * compressed:
+            raise ArchiveRefused(
+                f"{archive} decompresses to more than {self.ratio:g} times its {compressed:,} bytes, as decompression "
+                "bombs do; if it is sound, raise the limit: limits=Limits(ratio=…)"
+            )
 
-class IncompleteData(UserWarning):
-    """Not everything in a file, folder or archive could be read, or not every run be written."""
+    def check_count(self, archive: str, files: int) -> None:
+        """Raise ArchiveRefused if there are too many files."""
+        if files > self.files:
+            raise ArchiveRefused(
+                f"{archive} holds more than {self.files:,} files; if it is sound, raise the limit: "
+                "limits=Limits(files=…)"
+            )
+
+    def too_long(self) -> str:
+        """The message for a file that took too long."""
+        return f"reading it takes more than {self.seconds:g} seconds; if it is sound, raise limits=Limits(seconds=…)"
+
+    def too_large(self) -> str:
+        """The message for a file that needs too much memory."""
+        return (
+            f"reading it takes more than {self.memory:,} bytes of memory; if it is sound, raise limits=Limits(memory=…)"
+        )
 
 
 class Report:
-    """Collects what is skipped, and tells the caller how far reading has come.
+    """Collects what is skipped, and reports progress to the caller.
 
     Args:
         progress: Called before each file that lists runs.
-        entering: Called with what is read next, at every step that takes long by itself.
+        entering: Called with the path read next, at every step that may take long.
     """
 
     def __init__(self, progress: Progress | None = None, entering: Callable[[str], None] | None = None) -> None:
@@ -87,25 +127,23 @@ class Report:
         self.skipped.append(Skipped(printable(path), line, printable(why)))
 
     def remark(self, path: str, why: str, line: int | None = None) -> None:
-        """Note what to bear in mind of something that was read."""
+        """Note a doubt about something that was read."""
         self.skipped.append(Skipped(path, line, why, kept=True))
 
     def begin(self, path: str, number: int, total: int) -> None:
-        """Tell that a file is about to be read."""
+        """Announce that a file is about to be read."""
         self.enter(path)
         if self._progress is not None:
             self._progress(printable(path), number, total)
 
     def enter(self, path: str) -> None:
-        """Tell what is about to be read, or that reading it goes on."""
+        """Announce what is about to be read, or that reading it goes on."""
         if self._entering is not None:
             self._entering(path)
 
 
 def printable(text: str) -> str:
-    """Text that a terminal can show: of what would change or hide other text, the escape sequence in Python."""
-    if text.isprintable():
-        return text
+    """Text that a terminal can show: characters that would change or hide other text become escape sequences."""
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode("ascii") for letter in text
     )

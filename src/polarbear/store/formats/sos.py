@@ -1,7 +1,7 @@
 """Text files of the Stochastic Optimisation Software (SOS): one run a file.
 
 The first line holds pairs of names and values after a ``#``, such as ``# function 0 dim 30 max_evals 300000``. Every
-other line is a point that entered the population: its number, what it descends from, its value, the evaluation that
+other line is a point that entered the population: its number, its ancestor, its value, the evaluation that
 found it, the number of the point it replaced, and its ``dim`` coordinates. The algorithm's name is the file's name up
 to its last ``D``, after which the dimension stands. Values are minimized.
 """
@@ -14,27 +14,22 @@ from collections.abc import Iterator
 import numpy as np
 
 from polarbear.records import FloatArray
-from polarbear.store.formats.archives import Tree
-from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, identified, trajectory
+from polarbear.store.formats.archives import decoded
+from polarbear.store.formats.parsed_run import LARGEST_DIMENSION, MOST, ParsedRun, Reader, identified, trajectory
 from polarbear.store.formats.reports import Report
-from polarbear.store.formats.texts import decoded
 
 SUITE = "SOS"
 _DIMENSION = 30
-"""What the platform's own analyses assume where the header tells no dimension."""
+"""What the platform's own analyses assume where the header gives no dimension."""
 _AFTER_VALUE = 3
 """Columns from the value to the last one before the coordinates: the value, the evaluation, the replaced point."""
 
 
-class Sos:
-    """Reads the text files of SOS. Its files of corrections, which hold no runs, are passed over."""
+class Sos(Reader):
+    """Reads the text files of SOS. Its files of corrections, which hold no runs, are ignored."""
 
     name = "sos"
     endings = (".txt",)
-
-    def __init__(self, tree: Tree, report: Report) -> None:
-        self._tree = tree
-        self._report = report
 
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a text file begins like one of SOS."""
@@ -43,9 +38,9 @@ class Sos:
 
     def read(self, name: str, data: bytes) -> Iterator[ParsedRun]:
         """The run of a file."""
-        found = _run(name, data, self._tree.label(name), self._report)
-        if found is not None:
-            yield found
+        run = _run(name, data, self._tree.label(name), self._report)
+        if run is not None:
+            yield run
 
 
 def _run(name: str, data: bytes, label: str, report: Report) -> ParsedRun | None:

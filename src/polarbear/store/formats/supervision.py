@@ -1,8 +1,8 @@
 """Reading in a process of its own, which the system ends when it takes too long or too much memory.
 
-What others have written may be damaged or hostile in ways that no reader foresees. So it is read by a process
-(`reader_process`) under the kernel's limits on time and memory. If it dies, the file at hand is given up and named, and
-another process reads the rest. A process that has answered is kept for the next path.
+Other people's data may be damaged or hostile in ways that no reader foresees. So they are read by a process
+(`reader_process`) under the kernel's limits on time and memory. If it dies, the current file is given up and reported,
+and another process reads the rest. A process that has answered is kept for the next path.
 """
 
 from __future__ import annotations
@@ -27,14 +27,13 @@ import cloudpickle
 from polarbear.extras import ExtraMissing
 from polarbear.records import Reference, Run
 from polarbear.store.formats import reference
-from polarbear.store.formats.limits import ArchiveRefused, Limits
-from polarbear.store.formats.packing import unpack
+from polarbear.store.formats.reader_process import unpack
 from polarbear.store.formats.reading import Options, read_data
-from polarbear.store.formats.reports import Progress, Reading, Report
+from polarbear.store.formats.reports import ArchiveRefused, Limits, Progress, Reading, Report
 
 Take = Callable[[str, Any], None]
 POSSIBLE = os.name == "posix"
-"""Whether the system can limit a process; where it cannot, reading goes on in this one, without limits."""
+"""Whether the system can limit a process; where it cannot, data are read in this one, without limits."""
 _BOOT = (
     "import sys; connection, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
     "from polarbear.store.formats.reader_process import main; main(int(connection))"
@@ -90,10 +89,10 @@ def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tu
 
     Args:
         path: Where it lies.
-        limits: What reading it may ask for.
+        limits: What reading may consume.
 
     Returns:
-        For each function, as in `Instance.function`, and dimension its expected runtimes.
+        The expected runtimes for each function, as in `Instance.function`, and dimension.
 
     Raises:
         FileNotFoundError: If there is nothing.
@@ -110,7 +109,7 @@ def read_reference(path: str | Path, *, limits: Limits | None = None) -> dict[tu
 
 
 def _ask(what: str, path: str | Path, how: object, limits: Limits, take: Take | None = None) -> Any:
-    """Have a process read something, and return its answer.
+    """Let a process read something, and return its answer.
 
     Raises:
         _Died: If it ends before it answers.
@@ -124,7 +123,7 @@ def _ask(what: str, path: str | Path, how: object, limits: Limits, take: Take | 
             except _Died as died:
                 if died.at or not reader.answered:
                     raise
-                continue  # it has ended since it was asked before
+                continue  # it has ended since its last task
         if kind == "error":
             names, message = answer
             raise next((_ERRORS[name] for name in names if name in _ERRORS), RuntimeError)(message)
@@ -150,17 +149,17 @@ class _Died(Exception):  # noqa: N818 - says what is the case
         at: The label of what it was reading; empty if it had not begun.
     """
 
-    def __init__(self, at: str, status: int, said: str) -> None:
-        super().__init__(at, status, said)
-        self.at, self._status, self._said = at, status, said
+    def __init__(self, at: str, status: int, stderr: str) -> None:
+        super().__init__(at, status, stderr)
+        self.at, self._status, self._stderr = at, status, stderr
 
     def why(self, limits: Limits) -> str:
-        """What became of it, in words."""
+        """How it ended, in words."""
         if self._status == -signal.SIGALRM:
             return limits.too_long()
-        if self._status == -signal.SIGABRT or "MemoryError" in self._said:
+        if self._status == -signal.SIGABRT or "MemoryError" in self._stderr:
             return limits.too_large()
-        return f"the process that read it ended with status {self._status}: {self._said or 'it was killed'}"
+        return f"the process that read it ended with status {self._status}: {self._stderr or 'it was killed'}"
 
 
 class _Reader:
@@ -192,7 +191,7 @@ class _Reader:
         return self._process.poll() is None
 
     def ask(self, task: bytes, take: Take | None) -> tuple[str, Any]:
-        """Give it a task, and return how it answers: "done" or "error", and with what.
+        """Give it a task, and return its answer: "done" or "error", and the content.
 
         Raises:
             _Died: If it ends before.
@@ -214,7 +213,7 @@ class _Reader:
             raise _Died(at, self._status(), self._last_words()) from error
 
     def end(self) -> None:
-        """End it, whatever it is doing."""
+        """Kill it."""
         self._process.kill()
         self._process.wait()
         self._connection.close()
@@ -234,12 +233,12 @@ class _Reader:
 
 
 _idle: dict[int, list[_Reader]] = {}
-"""Processes that wait for the next path, by the id of the process that started them: a fork has none."""
+"""Processes that wait for a task, by the id of the process that started them: a fork has none."""
 
 
 @contextmanager
 def _reader() -> Generator[_Reader]:
-    """A process that reads: one that waits, if there is one. It waits again afterwards unless something is raised."""
+    """A process that reads, reused if one is idle. It becomes idle again unless something is raised."""
     waiting = _idle.setdefault(os.getpid(), [])
     reader = waiting.pop() if waiting else _Reader()
     try:

@@ -15,8 +15,8 @@ from polarbear.records import Outcome, Reason, Trajectory
 from polarbear.spreadsheets import restored
 from polarbear.store import parts
 from polarbear.store.formats.archives import Tree
-from polarbear.store.formats.frames import LINE, Lines, columns_of, frames_of
-from polarbear.store.formats.parsed_run import MOST, ParsedRun, checked, identified
+from polarbear.store.formats.frames import LINE, UnusableLines, columns_of, frames_of
+from polarbear.store.formats.parsed_run import MOST, ParsedRun, Reader, checked, identified
 from polarbear.store.formats.reports import Report
 
 if TYPE_CHECKING:
@@ -32,26 +32,26 @@ REQUIRED = ("evaluations", "value")
 _INTEGERS = ("evaluations", "evaluations_spent", "seed", "dimension", "invalid_evaluations")
 _FLOATS = ("value", "seconds", "seconds_spent", "target", "optimum")
 _OPTIONAL = ("target", "optimum", "seconds_spent")
-"""Numbers of a run that are not known where they are NaN."""
+"""Numbers of a run for which NaN means unknown."""
 _ALWAYS = ("reason", "evaluations_spent", "seconds_spent", "message", "traceback", "invalid_evaluations")
 _MAGIC = b"PAR1"
 _Arrays = tuple[NDArray[Any], ...]
 """Evaluations, seconds and values."""
 _BLOCK = 1_000
-"""Runs whose trajectories are built at once."""
+"""How many trajectories are built at once."""
 
 
-class Tables:
+class Tables(Reader):
     """Reads CSV and Parquet files.
 
     Args:
         tree: Where they lie.
-        report: What is skipped goes there.
-        columns: Which of a file's columns stands for which of `COLUMNS`, where they are not named alike.
+        report: Collects what is skipped.
+        columns: For names in `COLUMNS` the file's columns, where they differ.
         maximize: Whether values are to be maximized; their signs are flipped.
 
     Raises:
-        ValueError: If `columns` maps what is no column.
+        ValueError: If `columns` maps an unknown name.
     """
 
     name = "table"
@@ -61,14 +61,12 @@ class Tables:
         unknown = sorted(columns.keys() - set(COLUMNS))
         if unknown:
             raise ValueError(f"columns maps {unknown[0]!r}; what can be mapped is {', '.join(COLUMNS)}")
-        self._tree = tree
-        self._report = report
-        self._columns = columns
-        self._maximize = maximize
+        super().__init__(tree, report)
+        self._columns, self._maximize = columns, maximize
 
     def claims(self, name: str, data: bytes) -> bool:
         """Whether a file is a Parquet file, or a CSV file whose first line names a table's columns."""
-        if name.endswith(".parquet") or data.startswith(_MAGIC):
+        if _is_parquet(name, data):
             return True
         if not name.endswith((".csv", ".tsv", ".txt")):
             return False
@@ -81,7 +79,7 @@ class Tables:
 
         label, stem = self._tree.label(name), posixpath.basename(name).rpartition(".")[0]
         try:
-            if data.startswith(_MAGIC) or name.endswith(".parquet"):
+            if _is_parquet(name, data):
                 if isinstance(pl.read_parquet_schema(io.BytesIO(data)).get("values"), pl.List):
                     yield from _part(data, label, self._report)
                     return
@@ -90,18 +88,22 @@ class Tables:
             else:
                 pieces = frames_of(data, label, self._report)
                 frames = (restored(_renamed(piece, self._columns)) for piece in pieces)
-            damage = Lines(label, self._report)
-            tables = [_typed(frame, stem, damage) for frame in frames]
-            damage.end()
+            unusable = UnusableLines(label, self._report)
+            tables = [_typed(frame, stem, unusable) for frame in frames]
+            unusable.end()
             if tables:
                 about, improvements = _best_so_far(pl.concat(tables), maximize=self._maximize)
                 del tables  # which takes much memory
                 yield from _runs(about, improvements, label, stem, self._report)
         except (pl.exceptions.PolarsError, OSError) as error:
-            kind = "Parquet" if data.startswith(_MAGIC) or name.endswith(".parquet") else "CSV"
+            kind = "Parquet" if _is_parquet(name, data) else "CSV"
             self._report.skip(label, f"it cannot be read as {kind}: {error}")
         except ValueError as error:
             self._report.skip(label, str(error))
+
+
+def _is_parquet(name: str, data: bytes) -> bool:
+    return name.endswith(".parquet") or data.startswith(_MAGIC)
 
 
 def _part(data: bytes, label: str, report: Report) -> Iterator[ParsedRun]:
@@ -130,34 +132,32 @@ def _part(data: bytes, label: str, report: Report) -> Iterator[ParsedRun]:
 
 
 def _renamed(frame: pl.DataFrame, renamed: Mapping[str, str]) -> pl.DataFrame:
-    there = [name for name in frame.columns if name != LINE]
+    columns = [name for name in frame.columns if name != LINE]
     for ours, theirs in renamed.items():
-        if theirs not in there:
-            raise ValueError(f"columns maps {ours!r} to {theirs!r}, but the columns are {', '.join(there)}")
-    shadowed = [
-        ours for ours, theirs in renamed.items() if ours in there and ours != theirs and ours not in renamed.values()
-    ]
+        if theirs not in columns:
+            raise ValueError(f"columns maps {ours!r} to {theirs!r}, but the columns are {', '.join(columns)}")
+    shadowed = [ours for ours in renamed if ours in columns and ours not in renamed.values()]
     frame = frame.drop(shadowed).rename({theirs: ours for ours, theirs in renamed.items()})
     missing = [name for name in REQUIRED if name not in frame.columns]
     if missing:
         raise ValueError(
-            f"there is no column {missing[0]!r} among {', '.join(there)}; tell which one it is: "
+            f"there is no column {missing[0]!r} among {', '.join(columns)}; say which one it is: "
             f"columns={{{missing[0]!r}: …}}"
         )
     return frame
 
 
-def _typed(frame: pl.DataFrame, stem: str, damage: Lines) -> pl.DataFrame:
+def _typed(frame: pl.DataFrame, stem: str, unusable: UnusableLines) -> pl.DataFrame:
     """The known columns as numbers and text, without rows whose numbers cannot be."""
     import polars as pl
 
-    there = [name for name in COLUMNS if name in frame.columns]
-    numbers = [name for name in there if name in (*_INTEGERS, *_FLOATS)]
+    known = [name for name in COLUMNS if name in frame.columns]
+    numbers = [name for name in known if name in (*_INTEGERS, *_FLOATS)]
     table = frame.select(
         LINE,
         *(_whole(pl.col(name)) for name in numbers if name in _INTEGERS),
         *(pl.col(name).cast(pl.Float64, strict=False) for name in numbers if name in _FLOATS),
-        *(pl.col(name).cast(pl.String) for name in there if name not in numbers),
+        *(pl.col(name).cast(pl.String) for name in known if name not in numbers),
     )
     possible = {
         "evaluations": pl.col("evaluations").is_between(1, MOST),
@@ -174,8 +174,8 @@ def _typed(frame: pl.DataFrame, stem: str, damage: Lines) -> pl.DataFrame:
     wrong = refused.select(pl.any_horizontal(pl.all())).to_series() | half
     for row in wrong.arg_true().to_list():
         cells = [f"{name} is {frame[row, name]!r}" for name in numbers if refused[row, name]]
-        damage.skip(frame[row, LINE], ", ".join(cells) or "one of evaluations and value is missing")
-    if "algorithm" not in there:
+        unusable.skip(frame[row, LINE], ", ".join(cells) or "one of evaluations and value is missing")
+    if "algorithm" not in known:
         table = table.with_columns(algorithm=pl.lit(stem))
     return table.filter(~wrong)
 
@@ -198,8 +198,8 @@ def _whole(column: pl.Expr) -> pl.Expr:
 
 
 def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, report: Report) -> Iterator[ParsedRun]:
-    """The runs of a table, in the order in which they begin, from what `_best_so_far` returns."""
-    damage, short = Lines(label, report), _Remark(label, report)
+    """The runs of a table, in the order in which they begin, from the results of `_best_so_far`."""
+    unusable, short = UnusableLines(label, report), list[tuple[int, str]]()
     for block in about.iter_slices(_BLOCK):
         rows = block.to_dicts()
         try:
@@ -210,42 +210,21 @@ def _runs(about: pl.DataFrame, improvements: _Arrays, label: str, stem: str, rep
             try:
                 run = checked(_run(row, trajectory, improvements, stem))
             except (ValueError, OverflowError) as error:
-                damage.skip(row[LINE], f"a run cannot be used: {error}")
+                unusable.skip(row[LINE], f"a run cannot be used: {error}")
                 continue
             spent, rows_end = row.get("evaluations_spent"), run.trajectory.outcome.evaluations
             if spent is not None and spent < rows_end:
-                short.add(row[LINE], f"it ended after {spent} evaluations, but it has rows until {rows_end}")
+                short.append((row[LINE], f"it ended after {spent} evaluations, but it has rows until {rows_end}"))
             yield run
-    damage.end()
-    short.end("the rows count")
-
-
-class _Remark:
-    """Counts runs of which something is to be borne in mind, and names the first."""
-
-    def __init__(self, label: str, report: Report) -> None:
-        self._label = label
-        self._report = report
-        self._first: tuple[int, str] | None = None
-        self._more = 0
-
-    def add(self, line: int, what: str) -> None:
-        """Note a run that begins in this line."""
-        if self._first is None:
-            self._first = line, what
-        else:
-            self._more += 1
-
-    def end(self, kept: str) -> None:
-        """Report them together."""
-        if self._first is not None:
-            line, what = self._first
-            more = f", and so it is with {self._more:,} more" if self._more else ""
-            self._report.remark(self._label, f"of a run is told that {what}{more}; {kept}", line)
+    unusable.end()
+    if short:
+        line, why = short[0]
+        more = f", and the same holds for {len(short) - 1:,} more" if len(short) > 1 else ""
+        report.remark(label, f"a run says that {why}{more}; the rows count", line)
 
 
 def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, _Arrays]:
-    """The first row of each run and what its rows tell together; and the improvements of one run after the other.
+    """The first row of each run with summaries of its rows; and the improvements of one run after the other.
 
     Rows may come in any order. NaN and +inf count as nothing found.
     """
@@ -281,7 +260,7 @@ def _best_so_far(table: pl.DataFrame, *, maximize: bool) -> tuple[pl.DataFrame, 
 
 
 def _trajectories(rows: Sequence[Mapping[str, Any]], improvements: _Arrays) -> list[Trajectory]:
-    """The trajectories of successive runs, their outcomes as far as they are told; ValueError if one is impossible."""
+    """The trajectories of successive runs, with the outcomes that rows give; ValueError if one is impossible."""
     part = slice(rows[0]["end"] - rows[0]["improvements"], rows[-1]["end"])
     evaluations, seconds, values = (array[part] for array in improvements)
     sizes = np.array([row["improvements"] for row in rows])
@@ -289,13 +268,13 @@ def _trajectories(rows: Sequence[Mapping[str, Any]], improvements: _Arrays) -> l
 
 
 def _outcome(row: Mapping[str, Any]) -> Outcome:
-    target, told, spent = row.get("target"), row.get("reason"), row.get("evaluations_spent") or 0
+    target, reason, spent = row.get("target"), row.get("reason"), row.get("evaluations_spent") or 0
     solved = target is not None and row["improvements"] and row["best"] <= target
     if spent < 0:
         raise ValueError(f"its evaluations_spent is {spent}")
     seconds = row.get("seconds_spent")
     return Outcome(
-        Reason(told) if told is not None else Reason.TARGET if solved else Reason.BUDGET,
+        Reason(reason) if reason is not None else Reason.TARGET if solved else Reason.BUDGET,
         max(spent, row["last_evaluation"]),
         row["last_second"] if seconds is None else seconds,
         row.get("message") or "",

@@ -21,7 +21,7 @@ from polarbear.store.formats.write_iohprofiler import distinct
 
 Member = tuple[Instance, Run]
 _LONGEST = 80
-"""Characters of a message that are told."""
+"""Characters of a message that are quoted."""
 _HEADER = (
     "% f evaluations | g evaluations | best noise-free fitness - Fopt ({optimum!r}) + sum g_i+ | measured fitness | "
     "best measured fitness or single-digit g-values | x1 | x2...\n"
@@ -54,7 +54,7 @@ def write(runs: Sequence[Run], path: Path) -> None:
 
 
 def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
-    """The runs that found a value, those that did not, and what to say of these: COCO's data have no place for them.
+    """The runs that found a value, those that did not, and a message about these, which COCO's data cannot hold.
 
     Raises:
         ValueError: If no run found a value.

@@ -1,7 +1,7 @@
 """Runs as IOHprofiler's folders: for each algorithm and function a JSON file, for each dimension a data file.
 
-What the format has no place for, such as seeds and the reason why a run ended, stands in the JSON file under the key
-``polarbear`` of each run; other tools pass over it.
+What the format has no place for, such as seeds and the reason why a run ended, is stored in the JSON file under the key
+``polarbear`` of each run; other tools ignore it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import numpy as np
 
 from polarbear.records import FloatArray, Instance, Run
 from polarbear.store.formats.ioh_dat import RESERVED
-from polarbear.store.formats.ioh_listed import OWN
-from polarbear.store.formats.iohprofiler import SECONDS
+from polarbear.store.formats.iohprofiler import OWN, SECONDS
 
 VERSION = "0.3.22"
 """The version of IOHexperimenter whose layout this is."""
@@ -33,7 +32,8 @@ def write(runs: Sequence[Run], path: Path) -> None:
         instance = run.problem
         groups[run.key.algorithm, instance.suite, instance.function].append((instance, run))
     folders = distinct([algorithm for algorithm, _, _ in groups])
-    numbers = _numbers(groups)
+    functions = dict.fromkeys((suite, function) for _, suite, function in groups)
+    numbers = dict(zip(functions, _numbers([function for _, function in functions]), strict=True))
     for (algorithm, suite, function), members in groups.items():
         folder = path / folders[algorithm]
         _function(folder, algorithm, suite, function, numbers[suite, function], members)
@@ -50,12 +50,11 @@ def distinct(names: Sequence[str]) -> dict[str, str]:
     return chosen
 
 
-def _numbers(groups: defaultdict[tuple[str, str, str], list[tuple[Instance, Run]]]) -> dict[tuple[str, str], int]:
-    """A number for each function: its own, or one that is free."""
-    functions = list(dict.fromkeys((suite, function) for _, suite, function in groups))
-    own = {each: int(each[1]) for each in functions if each[1].isdecimal()}
-    free = iter(sorted(set(range(1, len(functions) + len(own) + 1)) - set(own.values())))
-    return {each: own[each] if each in own else next(free) for each in functions}
+def _numbers(names: Sequence[str]) -> list[int]:
+    """A number for each name: the number that it is, or one that is free."""
+    own = {int(name) for name in names if name.isdecimal()}
+    free = iter(sorted(set(range(1, 2 * len(names) + 1)) - own))
+    return [int(name) if name.isdecimal() else next(free) for name in names]
 
 
 def _function(
@@ -80,7 +79,8 @@ def _function(
             for _, run in group:
                 out.write(" ".join(columns) + "\n")
                 out.writelines(" ".join(row) + "\n" for row in _rows(run, names, timed))
-        instances = _instances(group)
+        names_of_instances = list(dict.fromkeys(instance.instance for instance, _ in group))
+        instances = dict(zip(names_of_instances, _numbers(names_of_instances), strict=True))
         listed = [_listed(run, instances[instance.instance]) for instance, run in group]
         scenarios.append({"dimension": dimension, "path": f"{data.name}/{file}", "runs": listed})
     content = {
@@ -96,20 +96,11 @@ def _function(
     (folder / f"IOHprofiler_{stem}.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
 
 
-def _instances(group: Sequence[tuple[Instance, Run]]) -> dict[str, int]:
-    """A number for each instance: its own, or one that is free."""
-    names = list(dict.fromkeys(instance.instance for instance, _ in group))
-    own = {name: int(name) for name in names if name.isdecimal()}
-    free = iter(sorted(set(range(1, len(names) + len(own) + 1)) - set(own.values())))
-    return {name: own[name] if name in own else next(free) for name in names}
-
-
 def _listed(run: Run, instance: int) -> dict[str, Any]:
     trajectory, outcome = run.trajectory, run.outcome
-    found = bool(trajectory.values.size)
     best: dict[str, Any] = {
-        "evals": int(trajectory.evaluations[-1]) if found else 0,
-        "y": trajectory.best if found and math.isfinite(trajectory.best) else None,
+        "evals": int(trajectory.evaluations[-1]) if trajectory.values.size else 0,
+        "y": trajectory.best if math.isfinite(trajectory.best) else None,
         "x": [],
     }
     if run.solution is not None and run.solution.ndim == 1 and np.isfinite(run.solution).all():
@@ -137,9 +128,9 @@ def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
     trajectory, logged = run.trajectory, run.parameters
     marks = [np.array([1]), trajectory.evaluations] + ([] if logged is None else [logged.evaluations])
     at = np.unique(np.concatenate(marks))
-    found = np.searchsorted(trajectory.evaluations, at, side="right")
-    values = np.concatenate(([np.inf], trajectory.values))[found]
-    seconds = np.concatenate(([0.0], trajectory.seconds))[found]
+    entries = np.searchsorted(trajectory.evaluations, at, side="right")
+    values = np.concatenate(([np.inf], trajectory.values))[entries]
+    seconds = np.concatenate(([0.0], trajectory.seconds))[entries]
     columns: list[FloatArray] = [values, *([seconds] if timed else [])]
     for name in names:
         column = np.full(at.size, np.nan)
@@ -151,6 +142,6 @@ def _rows(run: Run, names: Sequence[str], timed: bool) -> Iterator[list[str]]:
 
 
 def _word(name: str) -> str:
-    """A parameter's name as one word, which column names have to be, and none that means something else."""
+    """A parameter's name as a column name: one word, and none that is reserved."""
     word = re.sub(r"\s+", "_", name.strip()) or "parameter"
     return f"parameter_{word}" if word in RESERVED | {SECONDS} or word[0] in '0123456789+-."' else word
