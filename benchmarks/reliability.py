@@ -25,7 +25,7 @@ import numpy as np
 
 import polarbear as pb
 from polarbear import store
-from polarbear.cli.running import terminable
+from polarbear.cli.termination import terminable
 from polarbear.study import Observer, Plan, PlanObserver, StopRules, run_plan
 
 TIMES = 20

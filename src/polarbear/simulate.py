@@ -103,7 +103,7 @@ def prior_truth(
     *,
     hyperparameters: Mapping[str, float] | None = None,
 ) -> Truth:
-    """A truth drawn from a model's prior, which is what a race with that model expects to meet.
+    """A truth drawn from a model's prior, as a race with that model expects.
 
     The synthetic studies of Wurth et al. (2026, section 5.1) draw theirs from ``GaussianProcess(ell_scale=3.0)``.
 
@@ -119,9 +119,9 @@ def prior_truth(
         TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
     """
     names = _letters(algorithms) if isinstance(algorithms, int) else tuple(algorithms)
-    drawn = prior(model, times=times, names=names, draws=1, rng=rng, hyperparameters=hyperparameters)
-    ratings = np.maximum(drawn.draws[0], np.finfo(np.float64).tiny)
-    return Truth(drawn.times, ratings / ratings.sum(axis=1, keepdims=True), drawn.names)
+    ratings = prior(model, times=times, names=names, draws=1, rng=rng, hyperparameters=hyperparameters)
+    positive = np.maximum(ratings.draws[0], np.finfo(np.float64).tiny)
+    return Truth(ratings.times, positive / positive.sum(axis=1, keepdims=True), ratings.names)
 
 
 def _letters(algorithms: int) -> tuple[str, ...]:

@@ -13,8 +13,8 @@ from rich.console import Console
 
 import polarbear as pb
 from polarbear import store
+from polarbear.cli.commands.run import print_estimate
 from polarbear.cli.plan_progress import PlanProgress, duration
-from polarbear.cli.plans import _print_estimate
 from polarbear.study import AlgorithmCost, Estimate, StopRules, StudyFileError, race, read_plan, read_spec, run_plan
 from polarbear.study.plan_spec import PlanSection, PlanSpec
 from polarbear.study.spec import RunLimitsSection
@@ -136,7 +136,7 @@ def test_a_dry_run_with_more_workers_than_cores_says_so_and_warns_where_seconds_
     assert re.search(r"with 10,000 workers, which share \d+ cores?, ", out)
     assert err.count("polarbear: warning: 10000 workers share") == 1
     out, err = polarbear("run", "plan.toml", "--dry-run", "--workers", 10_000, "--cluster", "tcp://a:1", cwd=tmp_path)
-    assert "with 10,000 workers, 0" in out or "with 10,000 workers, 1" in out
+    assert re.search(r"with 10,000 workers, [\d.]+ \w+ (\d+ s )?of them until", out)
     assert "10000 workers share" not in err
 
 
@@ -271,7 +271,7 @@ def test_numbers_too_long_to_read_are_told_in_few_digits(capsys):
     plan = pb.study.Plan({"guess": guess}, [problem], repetitions=10**12, budget=2**53)
     cost = AlgorithmCost(runs=plan.size, evaluations=plan.evaluations, seconds=1e27, per_evaluation={}, trouble="")
     found = Estimate(plan.size, 0, 1, {"guess": cost}, 1, 2, 0.5, 1, 10, 1.0, (1,))
-    _print_estimate(found, plan)
+    print_estimate(found, plan)
     out = capsys.readouterr().out
     assert "9.0e+27 evaluations at most" in out
     assert "about 3.2e+19 years with 1 worker, 0.5 s" in out

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from polarbear import store
-from polarbear.cli.running import Terminated, terminable
+from polarbear.cli.termination import Terminated, terminable
 from polarbear.experiment import WorkerPool
 from polarbear.store import contents
 from polarbear.store.atomic import critical_section
@@ -30,7 +30,7 @@ runs = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(runs)
 import polars
 from polarbear import store
-from polarbear.cli.running import terminable
+from polarbear.cli.termination import terminable
 from polarbear.store import contents as contents_module
 contents_module.MANY = 6
 

@@ -402,7 +402,7 @@ def test_budgets_of_a_wrong_type(budget):
         ({"axis": "hours"}, "axis is 'hours'"),
         ({"draws": 5}, "of a list all problems are run"),
         ({"target_precision": 0.1}, "optimum of sphere-d2 is not known"),
-        ({"timeout": 0}, "timeout=0"),
+        ({"timeout": 0}, "timeout is 0"),
         ({"problems": [TWO, pb.problems.FunctionProblem(boom, 0, 1, 3, name="sphere-d2")]}, "two problems are called"),
     ],
 )

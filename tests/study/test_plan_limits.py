@@ -7,7 +7,7 @@ import pytest
 
 from polarbear.records import Outcome, Reason, RunKey
 from polarbear.study import run_plan
-from polarbear.study.plan_runner import Remarks, remark_lines, remarks_of
+from polarbear.study.summary import Remarks, remark_lines, remarks_of
 from tests.study.entrants import guess, idle
 from tests.study.test_plan import TWO, Immediate, found, new_plan
 

@@ -1,15 +1,20 @@
-"""Consoles of `rich` that print texts as they are, without markup."""
+"""Consoles and tables of `rich` that print texts as they are, without markup."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import IO
+from collections.abc import Collection, Iterable, Sequence
+from typing import IO, TYPE_CHECKING
 
 from rich.console import Console as RichConsole  # noqa: TID251 - the one place
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
+from rich.table import Table
+from rich.text import Text
 
 from polarbear.descriptions import printable
+
+if TYPE_CHECKING:
+    from polarbear.analyzer.html import Table as StatisticsTable
 
 
 class Console(RichConsole):
@@ -27,3 +32,19 @@ class Console(RichConsole):
         """The pieces that are written for something to show."""
         for text, style, control in super().render(renderable, options):
             yield Segment(text if control else printable(text), style, control)
+
+
+def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = ()) -> None:
+    """Print a table without lines; the first column and those of `words` are aligned to the left."""
+    columns = Table(box=None, pad_edge=False)
+    for number, name in enumerate(header):
+        columns.add_column(Text(name), justify="right" if number and number not in words else "left", overflow="fold")
+    for row in rows:
+        columns.add_row(*map(Text, row))
+    Console().print(columns)
+
+
+def print_table(table: StatisticsTable) -> None:
+    """Print a table of a report, and its caption."""
+    print_columns(table.columns, table.rows, table.text_columns)
+    Console().print(Text(table.caption), style="dim")

@@ -98,7 +98,7 @@ class LiveProgress(Observer):
         self._refresh()
 
     def round_finished(self, race: Race, round_: Round) -> None:
-        """Write one lasting line per round."""
+        """Print a line per round."""
         self._console.print(_line(race, round_), soft_wrap=True)
         self._refresh()
 

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from dataclasses import dataclass
-from enum import StrEnum
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from polarbear.cli.starting import INTERRUPTED as INTERRUPTED
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from polarbear.assess.report import Subject
-    from polarbear.records import Run
 
 EVERY_RUN_FAILED = 1
 BAD_INPUT = 2
@@ -26,20 +22,29 @@ NO_WORKERS = 5
 TERMINATED = 143
 
 
-class Preference(StrEnum):
-    """What budgets matter."""
+def with_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """A command in place of whose parameters that are dataclasses stand the options that are their fields."""
+    hints, groups, parameters = get_type_hints(command, include_extras=True), dict[str, Any](), list[Parameter]()
+    for name, parameter in signature(command).parameters.items():
+        if dataclasses.is_dataclass(hints[name]):
+            groups[name], fields = hints[name], get_type_hints(hints[name], include_extras=True)
+            parameters += [
+                Parameter(field.name, Parameter.KEYWORD_ONLY, default=field.default, annotation=fields[field.name])
+                for field in dataclasses.fields(groups[name])
+            ]
+        else:
+            parameters.append(parameter.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[name]))
 
-    UNIFORM = "uniform"
-    LOG_UNIFORM = "log-uniform"
-    FINAL = "final"
+    @wraps(command)
+    def call(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{field.name: values.pop(field.name) for field in dataclasses.fields(group)})
+        command(**values)
 
-
-class CriterionOption(StrEnum):
-    """How to decide under uncertainty."""
-
-    P2BB = "p2bb"
-    EXPECTED = "expected"
-    QUANTILE = "quantile"
+    del call.__wrapped__  # typer would read its signature
+    call.__signature__ = Signature(parameters)  # pyright: ignore[reportAttributeAccessIssue]
+    call.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return call
 
 
 def to_place(text: str) -> Path:
@@ -47,6 +52,16 @@ def to_place(text: str) -> Path:
     from polarbear.store import place
 
     return place(text)
+
+
+def place_option(help_: str, **settings: Any) -> Any:
+    """An option that takes a directory or a URL."""
+    return typer.Option(parser=to_place, help=help_, show_default=False, **settings)
+
+
+def repeatable(name: str, help_: str) -> Any:
+    """An option that may be given several times."""
+    return typer.Option(f"--{name}", help=help_, show_default=False)
 
 
 StudyArgument = Annotated[
@@ -61,8 +76,7 @@ SecondsOption = Annotated[
     ),
 ]
 WithdrawOption = Annotated[
-    list[str] | None,
-    typer.Option("--withdraw", help="Take this algorithm out of the race for good; repeatable.", show_default=False),
+    list[str] | None, repeatable("withdraw", "Take this algorithm out of the race for good; repeatable.")
 ]
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 TakeOverOption = Annotated[
@@ -74,13 +88,6 @@ TakeOverOption = Annotated[
 RetryKilledOption = Annotated[
     int, typer.Option("--retry-killed", min=0, help="How often a run whose worker died is tried again.")
 ]
-RetryOption = Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")]
-FromOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--from", parser=to_place, help="Race on these recorded runs, a study or an archive, and run nothing."
-    ),
-]
 FinalTargetOption = Annotated[
     float | None,
     typer.Option(
@@ -91,56 +98,8 @@ FinalTargetOption = Annotated[
 ]
 DataArgument = Annotated[
     list[Path],
-    typer.Argument(
-        parser=to_place,
-        help="Studies, archives, folders or files of recorded runs.",
-        show_default=False,
-    ),
+    typer.Argument(parser=to_place, help="Studies, archives, folders or files of recorded runs.", show_default=False),
 ]
-AlgorithmsOption = Annotated[
-    list[str] | None, typer.Option("--algorithm", help="Only this algorithm; repeatable.", show_default=False)
-]
-FunctionsOption = Annotated[
-    list[str] | None, typer.Option("--function", help="Only this function; repeatable.", show_default=False)
-]
-DimensionsOption = Annotated[
-    list[int] | None, typer.Option("--dimension", help="Only this dimension; repeatable.", show_default=False)
-]
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which recorded runs a command is about; empty: all.
-
-    Attributes:
-        algorithms: Names.
-        functions: Numbers or names.
-        dimensions: Numbers of variables.
-    """
-
-    algorithms: tuple[str, ...]
-    functions: tuple[str, ...]
-    dimensions: tuple[int, ...]
-
-    @classmethod
-    def of(cls, algorithms: list[str] | None, functions: list[str] | None, dimensions: list[int] | None) -> Choice:
-        """From the options."""
-        return cls(tuple(algorithms or ()), tuple(functions or ()), tuple(dimensions or ()))
-
-    def subject(
-        self, runs: Iterable[Run], targets: list[float] | None = None, absolute: list[float] | None = None
-    ) -> Subject:
-        """The chosen runs, grouped."""
-        from polarbear.assess.report import subject_of
-
-        return subject_of(
-            runs,
-            algorithms=self.algorithms,
-            functions=self.functions,
-            dimensions=self.dimensions,
-            targets=targets or (),
-            absolute=absolute or (),
-        )
 
 
 def to_json(value: Any) -> str:

@@ -13,10 +13,10 @@ from rich.text import Text
 from polarbear.cli.console import Console
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
-from polarbear.study.plan_runner import message_of
+from polarbear.study.summary import message_of
 
 _SHOWN = 3
-"""How many failures of an algorithm are told as they happen; all are counted at the end."""
+"""How many failures of an algorithm are printed as they happen; all are counted at the end."""
 _LINE_SECONDS = 30.0
 """Seconds between lines where there is no terminal."""
 _LONG = 10**12
@@ -54,7 +54,7 @@ class PlanProgress(PlanObserver):
         self._left: TimeLeft | None = None
         self._failures: Counter[str] = Counter()
         self._evaluations = self._done = self._total = 0
-        self._said = time.monotonic()
+        self._printed = time.monotonic()
 
     def __enter__(self) -> PlanProgress:
         self._bar.start()
@@ -92,8 +92,8 @@ class PlanProgress(PlanObserver):
         if self._console.is_terminal and self._task is not None:
             description = f"{self._evaluations:,} evaluations"
             self._bar.update(self._task, completed=self._done, description=description, left=self._words())
-        elif now - self._said > _LINE_SECONDS:
-            self._said = now
+        elif now - self._printed > _LINE_SECONDS:
+            self._printed = now
             self._console.print(
                 f"{self._done:,} of {self._total:,} runs, {self._evaluations:,} evaluations · {self._words()}"
             )
@@ -105,7 +105,7 @@ class PlanProgress(PlanObserver):
             self._console.print(Text(f"{run.outcome.reason}: {run.key}: {message_of(run.outcome)}{more}", style="red"))
 
     def _words(self) -> str:
-        """How long it takes, as far as that can be told."""
+        """How long the rest takes, as far as it can be estimated."""
         if self._left is None:
             return ""
         if unheard := self._left.unheard():

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import typer
 
+from polarbear.cli.options import to_json
 from polarbear.descriptions import printable
 
 
@@ -23,3 +26,15 @@ def tell_damage(damaged: Iterable[object]) -> None:
     """Name the files without which a study was read, a line each, on standard error."""
     for damage in damaged:
         echo(f"damaged and left out: {damage}", err=True)
+
+
+def echo_fields(listed: Mapping[str, Mapping[str, Any]], *, as_json: bool) -> None:
+    """Print what study files may name, with the fields of each and their defaults."""
+    if as_json:
+        echo(to_json(listed))
+        return
+    for name, fields in listed.items():
+        echo(name)
+        for field, default in fields.items():
+            shown = {"null": "(not set)", '"required"': "(required)"}
+            echo(f"  {field} = {shown.get(text := json.dumps(default), text)}")

@@ -5,13 +5,12 @@ A `Task` says which run and how far; `execute` runs it in this process and `run_
 """
 
 from polarbear.experiment.cluster import ClusterLost, DaskExecutor, Isolated
-from polarbear.experiment.limits import Limits
+from polarbear.experiment.limits import Limits, Stop
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerDied, WorkerError, WorkersUnavailable, WorkerTimedOut
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.run import Task, execute
-from polarbear.experiment.stop import Stop
 from polarbear.experiment.tasks import WorkerUnprepared, run_tasks
 
 __all__ = [

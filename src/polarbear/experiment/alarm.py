@@ -1,4 +1,4 @@
-"""Interrupts a run at its time limit, even one that evaluates nothing."""
+"""Interrupt a run at its time limit, even one that evaluates nothing."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Alarm:
         self.disarm()
 
     def silence(self) -> None:
-        """Never ring again, but leave handler and timer as they are; for any thread, and inside what is interrupted."""
+        """Never ring again, but leave handler and timer; for any thread, and inside the interrupted code."""
         self._armed = False
 
     def disarm(self) -> None:

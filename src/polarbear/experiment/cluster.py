@@ -40,7 +40,7 @@ class ClusterLost(BrokenExecutor):
 
 
 class Apart(Executor):
-    """What executors have in common whose workers run each call in a process of its own.
+    """Base of executors whose workers run each call in a process of its own.
 
     A `Task` among a call's arguments has its time limit hold for that process, as in a `WorkerPool`. If its run is
     measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
@@ -52,15 +52,15 @@ class Apart(Executor):
     def __init__(self, in_flight: int) -> None:
         self.in_flight = in_flight
         self._crowded: dict[str, str] = {}
-        self._told: set[str] = set()
+        self._warned: set[str] = set()
 
     def warn_beforehand(self) -> None:
-        """Warn of hosts whose cores cannot suffice (`OversubscriptionWarning`), as far as it is known by now."""
+        """Warn of hosts with too few cores (`OversubscriptionWarning`), as far as known."""
 
     def warn_if_crowded(self) -> None:
         """Warn of hosts where a run has found no core for itself (`OversubscriptionWarning`), of each once."""
-        for host in sorted(self._crowded.keys() - self._told):
-            self._told.add(host)
+        for host in sorted(self._crowded.keys() - self._warned):
+            self._warned.add(host)
             self._warn(
                 f"on {host} {self._crowded[host]}: runs slow each other down there and their seconds mean little; "
                 "let its workers execute no more runs at a time than it has cores"
@@ -78,7 +78,7 @@ class Apart(Executor):
 class Isolated(Apart):
     """Another executor whose workers run each call in a process of its own.
 
-    Time limits and cores are kept as `DaskExecutor` does.
+    Time limits and cores are kept as for `Apart`.
 
     Args:
         executor: Any executor, such as ``mpi4py.futures.MPIPoolExecutor()``. It is shut down with this one.
@@ -116,13 +116,10 @@ class Isolated(Apart):
 class DaskExecutor(Apart):
     """The workers of a Dask cluster, as an executor that runs each call in a process of its own.
 
-    The time limit of a `Task` among a call's arguments holds for its process, as in a `WorkerPool`. If its run is
-    measured in seconds (`Task.warm_up`), the process keeps to a core that no other one of the user's on its host holds.
-
-    A call whose worker is lost is made again on another one; a run comes out the same there, since all its chance
-    comes from its key. The scheduler gives a call up that was on several lost workers, by default four. It cannot know
-    which call was to blame, so such calls are tried once more, one after the other, and fail with `WorkerDied` if they
-    are given up again.
+    Time limits and cores are kept as for `Apart`. A call whose worker is lost is made again on another one; a run comes
+    out the same there, since all its chance comes from its key. The scheduler gives up a call that was on several lost
+    workers, by default four. It cannot know which call was to blame, so such calls are tried once more, one after the
+    other, and fail with `WorkerDied` if they are given up again.
 
     Whoever can speak to a Dask scheduler can run anything on it, and it anything here: use TLS, or a network that
     nobody else reaches.
@@ -180,13 +177,13 @@ class DaskExecutor(Apart):
             return  # the first call says so
         seats: dict[str, Any] = self._client.run(seat, on_error="return")
         for address, count in self._client.nthreads().items():
-            if not isinstance(found := seats.get(address), BaseException | None):
-                threads.setdefault(found, []).append((address, count))
+            if not isinstance(host_and_cores := seats.get(address), BaseException | None):
+                threads.setdefault(host_and_cores, []).append((address, count))
         for (host, _), workers in threads.items():
             address, total = workers[0][0], sum(count for _, count in workers)
             why = self._client.run(oversubscription, total, workers=[address], on_error="return").get(address)
             if isinstance(why, str):
-                self._told.add(host)
+                self._warned.add(host)
                 self._warn(f"on {host} {why}")
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
@@ -216,7 +213,7 @@ class _Call(Generic[T]):
     Args:
         client: The `distributed.Client`.
         scheduler: Where its scheduler is, for messages.
-        opened: What makes the result of an answer.
+        opened: Takes the result out of an answer.
         suspects: Held by the one call that was given up and is made again, so that it falls with no other one.
     """
 
@@ -297,7 +294,7 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class Answer(Generic[T]):
-    """What a call gave, on which host, and why it had no core of its own there if it should have had one."""
+    """The result of a call, the host it ran on, and why it lacked a core of its own there; empty if it did not."""
 
     value: T
     host: str
@@ -305,7 +302,7 @@ class Answer(Generic[T]):
 
 
 def _terms(args: tuple[Any, ...]) -> Terms:
-    """Those of the `Task` among a call's arguments."""
+    """The terms of the `Task` among a call's arguments."""
     return next((Terms(task.limits.timeout, task.warm_up) for task in args if isinstance(task, Task)), Terms())
 
 

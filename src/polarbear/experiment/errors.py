@@ -1,4 +1,4 @@
-"""Exceptions of users' code in words, whatever their methods do."""
+"""Descriptions of exceptions of users' code, whatever the methods of these do."""
 
 from __future__ import annotations
 

@@ -22,6 +22,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -34,7 +35,7 @@ T = TypeVar("T")
 
 
 class _Aspect(NamedTuple):
-    """Something of the process that can be read and set."""
+    """A part of the state of the process, with how it is read and set."""
 
     name: str
     read: Callable[[], Any]
@@ -125,14 +126,12 @@ def _differ(read: Callable[[], Any], before: Any) -> bool:
 
 
 def _spare_descriptors() -> list[tuple[int, int]]:
-    """Copies of those of standard output and errors that are open."""
-    found: list[tuple[int, int]] = []
+    """Copies of the descriptors of standard output and standard error, as far as these are open."""
+    copies: list[tuple[int, int]] = []
     for number in (1, 2):
-        try:
-            found.append((number, os.dup(number)))
-        except OSError:
-            continue  # a service may have none
-    return found
+        with suppress(OSError):  # a service may have none
+            copies.append((number, os.dup(number)))
+    return copies
 
 
 def _put_back_descriptors(spares: list[tuple[int, int]]) -> Iterator[str]:
@@ -145,13 +144,13 @@ def _put_back_descriptors(spares: list[tuple[int, int]]) -> Iterator[str]:
 
 
 def _set_environment(before: dict[Any, Any]) -> None:
-    there: Any = os.environ
+    environment: Any = os.environ
     now: dict[Any, Any] = vars(os.environ)["_data"]
     for name in {*now, *before}:
         if name not in before:
-            del there[there.decodekey(name)]
+            del environment[environment.decodekey(name)]
         else:
-            there[there.decodekey(name)] = there.decodevalue(before[name])
+            environment[environment.decodekey(name)] = environment.decodevalue(before[name])
 
 
 def _timers() -> list[bool]:
@@ -178,9 +177,20 @@ def _umask() -> int | None:
     return mask
 
 
-def _set_umask(before: int | None) -> None:
-    if before is not None:
-        os.umask(before)
+def _set_path(before: list[str]) -> None:
+    sys.path[:] = before
+
+
+def _set_collection(before: bool) -> None:
+    (gc.enable if before else gc.disable)()
+
+
+def _set_thresholds(before: tuple[int, int, int]) -> None:
+    gc.set_threshold(*before)
+
+
+def _unless_unknown(write: Callable[[Any], object]) -> Callable[[Any], object]:
+    return lambda before: None if before is None else write(before)
 
 
 def _closed(name: str) -> bool:
@@ -199,23 +209,6 @@ def _folder() -> str | None:
         return os.getcwd()  # noqa: PTH109 - `Path.cwd` takes three times as long
     except FileNotFoundError:
         return None
-
-
-def _set_folder(before: str | None) -> None:
-    if before is not None:
-        os.chdir(before)
-
-
-def _set_path(before: list[str]) -> None:
-    sys.path[:] = before
-
-
-def _set_collection(before: bool) -> None:
-    (gc.enable if before else gc.disable)()
-
-
-def _set_thresholds(before: tuple[int, int, int]) -> None:
-    gc.set_threshold(*before)
 
 
 def _handlers() -> list[Any]:
@@ -247,7 +240,7 @@ def _unix() -> Iterator[_Aspect]:
 
 
 _SIGNALS = tuple(int(number) for number in signal.valid_signals() if number < 32 and number not in {9, 19})
-"""Without those that nobody can handle, and those of real-time systems."""
+"""All signals but SIGKILL and SIGSTOP, which nobody can handle, and real-time signals."""
 _handler: Callable[[int], Any] = importlib.import_module("_signal").getsignal
 """As `signal.getsignal`, without its search for a member of an enumeration, which takes ten times as long."""
 _TIMERS = (signal.ITIMER_REAL, signal.ITIMER_VIRTUAL, signal.ITIMER_PROF) if os.name == "posix" else ()
@@ -271,10 +264,10 @@ _ASPECTS: tuple[_Aspect, ...] = (
     _Aspect("thresholds of garbage collection", gc.get_threshold, _set_thresholds),
     _Aspect("flags of garbage collection", gc.get_debug, gc.set_debug),
     _Aspect("environment variables", vars(os.environ)["_data"].copy, _set_environment),  # ten times as fast as dict
-    _Aspect("the current folder", _folder, _set_folder),
+    _Aspect("the current folder", _folder, _unless_unknown(os.chdir)),
     _Aspect("the locale", partial(locale.setlocale, locale.LC_ALL), partial(locale.setlocale, locale.LC_ALL)),
     _Aspect("warning filters", lambda: warnings.filters[:], _set_filters),
-    _Aspect("the mask for new files", _umask, _set_umask),
+    _Aspect("the mask for new files", _umask, _unless_unknown(os.umask)),
     *(_unix() if os.name == "posix" else ()),
 )
 _READ_ALL = tuple(aspect.read for aspect in _ASPECTS)

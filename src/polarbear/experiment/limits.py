@@ -1,18 +1,28 @@
-"""How far a run may go."""
+"""How far a run may go, and how it is stopped there."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
+from polarbear.validation import Positive, real, settings
+
 if TYPE_CHECKING:
     from polarbear.protocols import Problem
+    from polarbear.records import Axis
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+class Stop(BaseException):
+    """The run is over: its budget is spent, its target reached or its time up.
+
+    It derives from `BaseException`, as `KeyboardInterrupt` does, so that an optimizer's `except Exception` lets
+    it through. Code that catches it all the same meets it again at the next evaluation.
+    """
+
+
+@settings(kw_only=True)
 class Limits:
     """How far one run may go; None means no such limit.
 
@@ -24,26 +34,18 @@ class Limits:
             that evaluates nothing, and is meant for hangs, not for budgets.
 
     Raises:
-        ValueError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
+        FieldError: If a limit is not a finite number above 0 (`target_precision`: at least 0), or `evaluations`
             is not whole.
     """
 
-    evaluations: int | None = None
-    seconds: float | None = None
-    target_precision: float | None = None
-    timeout: float | None = None
+    evaluations: Positive | None = None
+    seconds: Annotated[float, real(gt=0)] | None = None
+    target_precision: Annotated[float, real(ge=0)] | None = None
+    timeout: Annotated[float, real(gt=0)] | None = None
 
-    def __post_init__(self) -> None:
-        for field in fields(self):
-            value: float | None = getattr(self, field.name)
-            if value is None:
-                continue
-            zero_is_fine = field.name == "target_precision"
-            if not (math.isfinite(value) and (value > 0 or (zero_is_fine and value == 0))):
-                wanted = "at least 0" if zero_is_fine else "above 0"
-                raise ValueError(f"limit {field.name}={value!r} is not a finite number {wanted}; None means no limit")
-        if self.evaluations is not None and self.evaluations != int(self.evaluations):
-            raise ValueError(f"limit evaluations={self.evaluations!r} is not a whole number")
+    def up_to(self, until: float, axis: Axis) -> Limits:
+        """These limits, with a budget of evaluations or seconds."""
+        return replace(self, evaluations=int(until)) if axis == "evaluations" else replace(self, seconds=until)
 
 
 def known_optimum(problem: Problem) -> float | None:

@@ -10,27 +10,55 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from itertools import chain
 from numbers import Real
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
+from polarbear.experiment.errors import described
 from polarbear.records import Parameters
-from polarbear.validation import whole_number
+from polarbear.validation import Checked, Flag, Positive, settings, whole_number
 
 RECOMMENDATION = "recommendation"
 """The parameter under which the value of the recommended point is logged."""
 NEVER = sys.maxsize
+_LONGEST = 500
+"""Characters of an exception that are quoted."""
 
 
 class Refused(BaseException):
-    """An evaluation inside a function that was asked for a parameter. It is not counted, and the row holds NaN."""
+    """An evaluation inside a getter of a parameter. It is not counted, and the row holds NaN."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def _moments(at: Any, name: str) -> tuple[int, ...]:
+    if isinstance(at, (str, bytes)) or not np.iterable(at):
+        raise TypeError(f"{name} is {at!r}; give the numbers of evaluations, such as (1, 10, 100)")
+    return tuple(sorted({whole_number(number, name, 1) for number in at}))
+
+
+def _names(parameters: Any, name: str) -> tuple[str, ...]:
+    mend = "give names, such as ('step_size',), or None for all"
+    if isinstance(parameters, str) or not np.iterable(parameters):
+        raise TypeError(f"{name} is {parameters!r}; {mend}")
+    names: tuple[Any, ...] = tuple(parameters)
+    for parameter in names:
+        if not isinstance(parameter, str) or not parameter:
+            raise TypeError(f"{name} holds {parameter!r}; {mend}")
+        if parameter == RECOMMENDATION:
+            raise ValueError(f"{name} holds {parameter!r}; ask for it with recommendations=True")
+        if names.count(parameter) > 1:
+            raise ValueError(f"{name} holds {parameter!r} twice")
+    return names
+
+
+def _sampling(points: Any, name: str) -> int:
+    return 1 if points == "all" else whole_number(points, f"{name} ('all' aside)", 1)
+
+
+@settings(kw_only=True)
 class Watch:
     """When an optimizer's parameters and recommendations are logged, and which.
 
@@ -56,33 +84,20 @@ class Watch:
             1 or ``"all"`` for all of them. It needs no moment. The best point is kept in any case.
 
     Raises:
-        TypeError: If an attribute is of the wrong type.
-        ValueError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
+        FieldTypeError: If an attribute is of the wrong type.
+        FieldError: If a number is below 1, a parameter is named twice, or nothing would ever be logged.
     """
 
-    on_improvement: bool = False
-    every: int | None = None
-    at: tuple[int, ...] = ()
-    per_decade: int | None = None
-    targets_per_decade: int | None = None
-    parameters: tuple[str, ...] | None = None
-    recommendations: bool = False
-    points: int | Literal["all"] | None = None
+    on_improvement: Flag = False
+    every: Positive | None = None
+    at: Annotated[tuple[int, ...], Checked(_moments)] = ()
+    per_decade: Positive | None = None
+    targets_per_decade: Positive | None = None
+    parameters: Annotated[tuple[str, ...], Checked(_names)] | None = None
+    recommendations: Flag = False
+    points: Annotated[int | Literal["all"], Checked(_sampling)] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("on_improvement", "recommendations"):
-            if not isinstance(getattr(self, name), bool):
-                raise TypeError(f"watch {name} is {getattr(self, name)!r}; it must be True or False")
-        for name in ("every", "per_decade", "targets_per_decade"):
-            if getattr(self, name) is not None:
-                object.__setattr__(self, name, whole_number(getattr(self, name), f"watch {name}", 1))
-        if self.points == "all":
-            object.__setattr__(self, "points", 1)
-        elif self.points is not None:
-            object.__setattr__(self, "points", whole_number(self.points, "watch points ('all' aside)", 1))
-        object.__setattr__(self, "at", _moments(self.at))
-        if self.parameters is not None:
-            object.__setattr__(self, "parameters", _names(self.parameters))
         moments = self.on_improvement or self.every or self.at or self.per_decade or self.targets_per_decade
         if not moments and not self.points:
             raise ValueError(
@@ -94,13 +109,12 @@ class Watch:
 
     def due_after(self, evaluations: int) -> int:
         """The next evaluation that is due for its number alone; `sys.maxsize` if there is none."""
-        found: list[int] = []
+        due = list(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
         if self.every:
-            found.append((evaluations // self.every + 1) * self.every)
+            due.append((evaluations // self.every + 1) * self.every)
         if self.per_decade:
-            found.append(_next_on_log_scale(evaluations, self.per_decade))
-        found.extend(self.at[(i := bisect_right(self.at, evaluations)) : i + 1])
-        return min(found, default=NEVER)
+            due.append(_next_on_log_scale(evaluations, self.per_decade))
+        return min(due, default=NEVER)
 
 
 class Log:
@@ -171,45 +185,42 @@ class Log:
     @property
     def note(self) -> str:
         """What could not be logged, for people; empty if nothing was wrong."""
-        said: list[str] = []
-        missing = [name for name in self._watch.parameters or () if not self._meant(name)]
-        if missing:
+        notes: list[str] = []
+        if missing := [name for name in self._watch.parameters or () if not self._matches(name)]:
             usual = self._usual()
             offered = did_you_mean(missing[0], usual) if usual else " it exposed nothing"
-            said.append(f"the optimizer never exposed {', '.join(map(repr, missing))};{offered}")
+            notes.append(f"the optimizer never exposed {', '.join(map(repr, missing))};{offered}")
         if self._watch.recommendations and self._recommends is None:
-            said.append("the optimizer recommended no point")
+            notes.append("the optimizer recommended no point")
         if self._note:
-            said.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
-        return "; ".join(f"watch: {one}" for one in said)
+            notes.append(f"{self._note}; NaN stands for {self._failures} such value{'s' * (self._failures != 1)}")
+        return "; ".join(f"watch: {note}" for note in notes)
 
     def offer(self, name: str, getter: Callable[[], Any]) -> None:
-        """Take an exposed parameter; it replaces one of the same name."""
+        """Register a parameter; it replaces one of the same name."""
         self._getters[name] = getter
         self._chosen = None
 
     def offer_point(self, getter: Callable[[], Any]) -> None:
-        """Take the function that gives the recommended point."""
+        """Register the function that returns the recommended point."""
         self._recommends = getter
 
     def _usual(self) -> list[str]:
-        """The exposed parameters that are logged without being asked for by name."""
+        """The exposed parameters that are logged unless others are named."""
         return [name for name, getter in self._getters.items() if not getattr(getter, "on_request", False)]
 
-    def _meant(self, name: str) -> list[str]:
+    def _matches(self, name: str) -> list[str]:
         """The exposed parameters that a name of the watch stands for."""
-        if "*" not in name:
-            return [name] if name in self._getters else []
-        return [exposed for exposed in self._getters if fnmatchcase(exposed, name)]
+        return [exposed for exposed in self._getters if exposed == name or ("*" in name and fnmatchcase(exposed, name))]
 
     def _names(self) -> tuple[str, ...]:
         """The parameters to log, in order; exposed or, if they are named, not."""
         if self._chosen is None:
-            wanted = self._watch.parameters
-            if wanted is None:
+            names = self._watch.parameters
+            if names is None:
                 names = self._usual()
             else:
-                names = [each for name in wanted for each in (self._meant(name) or ([] if "*" in name else [name]))]
+                names = chain.from_iterable(self._matches(name) or [name] * ("*" not in name) for name in names)
             self._chosen = tuple(dict.fromkeys(names))
         return self._chosen
 
@@ -236,7 +247,7 @@ class Log:
             value = read(getter())
             problem = "is NaN" if value != value else ""
         except (Exception, Refused) as error:  # noqa: BLE001 - what logging meets must not end the run
-            value, problem = math.nan, f"raised {_told(error)}"
+            value, problem = math.nan, f"raised {described(error)[:_LONGEST]}"
         if problem and numbers:
             self._failures += len(numbers)
             self._note = self._note or f"{what} {problem} at evaluation {numbers[0]}"
@@ -244,7 +255,7 @@ class Log:
 
 
 def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[], Any]], None]]:
-    """The functions `expose` and `recommend` for an optimizer; without a log they check what they get, no more."""
+    """The functions `expose` and `recommend` for an optimizer; without a log they only check their arguments."""
 
     def expose(**getters: Callable[[], Any]) -> None:
         for name, getter in getters.items():
@@ -265,26 +276,6 @@ def offers(log: Log | None) -> tuple[Callable[..., None], Callable[[Callable[[],
             log.offer_point(getter)
 
     return expose, recommend
-
-
-def _moments(at: Any) -> tuple[int, ...]:
-    if isinstance(at, (str, bytes)) or not np.iterable(at):
-        raise TypeError(f"watch at is {at!r}; give the numbers of evaluations, such as (1, 10, 100)")
-    return tuple(sorted({whole_number(number, "watch at", 1) for number in at}))
-
-
-def _names(parameters: Any) -> tuple[str, ...]:
-    if isinstance(parameters, str) or not np.iterable(parameters):
-        raise TypeError(f"watch parameters is {parameters!r}; give names, such as ('step_size',), or None for all")
-    names: tuple[Any, ...] = tuple(parameters)
-    for name in names:
-        if not isinstance(name, str) or not name:
-            raise TypeError(f"watch parameters holds {name!r}; give names, such as ('step_size',), or None for all")
-        if name == RECOMMENDATION:
-            raise ValueError(f"watch parameters holds {name!r}; ask for it with recommendations=True")
-        if names.count(name) > 1:
-            raise ValueError(f"watch parameters names {name!r} twice")
-    return names
 
 
 def _next_on_log_scale(evaluations: int, per_decade: int) -> int:
@@ -327,11 +318,3 @@ def _unread(point: Any) -> float:  # noqa: ARG001 - stands in for a judge
 def is_scalar_array(result: Any) -> bool:
     """Whether it is a NumPy array or scalar that holds one real number."""
     return getattr(result, "shape", None) == () and getattr(getattr(result, "dtype", None), "kind", "O") in "fiub"
-
-
-def _told(error: BaseException) -> str:
-    try:
-        text = str(error)
-    except Exception:  # noqa: BLE001 - an exception whose text cannot be had is still reported
-        text = ""
-    return f"{type(error).__name__}: {text}"[:500] if text else type(error).__name__

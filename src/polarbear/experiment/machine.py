@@ -1,4 +1,4 @@
-"""The machine a study runs on: how many cores there are for it, and one of them for each worker.
+"""The machine a study runs on: its cores, and one of them for each worker.
 
 Runs measured in seconds are comparable only where each has a core of its own.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 ROOT = Path("/")
 SLACK = 0.5
-"""Busy cores that are no reason for a warning: something always runs."""
+"""Busy cores that are tolerated without a warning: something always runs."""
 
 
 class OversubscriptionWarning(UserWarning):
@@ -94,7 +94,7 @@ def pin(core: int) -> bool:
 
 
 def oversubscription(workers: int, *, root: Path = ROOT) -> str | None:
-    """What speaks against measuring seconds with so many workers here; None if nothing does.
+    """Why seconds should not be measured with this many workers here; None if they can be.
 
     Call it before the workers start: the load average, a mean of about the last minute over the whole machine, would
     count them otherwise.

@@ -1,4 +1,4 @@
-"""What the optimizer observes of a problem, where that is not what the run is judged by.
+"""What the optimizer observes of a problem, where it differs from the value that the run is judged by.
 
 All of it is minimized: a maximization problem enters with its signs flipped.
 """
@@ -22,7 +22,7 @@ OBJECTIVE = "the objective"
 
 
 def is_plain(problem: Problem) -> bool:
-    """Whether the optimizer is told what the run is judged by, one number."""
+    """Whether the optimizer observes the value that the run is judged by, a single number."""
     return traits_of(problem).objectives == 1 and _own_trial(problem) is None
 
 
@@ -30,7 +30,7 @@ def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
     """A run's view of a problem, minimized.
 
     A problem of several objectives is judged by the indicator I_HV+ of all points so far, between its points `ideal`
-    and `nadir`, (k,) each. Any other problem is judged by its own trial, or by what it tells.
+    and `nadir`, (k,) each. Any other problem is judged by its own trial, or by its value.
 
     Args:
         problem: The problem.
@@ -38,7 +38,7 @@ def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
 
     Raises:
         AttributeError: If a problem of several objectives has no `ideal` or `nadir`.
-        TypeError: If a problem has constraints that its trial does not tell.
+        TypeError: If a problem has constraints and its trial has none.
         ValueError: If there is a trial and no `noise` for it; or if a problem of several objectives has a trial: how
             to judge it is not defined.
     """
@@ -57,7 +57,7 @@ def trial_of(problem: Problem, noise: np.random.Generator | None) -> Trial:
 
 
 def judge(problem: Problem) -> Callable[[Any], float]:
-    """A function that tells the value a recommended point is judged by, minimized and without noise.
+    """A function that returns the value a recommended point is judged by, minimized and without noise.
 
     It takes a (d,) point, or with several objectives also (m, d) points, and raises a ValueError for anything else.
     It evaluates `problem`: where that counts or remembers evaluations, give a copy.
@@ -74,8 +74,8 @@ def judge(problem: Problem) -> Callable[[Any], float]:
             raise ValueError(f"the recommended point is not finite: {points.tolist()}")
         if trial is not None:
             return float(trial(points)[1])
-        seen = Indicated(problem)
-        return min((seen(point)[1] for point in np.atleast_2d(points)), default=float("nan"))
+        indicated = Indicated(problem)
+        return min((indicated(point)[1] for point in np.atleast_2d(points)), default=float("nan"))
 
     return value
 
@@ -86,7 +86,7 @@ def _own_trial(problem: Any) -> Callable[[np.random.Generator], Trial] | None:
 
 
 def negated(raw: Callable[[Any], Any]) -> Callable[[Any], Any]:
-    """`raw` with its sign flipped; what has no sign stays as it is: whoever needs a number will say so."""
+    """`raw` with its sign flipped; a result without a sign is passed on, for the caller to refuse."""
 
     def negated(x: Any) -> Any:
         value = raw(x)
@@ -102,7 +102,7 @@ _negative = negated(lambda value: value)
 
 
 class Indicated:
-    """Several objectives: the optimizer is told all of them, the run is judged by I_HV+ of the points so far.
+    """Several objectives: the optimizer observes all of them, the run is judged by I_HV+ of the points so far.
 
     Points with an objective that is not finite are no part of the archive.
     """
@@ -117,27 +117,27 @@ class Indicated:
 
     def __call__(self, x: FloatArray) -> tuple[FloatArray, float]:
         """Evaluate a (d,) point: its (k,) objectives, and the indicator with it."""
-        told = self._told(self._problem.raw(x), (self._objectives,))
-        return told, self._add(x, told)
+        objectives = self._checked(self._problem.raw(x), (self._objectives,))
+        return objectives, self._add(x, objectives)
 
     def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Evaluate (m, d) points: their (m, k) objectives, and the (m,) indicator after each."""
-        told = self._told(self._problem(points), (len(points), self._objectives))
-        return told, np.array(list(map(self._add, points, told)), dtype=np.float64)
+        objectives = self._checked(self._problem(points), (len(points), self._objectives))
+        return objectives, np.array(list(map(self._add, points, objectives)), dtype=np.float64)
 
     @property
     def solution(self) -> FloatArray | None:
-        """(k, d) the points that no other one dominates, sorted by their objectives; None if there is none."""
+        """(k, d) the nondominated points, sorted by their objectives; None if there are none."""
         return np.array(self._indicator.kept) if self._indicator.kept else None
 
-    def _told(self, result: Any, shape: tuple[int, ...]) -> FloatArray:
-        found: np.ndarray[Any, Any] = np.asarray(unmasked(result, OBJECTIVE))
-        if found.shape != shape or found.dtype.kind not in "fiub":
+    def _checked(self, result: Any, shape: tuple[int, ...]) -> FloatArray:
+        array: np.ndarray[Any, Any] = np.asarray(unmasked(result, OBJECTIVE))
+        if array.shape != shape or array.dtype.kind not in "fiub":
             raise TypeError(
-                f"the objective returned {type(result).__name__} of shape {found.shape} and type {found.dtype}; it has "
+                f"the objective returned {type(result).__name__} of shape {array.shape} and type {array.dtype}; it has "
                 f"to return real numbers of shape {shape}"
             )
-        return self._sign * found.astype(np.float64)
+        return self._sign * array.astype(np.float64)
 
     def _add(self, x: FloatArray, objectives: FloatArray) -> float:
         if np.isfinite(objectives).all():
@@ -168,15 +168,17 @@ class Constrained:
         return answers
 
     def constraints(self, x: FloatArray) -> FloatArray:
-        """The (c,) constraints of a (d,) point, NaN as +inf; TypeError if it gets something else."""
-        found = np.array(unmasked(self._constraints(x), "the constraints"), dtype=np.float64)
-        if found.shape != (self._count,):
-            raise TypeError(f"the constraints returned shape {found.shape}; {self._name} has {self._count} constraints")
-        found[np.isnan(found)] = np.inf
-        return found
+        """The (c,) constraints of a (d,) point, NaN as +inf; TypeError for another shape."""
+        values = np.array(unmasked(self._constraints(x), "the constraints"), dtype=np.float64)
+        if values.shape != (self._count,):
+            raise TypeError(
+                f"the constraints returned shape {values.shape}; {self._name} has {self._count} constraints"
+            )
+        values[np.isnan(values)] = np.inf
+        return values
 
     def remember(self, points: FloatArray) -> None:
-        """Take note, in a copy, that (d,) or (m, d) points were the last."""
+        """Remember a copy of the (d,) or (m, d) points evaluated last."""
         self._known = np.array(points, dtype=np.float64, ndmin=2)
 
     def knows(self, x: FloatArray) -> bool:
@@ -185,7 +187,7 @@ class Constrained:
 
 
 class _Same:
-    """The optimizer is told what the run is judged by."""
+    """The optimizer observes the value that the run is judged by."""
 
     def __init__(self, problem: Problem) -> None:
         self._problem, self._minimize = problem, problem.minimize
@@ -210,9 +212,9 @@ class _Negated:
             self.constraints: Any = getattr(trial, "constraints")  # noqa: B009 - trials without constraints lack it
 
     def __call__(self, x: FloatArray) -> tuple[Any, Any]:
-        told, value = self._trial(x)
-        return _negative(told), _negative(value)
+        observed, value = self._trial(x)
+        return _negative(observed), _negative(value)
 
     def batch(self, points: FloatArray) -> tuple[Any, Any]:
-        told, values = self._trial.batch(points)
-        return -np.asarray(unmasked(told, OBJECTIVE)), -np.asarray(unmasked(values, OBJECTIVE))
+        observed, values = self._trial.batch(points)
+        return -np.asarray(unmasked(observed, OBJECTIVE)), -np.asarray(unmasked(values, OBJECTIVE))

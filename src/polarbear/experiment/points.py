@@ -1,4 +1,4 @@
-"""The points that a run keeps: its best one always, those it evaluated if a `Watch` asks for them."""
+"""The points that a run keeps: the best one, and evaluated ones if a `Watch` asks for them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polarbear.records import FloatArray, Samples
 class Points:
     """The best point of a run, and those it samples.
 
-    An alarm may end the run between any two lines: what is half kept then is passed over.
+    An alarm may end the run between any two lines: points that are kept incompletely then are ignored.
 
     Args:
         dimension: Number of variables.
@@ -38,7 +38,7 @@ class Points:
 
     def best(self, number: int) -> FloatArray | None:
         """The (d,) point of the improvement that was entered last, by its number; None if there is none."""
-        return next((x for kept, x in self._best if kept == number), None)
+        return next((x for improvement, x in self._best if improvement == number), None)
 
     def next_after(self, number: int) -> int:
         """The next evaluation that is sampled; `sys.maxsize` if none is."""

@@ -12,12 +12,12 @@ import warnings
 import weakref
 from collections.abc import Callable, Collection
 from concurrent.futures import Executor, Future
+from math import inf
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
 from polarbear.experiment.machine import OversubscriptionWarning, cores, oversubscription
-from polarbear.experiment.manager import Manager
-from polarbear.experiment.process import Call
+from polarbear.experiment.manager import Call, Manager
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,9 +37,9 @@ class WorkerPool(Executor):
         timeout: Seconds after which a call should have ended, None for no limit. A call that goes on for `grace`
             seconds more loses its worker (`WorkerTimedOut`). Waiting for a worker does not count.
         grace: See `timeout`.
-        pinned: Whether each worker keeps to a core that no other such worker of this user's on the machine holds,
-            whatever pool it belongs to, where the system allows it; for runs measured in seconds. A worker that comes
-            up when none is free runs on any core, and `crowded` tells so.
+        pinned: Pin each worker to a core that no pinned worker of this user holds, in any pool, where the system
+            allows it; for runs measured in seconds. A worker that starts when none is free runs on any core, and
+            `crowded` says so.
 
     Raises:
         ValueError: If `workers` is below 1 or a time is not positive.
@@ -61,25 +61,25 @@ class WorkerPool(Executor):
         if (timeout is not None and not timeout > 0) or not grace >= 0:
             raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
         self.workers = workers or cores()
-        self._manager = Manager(self.workers, None if timeout is None else timeout + grace, pinned=pinned)
-        self._told = False
+        self._manager = Manager(self.workers, inf if timeout is None else timeout + grace, pinned=pinned)
+        self._warned = False
         weakref.finalize(self, self._manager.abandon)
 
     @property
     def crowded(self) -> str:
-        """Why a worker found no free core; empty if all did, or were not to look for one."""
+        """Why a worker has no core of its own; empty if all have one, or need none."""
         return next(filter(None, self._manager.crowded), "")
 
     def warn_beforehand(self) -> None:
         """Warn if the machine has too few cores for the workers, or others use them (`OversubscriptionWarning`)."""
         if why := oversubscription(self.workers):
-            self._told = True
+            self._warned = True
             warnings.warn(why, OversubscriptionWarning, stacklevel=5)
 
     def warn_if_crowded(self) -> None:
         """Warn if a worker found no core for itself (`OversubscriptionWarning`); once, and not after the one above."""
-        if self.crowded and not self._told:
-            self._told = True
+        if self.crowded and not self._warned:
+            self._warned = True
             why = f"{self.crowded}: runs slow each other down and their seconds mean little"
             warnings.warn(f"{why}; wait for the others, or use fewer workers", OversubscriptionWarning, stacklevel=4)
 

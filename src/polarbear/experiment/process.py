@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import os
 import pickle
+import select
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import BrokenExecutor, Future
 from contextlib import suppress
-from dataclasses import dataclass
+from math import inf
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
-from polarbear.experiment.frames import CHUNK, FrameReader, framed
-from polarbear.experiment.worker import FREE_CORE
+from polarbear.experiment.worker import CHUNK, FREE_CORE, LENGTH
 
 ONE_THREAD = dict.fromkeys(
     (
@@ -30,8 +30,10 @@ ONE_THREAD = dict.fromkeys(
 )
 """One thread per worker: BLAS threads of several busy processes slow each other down many times over."""
 
+POLL = 0.5
+"""Seconds between looks for workers that died while a child of theirs holds the pipe open."""
 MOMENT = 1.0
-"""Seconds between the first and the last process of a job that get a signal meant for all."""
+"""Seconds within which a signal meant for all processes of a job reaches the last of them."""
 _EXITING = 0x4
 """Linux's flag of a process that is about to end."""
 _BOOT = (
@@ -53,7 +55,7 @@ class WorkerError(RuntimeError):
     terminated = False
 
 
-class WorkerDied(WorkerError):  # noqa: N818 - says what is the case
+class WorkerDied(WorkerError):  # noqa: N818 - states what happened
     """The worker process of a call ended before it answered."""
 
 
@@ -61,7 +63,7 @@ class WorkersUnavailable(BrokenExecutor):
     """No worker process comes up, so that no call can be answered."""
 
 
-class WorkerTimedOut(WorkerError):  # noqa: N818 - says what is the case
+class WorkerTimedOut(WorkerError):  # noqa: N818 - states what happened
     """The worker process of a call was killed because the call did not end in time."""
 
 
@@ -72,33 +74,18 @@ class RemoteTraceback(Exception):  # noqa: N818 - carries a text, as the cause o
         return f'\n"""\n{self.args[0]}"""'
 
 
-@dataclass(slots=True, eq=False)
-class Call:
-    """A submitted call: its pickled function and arguments, and where its answer goes."""
-
-    future: Future[Any]
-    payload: bytes
-
-
 class WorkerProcess:
-    """A worker process and the call it is busy with.
+    """A worker process, as the thread sees it that serves it.
 
     Args:
-        number: Its place among the workers, from 0.
         pinned: Whether it keeps to a core that no other such worker of the user's holds.
 
     Attributes:
-        number: As given.
-        ready: Whether it has come up.
-        crowded: Why it has no core of its own, once it is ready; empty if it has, or was not to have one.
-        leaving: Whether it was asked to end, or is about to.
-        call: What it is busy with, or None.
-        begun: `time.monotonic()` at which it was handed its call.
-        deadline: The same at which its call is overdue.
+        killed: Whether it was killed on request.
+        leaving: Whether its last answer was its very last.
     """
 
-    def __init__(self, number: int, *, pinned: bool) -> None:
-        self.number = number
+    def __init__(self, *, pinned: bool) -> None:
         path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - sys.path holds strings
         self._process = subprocess.Popen(
             [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), FREE_CORE if pinned else "", *path],
@@ -108,87 +95,84 @@ class WorkerProcess:
             env=os.environ | ONE_THREAD,
             start_new_session=True,  # its children end with it, and the terminal's Ctrl-C does not reach it
         )
-        if self._process.stdin is None or self._process.stdout is None:
-            raise OSError("the worker process has no pipes")
-        self._calls, self._answers = self._process.stdin, self._process.stdout
+        self._calls, self._answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
         os.set_blocking(self._calls.fileno(), False)
-        os.set_blocking(self._answers.fileno(), False)
-        self._unsent = memoryview(b"")
-        self._frames = FrameReader()
-        self._hung_up = False
-        self.ready = False
-        self.crowded = ""
-        self.leaving = False
-        self.call: Call | None = None
-        self.begun = 0.0
-        self.deadline = float("inf")
+        self._room, self._news = select.poll(), select.poll()
+        self._room.register(self._calls, select.POLLOUT)
+        self._news.register(self._answers, select.POLLIN)
+        self._buffer = bytearray()
+        self._hung_up = self.killed = self.leaving = False
 
-    @property
-    def reads(self) -> int:
-        """The descriptor its answers come from."""
-        return self._answers.fileno()
+    def ask(self, call: bytes, deadline: float) -> bytes:
+        """Its answer to a call.
 
-    @property
-    def writes(self) -> int:
-        """The descriptor its calls go to."""
-        return self._calls.fileno()
+        Raises:
+            EOFError: If it ends before, or closes its pipes.
+            TimeoutError: If there is no answer at `deadline`, a `time.monotonic()`.
+        """
+        rest = memoryview(LENGTH.pack(len(call)) + call)
+        with suppress(BrokenPipeError):  # reading tells
+            while rest:
+                try:
+                    rest = rest[os.write(self._calls.fileno(), rest) :]
+                except BlockingIOError:
+                    self._await(self._room, deadline)
+        answer = self.receive(deadline)
+        if not answer:
+            self.leaving = True
+            answer = self.receive(deadline)
+        return answer
 
-    @property
-    def unsent(self) -> bool:
-        """Whether part of a call waits for room in the pipe."""
-        return bool(self._unsent)
+    def receive(self, deadline: float = inf) -> bytes:
+        """The next frame that it writes; errors as for `ask`."""
+        buffer = self._buffer
+        while len(buffer) < (end := LENGTH.size + (LENGTH.unpack_from(buffer)[0] if len(buffer) >= LENGTH.size else 0)):
+            self._await(self._news, deadline)
+            if not (data := os.read(self._answers.fileno(), CHUNK)):
+                self._hung_up = _goes_on(self._process.pid)
+                raise EOFError
+            buffer += data
+        frame = bytes(buffer[LENGTH.size : end])
+        del buffer[:end]
+        return frame
 
-    def begin(self, call: Call, allowed: float) -> None:
-        """Hand it a call that may take so many seconds."""
-        self.call, self.begun = call, time.monotonic()
-        self.deadline = self.begun + allowed
-        self._unsent = memoryview(framed(call.payload))
-        self.send()
-
-    def send(self) -> None:
-        """Write as much of the call as the pipe takes; that the pipe is broken shows when reading."""
-        with suppress(BlockingIOError, BrokenPipeError):
-            while self._unsent:
-                self._unsent = self._unsent[os.write(self.writes, self._unsent) :]
-
-    def receive(self) -> bool:
-        """Read all that has come and settle the call it answers; False at the end of the answers."""
-        with suppress(BlockingIOError):
-            while data := os.read(self.reads, CHUNK):
-                for frame in self._frames.feed(data):
-                    self._take(frame)
-            self._hung_up = _goes_on(self._process.pid)
-            return False
-        return True
-
-    def _take(self, frame: bytes) -> None:
-        if not self.ready:
-            self.ready, self.crowded = True, frame.decode()
-        elif not frame:
-            self.leaving = True  # the answer that follows is its last
-        elif self.call is not None:
-            future, self.call, self.deadline = self.call.future, None, float("inf")
-            _settle(future, frame)
+    def _await(self, poll: select.poll, deadline: float) -> None:
+        """Wait for a pipe, and notice a death also while a child of its holds the pipe open."""
+        while not poll.poll(1000 * max(0.0, min(POLL, deadline - time.monotonic()))):
+            if self.has_ended() and not poll.poll(0):
+                raise EOFError
+            if time.monotonic() >= deadline:
+                raise TimeoutError
 
     def has_ended(self) -> bool:
         """Whether the process has ended. It stays a zombie, so that its group can still be named safely."""
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
 
-    def close_input(self) -> None:
-        """Let it end by itself."""
-        self.leaving = True
+    def dismiss(self, seconds: float) -> None:
+        """Let it end by itself within some seconds, and bury it."""
         with suppress(BrokenPipeError):
             self._calls.close()
+        with suppress(EOFError, TimeoutError):
+            self.receive(time.monotonic() + seconds)
+        self.bury()
 
     @property
     def terminated(self) -> bool:
         """Whether it was ended by SIGTERM, once it is buried."""
         return self._process.returncode == -signal.SIGTERM
 
-    def bury(self) -> str:
-        """Kill it with all its children if it still lives, and tell how it ended."""
+    def kill(self) -> None:
+        """Kill it with all its children, on request; for any thread, as long as it is not buried."""
+        self.killed = True
+        self._kill_group()
+
+    def _kill_group(self) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(self._process.pid, signal.SIGKILL)
+
+    def bury(self) -> str:
+        """Kill it with all its children if it still lives, and tell how it ended."""
+        self._kill_group()
         status = self._process.wait()
         for pipe in (self._calls, self._answers):
             with suppress(BrokenPipeError):
@@ -204,10 +188,7 @@ class WorkerProcess:
 
 
 def _goes_on(process: int) -> bool:
-    """Whether it lives and is not about to end, as one is that closed its pipes by ending.
-
-    False where the system does not tell: there are no such flags outside Linux.
-    """
+    """Whether a process lives and is not about to end; False outside Linux, which has no flag for that."""
     try:
         stat = Path(f"/proc/{process}/stat").read_bytes()
     except OSError:
@@ -216,7 +197,8 @@ def _goes_on(process: int) -> bool:
     return flags != 0 and not flags & _EXITING
 
 
-def _settle(future: Future[Any], frame: bytes) -> None:
+def settle(future: Future[Any], frame: bytes) -> None:
+    """Give a future its result or exception."""
     try:
         fine, value, trace = pickle.loads(frame)
         if not fine:

@@ -1,9 +1,10 @@
-"""What an optimizer calls instead of the problem: counts, keeps improvements, stops the run.
+"""The function an optimizer calls instead of the problem: it counts, keeps improvements and stops the run.
 
 The optimizer is handed a plain function that carries the attributes of an `optimizers.Objective`. A function is
 chosen over an object with `__call__` because Python calls it about 0.1 µs faster; the evaluation that brings no
 improvement and meets no limit touches three attributes and no clock. `python -m benchmarks.recorder` measures it.
-Runs that are watched, and problems that tell something else than what is recorded, take a second, slower function.
+Runs that are watched, and problems where the optimizer observes another value than is recorded, take a second, slower
+function.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
-from polarbear.experiment.limits import Limits, known_optimum, target_of
+from polarbear.experiment.limits import Limits, Stop, known_optimum, target_of
 from polarbear.experiment.logging_schedule import Log, Refused, Watch, is_scalar_array, offers
 from polarbear.experiment.observations import OBJECTIVE, Constrained, Indicated, is_plain, judge, negated, trial_of
 from polarbear.experiment.points import Points
-from polarbear.experiment.stop import Stop
 from polarbear.problems.evaluation import unmasked
 from polarbear.protocols import traits_of
 from polarbear.records import FloatArray, Outcome, Parameters, Reason, Samples, Trajectory
@@ -51,7 +51,7 @@ class Recorder:
     Attributes:
         objective: What to hand to the optimizer. A (d,) point gives a float and an (m, d) batch an (m,) array; with k
             objectives a (k,) and an (m, k) array. NaN is returned as +inf. A batch is evaluated at once, its rows
-            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer is told one value
+            recorded in order with the time at its end. Where a problem has a `trial`, the optimizer observes one value
             and another one is recorded: nothing public leads from this function to the recorded values.
         reason: Why the run was stopped, None while it goes on.
         target: The minimized value at which the run counts as solved, or None.
@@ -128,7 +128,7 @@ class Recorder:
             self._call = problem.raw if problem.minimize else negated(problem.raw)
             evaluate = self._plain_call()
         else:
-            evaluate = self._told_call()
+            evaluate = self._watched_call()
         self.objective: Objective = self._equipped(self._timed(evaluate) if timed else evaluate, trial)
 
     @property
@@ -167,7 +167,7 @@ class Recorder:
 
     @property
     def solution(self) -> FloatArray | None:
-        """(d,) the best point, or with several objectives (k, d) those that no other one dominates; None: nothing."""
+        """(d,) the best point, or with several objectives (k, d) the nondominated ones; None without any."""
         if isinstance(self._trial, Indicated):
             return self._trial.solution
         return self._points.best(self._improvements[-1][0]) if self._improvements else None
@@ -215,12 +215,12 @@ class Recorder:
                     return value
             except (TypeError, ValueError):
                 pass  # no number: settle says so
-            return self._settle(x, value)
+            return self._settle(x, value, value)
 
         return objective
 
-    def _told_call(self) -> Callable[[Any], Any]:
-        """As `_plain_call`, where the optimizer may be told another value than is recorded, and may be watched."""
+    def _watched_call(self) -> Callable[[Any], Any]:
+        """As `_plain_call`, where the optimizer may observe another value than is recorded, and may be watched."""
 
         def objective(x: Any, /) -> Any:
             try:
@@ -232,17 +232,17 @@ class Recorder:
             if self._asking:
                 self._refuse()
             try:
-                told, value = self._call(x)
+                observed, value = self._call(x)
             except BaseException as error:
                 self._raised(x, error)
                 raise
             self._left -= 1
             try:
-                if value >= self._best and told <= INFINITY and self._left > self._due:
-                    return told
+                if value >= self._best and observed <= INFINITY and self._left > self._due:
+                    return observed
             except (TypeError, ValueError):
                 pass  # no number, or several objectives
-            return self._settle_told(x, told, value)
+            return self._settle(x, observed, value)
 
         return objective
 
@@ -271,34 +271,22 @@ class Recorder:
         call.expose, call.recommend = offers(self._log)
         return call
 
-    def _settle(self, x: Any, result: Any) -> float:
-        """Finish an evaluation that is not plain: an improvement, NaN, no number at all, or the last one."""
-        value = result if type(result) is float else self._number(result)
-        if value != value:  # NaN
-            self._count_invalid(x)
-            value = INFINITY
-        now = perf_counter()
-        if value < self._best:
-            self._improve(self.evaluations, x, now, value)
-        self._stop_if_over(now)
-        return value
-
     def _improve(self, number: int, x: Any, now: float, value: float) -> None:
         self._points.improve(number, x)
         self._improvements.append((number, now - self._begun, value))
         self._best = value
 
-    def _settle_told(self, x: Any, told: Any, value: Any) -> Any:
-        """Finish an evaluation that tells `told` and is recorded as `value`."""
+    def _settle(self, x: Any, observed: Any, value: Any) -> Any:
+        """Finish an evaluation that is an improvement, NaN or no number, is due for logging, or is the last one."""
         value = value if type(value) is float else self._number(value)
         if self._traits.objectives == 1:
-            told = told if type(told) is float else self._number(told)
-            invalid = told != told
-            told = INFINITY if invalid else told
+            observed = observed if type(observed) is float else self._number(observed)
+            invalid = observed != observed
+            observed = INFINITY if invalid else observed
         else:
-            missing = np.isnan(told)
+            missing = np.isnan(observed)
             invalid = bool(missing.any())
-            told[missing] = np.inf
+            observed[missing] = np.inf
         if invalid or value != value:
             self._count_invalid(x)
             value = value if value == value else INFINITY
@@ -308,7 +296,7 @@ class Recorder:
         self._points.sample(self.evaluations, x, value)
         self._look(since)
         self._stop_if_over(perf_counter())
-        return told
+        return observed
 
     def _count_invalid(self, x: Any) -> None:
         self._left += 1
@@ -321,14 +309,14 @@ class Recorder:
         self._refuse_if_over()
         points = points[: self._left]
         try:
-            told, values = self._told_rows(points)
+            observed, values = self._evaluate_rows(points)
         except BaseException as error:
             self._raised(points, error)
             raise
         now = perf_counter()
-        invalid = np.isnan(values) | (np.isnan(told) if told.ndim == 1 else np.isnan(told).any(axis=1))
+        invalid = np.isnan(values) | (np.isnan(observed) if observed.ndim == 1 else np.isnan(observed).any(axis=1))
         values[np.isnan(values)] = np.inf
-        told[np.isnan(told)] = np.inf
+        observed[np.isnan(observed)] = np.inf
         solved = np.flatnonzero(values <= self.target) if self.target is not None else np.empty(0, np.int64)
         count = int(solved[0]) + 1 if solved.size else len(values)  # rows after the target are not part of the run
         before = np.minimum.accumulate(np.concatenate(([self._best], values[: count - 1])))
@@ -341,21 +329,21 @@ class Recorder:
             self._points.sample(spent + row + 1, points[row], values[row])
         self._look(since)
         self._stop_if_over(now)
-        return told
+        return observed
 
-    def _told_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """What the optimizer is told of (m, d) points, and their (m,) values; arrays of our own."""
-        told, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
+    def _evaluate_rows(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """What the optimizer observes of (m, d) points, and their (m,) recorded values, as new arrays."""
+        observed, values = (np.array(unmasked(answer, OBJECTIVE), dtype=np.float64) for answer in self._rows(points))
         shape = (len(points),) if self._traits.objectives == 1 else (len(points), self._traits.objectives)
-        for found, wanted in ((values, shape[:1]), (told, shape)):
-            if found.shape != wanted:
-                raise TypeError(f"the objective returned shape {found.shape} for a batch of {len(points)} points")
-        return told, values
+        for array, expected in ((values, shape[:1]), (observed, shape)):
+            if array.shape != expected:
+                raise TypeError(f"the objective returned shape {array.shape} for a batch of {len(points)} points")
+        return observed, values
 
     def _constraints(self, trial: Constrained, x: Any) -> FloatArray:
-        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, one each else.
+        """The (c,) constraints of a point or (m, c) of a batch: free for the points evaluated last, else they cost one.
 
-        What is evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
+        A point evaluated here for its constraints alone counts, and brings no improvement. NaN is returned as +inf.
         The points evaluated last are those of the last call that cost something.
         """
         self._refuse_if_over()
@@ -371,21 +359,21 @@ class Recorder:
         if trial.knows(x):
             return trial.constraints(x)
         try:
-            found = trial.constraints(x)
+            constraints = trial.constraints(x)
         except BaseException as error:
             self._raised(x, error)
             raise
         self._left -= 1
         self._look(len(self._improvements))
         self._stop_if_over(perf_counter())
-        return found
+        return constraints
 
     def _new_log(self, watch: Watch, judged_by: Problem) -> Log:
         value = judge(judged_by) if watch.recommendations else float
         return Log(watch, self.optimum, value, secret=self._traits.noisy)
 
     def _next_due(self) -> int:
-        """How many evaluations are left when the next one is due for logging, or its point for keeping."""
+        """How many evaluations remain when the next one is due for logging, or its point for keeping."""
         if self._log is None:
             return 0
         if self._log.every_time:
@@ -414,7 +402,7 @@ class Recorder:
         self._due = self._next_due()
 
     def _refuse(self) -> NoReturn:
-        """For an evaluation inside a function that is asked for a parameter."""
+        """Refuse an evaluation inside the getter of a parameter."""
         if self.reason is not None:
             self.stop(self.reason)
         raise Refused("a function that is asked for a parameter must not evaluate the problem")
@@ -427,7 +415,7 @@ class Recorder:
         self._stop_if_over(0.0)
 
     def _unusual(self, x: Any) -> Any:
-        """Evaluate what is not a 1-D array: a batch, or a point or batch given as a list."""
+        """Evaluate a batch, or a point or batch given as a list."""
         try:
             points = np.asarray(x)
         except ValueError:
@@ -459,7 +447,7 @@ class Recorder:
             self.stop(Reason.BUDGET if seconds is not None and now - self._begun >= seconds else Reason.TIMED_OUT)
 
     def _stop_next_time_if_over(self) -> None:
-        """For an evaluation that ends with an exception of its own: the stop comes with the next one."""
+        """Have the next evaluation stop the run if it is over; this one ends with an exception of its own."""
         self._look(len(self._improvements))
         if not self._left or perf_counter() >= self._deadline:
             self._call = self._stop_now
@@ -478,10 +466,10 @@ class Recorder:
             return float(result)
         self._stop_next_time_if_over()
         unmasked(result, OBJECTIVE)
-        what = type(result).__name__
+        returned = type(result).__name__
         if isinstance(result, np.ndarray):
-            what += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
-        raise TypeError(f"the objective returned {what} ({_shown(result)}); it has to return one real number")
+            returned += f" of shape {cast('np.ndarray[Any, Any]', result).shape}"
+        raise TypeError(f"the objective returned {returned} ({_shown(result)}); it has to return one real number")
 
 
 def _shown(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Executes one run from its task: whatever the optimizer or the objective does becomes the run's outcome."""
+"""Execute one run from its task: whatever the optimizer or the objective does becomes the run's outcome."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ from typing import TYPE_CHECKING, Any, cast
 from polarbear.experiment.alarm import Alarm, can_interrupt
 from polarbear.experiment.errors import LONGEST_TEXT, described, described_traceback
 from polarbear.experiment.isolation import RestoredProcess
-from polarbear.experiment.limits import Limits
+from polarbear.experiment.limits import Limits, Stop
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.recorder import Recorder
-from polarbear.experiment.stop import Stop
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem
 from polarbear.extras import ExtraMissing
 from polarbear.optimizers.driver import drive
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 CACHED_PROBLEMS = 8
 """Problems each process keeps built; a large one can take seconds to build and tens of megabytes."""
 STRIKES = 5
-"""Alarms, a second apart, that an optimizer may swallow after the stop until its run is handed over without it."""
+"""Alarms, a second apart, that an optimizer may swallow before its run is handed over without it."""
 _ALONE = threading.RLock()
-"""Held by a run of which there is one at a time in a process."""
+"""Held by a run that must be the only one of its kind in a process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,17 +97,17 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
     if process.left:
         if hand_over is not None:
             hand_over(run)  # the runs to come begin in a process that is sound
-        left = f"after the run of {task.key} this process is not as before it: {', '.join(process.left)}"
-        warnings.warn(f"{left}; runs in worker processes do not meet what others leave", stacklevel=2)
+        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.left)}"
+        warnings.warn(f"{changed}; runs in worker processes do not meet what others leave", stacklevel=2)
     return run
 
 
 class _Attempt:
-    """A run as it goes on; its record is made once the process is as it was before.
+    """A run while it is executed; its record is made once the process is restored.
 
     Args:
         task: Which run.
-        process: What puts the process back.
+        process: Restores the process.
         hand_over: As for `execute`.
     """
 
@@ -207,7 +206,7 @@ def _failed(error: BaseException) -> tuple[Reason, str, str]:
 
 
 def _require_run(result: object) -> None:
-    """Refuse what a generator or async function returns: nothing in it has run."""
+    """Refuse a generator or coroutine: none of its code has run."""
     if issubclass(kind := type(result), GeneratorType | CoroutineType | AsyncGeneratorType):
         if isinstance(result, CoroutineType):
             result.close()  # else Python warns that nobody has awaited it
@@ -253,7 +252,7 @@ def _cached(spec: Any) -> Problem:
 
 @lru_cache(maxsize=CACHED_PROBLEMS)
 def _warm(spec: Any, timeout: float | None) -> Problem:
-    """Warmed up when it is built."""
+    """A problem that is warmed up when it is built."""
     problem = cast("ProblemSpec", spec).build()
     warm_up_problem(problem, timeout)
     return problem
@@ -261,5 +260,5 @@ def _warm(spec: Any, timeout: float | None) -> Problem:
 
 @lru_cache(maxsize=CACHED_PROBLEMS)
 def _judge(spec: Any) -> Problem:
-    """A second copy, which evaluates recommended points: the run's own problem does not notice."""
+    """A second copy that evaluates recommended points, without effect on the run's own problem."""
     return cast("ProblemSpec", spec).build()

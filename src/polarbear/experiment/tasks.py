@@ -1,4 +1,4 @@
-"""Runs many tasks through an executor, a bounded number at a time."""
+"""Run many tasks through an executor, a bounded number at a time."""
 
 from __future__ import annotations
 
@@ -65,40 +65,66 @@ def run_tasks(
         WorkerUnprepared: If a worker cannot open a task, or a module is missing on the way there.
         Exception: What the executor raised for a task that could not travel to a worker, with a note that names it.
     """
-    waiting, most = iter(tasks), in_flight or getattr(executor, "in_flight", IN_FLIGHT)
-    running: dict[Future[Run], Task] = {}
-    done: SimpleQueue[Future[Run]] = SimpleQueue()
-    killed: defaultdict[RunKey, list[str]] = defaultdict(list)
-
-    def start(task: Task) -> None:
-        future = executor.submit(_execute, _Parcel(*_fields(task)))
-        running[future] = task
-        future.add_done_callback(done.put)
-
+    most = in_flight or getattr(executor, "in_flight", IN_FLIGHT)
+    waiting, held = iter(tasks), _Held(executor, retry_killed)
     try:
         while True:
-            while len(running) < most and _left(until) != 0 and (task := next(waiting, None)) is not None:
-                start(task)
-            if not running:
-                break
+            while len(held.tasks) < most and _remaining(until) != 0 and (task := next(waiting, None)) is not None:
+                held.start(task)
             try:
-                future = done.get(timeout=_left(until))
-            except Empty:
-                break
-            task = running.pop(future)
-            try:
-                run = _run(task, future)
+                run = held.next_run(until)
             except Exception:
-                for task, run in _completed(running, done):
-                    yield tried_again(run, killed.pop(task.key, ()))
+                yield from held.completed()
                 raise
-            if run.outcome.reason is Reason.KILLED and len(killed[task.key]) < retry_killed:
-                killed[task.key].append(run.outcome.message)
-                start(task)
-            else:
-                yield tried_again(run, killed.pop(task.key, ()))
+            if run is None:
+                break
+            yield run
     finally:
-        _abandon(running, executor)
+        held.abandon()
+
+
+class _Held:
+    """The tasks that an executor holds."""
+
+    def __init__(self, executor: Executor, retry_killed: int) -> None:
+        self.tasks: dict[Future[Run], Task] = {}
+        self._executor, self._retry_killed = executor, retry_killed
+        self._done: SimpleQueue[Future[Run]] = SimpleQueue()
+        self._killed: defaultdict[RunKey, list[str]] = defaultdict(list)
+
+    def start(self, task: Task) -> None:
+        future = self._executor.submit(_execute, _Parcel(*_fields(task)))
+        self.tasks[future] = task
+        future.add_done_callback(self._done.put)
+
+    def next_run(self, until: float | None) -> Run | None:
+        """The next run that is in; None if there are no tasks, or time is up."""
+        while self.tasks:
+            try:
+                future = self._done.get(timeout=_remaining(until))
+            except Empty:
+                return None
+            task = self.tasks.pop(future)
+            run, tries = _run(task, future), self._killed[task.key]
+            if run.outcome.reason is not Reason.KILLED or len(tries) >= self._retry_killed:
+                return tried_again(run, self._killed.pop(task.key))
+            tries.append(run.outcome.message)
+            self.start(task)
+        return None
+
+    def completed(self) -> Iterator[Run]:
+        """The runs that are in already."""
+        while not self._done.empty():
+            future = self._done.get()
+            task = self.tasks.pop(future)
+            if not future.cancelled() and future.exception() is None:
+                yield tried_again(future.result(), self._killed.pop(task.key, ()))
+
+    def abandon(self) -> None:
+        for future in self.tasks:
+            future.cancel()
+        if self.tasks and isinstance(self._executor, WorkerPool):
+            self._executor.kill(self.tasks)
 
 
 class _Parcel(Task):
@@ -116,7 +142,7 @@ class _Parcel(Task):
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class _Sealed:
-    """What a `_Parcel` is at a worker."""
+    """A `_Parcel` as it arrives at a worker."""
 
     run: str
     content: bytes
@@ -138,30 +164,21 @@ def _execute(task: Task | _Sealed) -> Run:
     return execute(task.opened() if isinstance(task, _Sealed) else task, hand_over=last_answer())
 
 
-def _unprepared(run: str, error: BaseException, what: str) -> WorkerUnprepared:
+def _unprepared(run: str, error: BaseException, obstacle: str) -> WorkerUnprepared:
     lacks, mend = f"{type(error).__name__}: {error}", "Use the same versions of the modules it names everywhere"
     if isinstance(error, ModuleNotFoundError) and error.name:
         lacks = f"there is no module {error.name!r}"
         package = error.name.partition(".")[0]
         mend = f"Install {package} for all workers, or put its folder on the PYTHONPATH they are started with"
     return WorkerUnprepared(
-        f"the run of {run} did not begin: {what}: {lacks}. What is finished is kept. {mend}, and go on"
+        f"the run of {run} did not begin: {obstacle}: {lacks}. What is finished is kept. {mend}, and go on"
     )
 
 
-def _left(until: float | None) -> float | None:
+def _remaining(until: float | None) -> float | None:
     """Seconds until then; None if that never comes."""
-    left = None if until is None else max(0.0, until - time.monotonic())
-    return None if left is None or left > LONGEST else left
-
-
-def _completed(running: dict[Future[Run], Task], done: SimpleQueue[Future[Run]]) -> Iterator[tuple[Task, Run]]:
-    """The tasks and runs that are in already."""
-    while not done.empty():
-        future = done.get()
-        task = running.pop(future)
-        if not future.cancelled() and future.exception() is None:
-            yield task, future.result()
+    seconds = None if until is None else max(0.0, until - time.monotonic())
+    return None if seconds is None or seconds > LONGEST else seconds
 
 
 def _run(task: Task, future: Future[Run]) -> Run:
@@ -176,8 +193,8 @@ def _run(task: Task, future: Future[Run]) -> Run:
     except WorkerUnprepared:
         raise
     except ExtraMissing as error:
-        kept = "What is finished is kept. Install it for all workers, and go on"
-        raise WorkerUnprepared(f"the run of {task.key} did not begin: {error}. {kept}") from error
+        mend = "What is finished is kept. Install it for all workers, and go on"
+        raise WorkerUnprepared(f"the run of {task.key} did not begin: {error}. {mend}") from error
     except Exception as error:
         if missing := _missing(error):
             raise _unprepared(str(task.key), missing, "the executor could not hand it out") from error
@@ -190,12 +207,3 @@ def _missing(error: BaseException | None) -> ImportError | None:
     while error is not None and not isinstance(error, ImportError):
         error = error.__cause__
     return error
-
-
-def _abandon(running: dict[Future[Run], Task], executor: Executor) -> None:
-    if not running:
-        return
-    for future in running:
-        future.cancel()
-    if isinstance(executor, WorkerPool):
-        executor.kill(running)

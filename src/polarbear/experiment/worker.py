@@ -10,21 +10,26 @@ import faulthandler
 import os
 import pickle
 import signal
+import struct
 import sys
 import threading
 from collections.abc import Callable
+from io import FileIO
 
 import cloudpickle
 
 from polarbear.experiment.errors import described, described_traceback
-from polarbear.experiment.frames import read_frame, write_frame
 from polarbear.experiment.machine import take_core
 
 LEAVING = b""
-"""The frame a worker sends before its last answer. Its very first frame says why no core is its own, or is empty."""
+"""The frame sent before a last answer. The very first frame says why the worker has no core of its own, or is empty."""
 FREE_CORE = "free"
-"""What a worker is told that is to take a core that no other holds."""
-_PR_SET_PDEATHSIG = 1
+"""Argument of a worker that takes a core of its own."""
+LENGTH = struct.Struct("<Q")
+"""What stands before each call and answer: its number of bytes."""
+CHUNK = 1 << 20
+"""Bytes read at a time."""
+_PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
 def main(driver: int, core: str) -> None:
@@ -39,45 +44,45 @@ def main(driver: int, core: str) -> None:
     calls, pipe = _private_pipes()
     faulthandler.enable()
     _answers.append(answers := Answers(pipe))
-    write_frame(pipe, why.encode())
-    while (call := read_frame(calls)) is not None:
+    _write_frame(pipe, why.encode())
+    while (call := _read_frame(calls)) is not None:
         answers.give(_answer(call))
     del lock  # the core was this worker's until here
 
 
 class Answers:
-    """The answers to the calls, one after the other.
+    """Answers the calls, one after the other.
 
     Args:
-        pipe: The descriptor they go to.
+        pipe: Where they go.
     """
 
-    def __init__(self, pipe: int) -> None:
+    def __init__(self, pipe: FileIO) -> None:
         self._pipe, self._me = pipe, os.getpid()
-        self._given, self._lock = 0, threading.Lock()
+        self._count, self._lock = 0, threading.Lock()
 
     def give(self, answer: bytes) -> None:
         """Answer the present call."""
         self._only_here()
         with self._lock:
-            self._given += 1
-            write_frame(self._pipe, answer)
+            self._count += 1
+            _write_frame(self._pipe, answer)
 
     def last(self) -> Callable[[object], None]:
         """A function that answers the present call and ends the process, from wherever and whichever thread.
 
         It returns if the call was answered meanwhile.
         """
-        call = self._given
+        call = self._count
 
         def hand_over(value: object) -> None:
             self._only_here()
             answer = cloudpickle.dumps((True, value, ""))
             with self._lock:
-                if call == self._given:
+                if call == self._count:
                     try:
-                        write_frame(self._pipe, LEAVING)
-                        write_frame(self._pipe, answer)
+                        _write_frame(self._pipe, LEAVING)
+                        _write_frame(self._pipe, answer)
                     finally:
                         os._exit(0)
 
@@ -89,7 +94,7 @@ class Answers:
 
 
 _answers: list[Answers] = []
-"""Those of this process, if it is a worker."""
+"""The answers of this process, if it is a worker."""
 
 
 def last_answer() -> Callable[[object], None] | None:
@@ -97,27 +102,40 @@ def last_answer() -> Callable[[object], None] | None:
     return _answers[0].last() if _answers else None
 
 
-def _private_pipes() -> tuple[int, int]:
-    calls, answers = os.dup(0), os.dup(1)
+def _private_pipes() -> tuple[FileIO, FileIO]:
+    """Standard input and output, out of a user's reach, and closed in forked children.
+
+    The driver notices a dead worker by the end of its pipes, which children would hold open.
+    """
+    pipes = FileIO(os.dup(0), "rb"), FileIO(os.dup(1), "wb")
+    for pipe in pipes:
+        os.register_at_fork(after_in_child=pipe.close)
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    _close_in_children([calls, answers])
-    return calls, answers
+    return pipes
 
 
-def _close_in_children(kept: list[int]) -> None:
-    """Let no forked child keep these descriptors: the driver notices a dead worker by the end of its pipes.
+def _read_frame(pipe: FileIO) -> bytes | None:
+    """The next call; None at the end."""
+    header = _read_exactly(pipe, LENGTH.size)
+    return header and _read_exactly(pipe, LENGTH.unpack(header)[0])
 
-    A child forgets their numbers with closing them: by the time that it forks, they may be those of files of its own.
-    """
 
-    def close() -> None:
-        while kept:
-            os.close(kept.pop())
+def _read_exactly(pipe: FileIO, count: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < count:
+        if not (piece := pipe.read(min(count - len(data), CHUNK))):
+            return None
+        data += piece
+    return bytes(data)
 
-    os.register_at_fork(after_in_child=close)
+
+def _write_frame(pipe: FileIO, payload: bytes) -> None:
+    rest = memoryview(LENGTH.pack(len(payload)) + payload)
+    while rest:
+        rest = rest[pipe.write(rest) :]
 
 
 def _die_with(driver: int) -> None:
@@ -142,5 +160,5 @@ def _failure(error: BaseException) -> bytes:
     text = described_traceback(error)
     try:
         return cloudpickle.dumps((False, error, text))
-    except Exception:  # noqa: BLE001 - an exception that cannot travel is told in words
+    except Exception:  # noqa: BLE001 - an exception that cannot be pickled is described
         return cloudpickle.dumps((False, RuntimeError(described(error)), text))

@@ -12,11 +12,11 @@ _BUILT = ("algorithms", "instances")
 """The parts of a specification from which optimizers and problems are built."""
 
 
-class NotTrusted(ValueError):  # noqa: N818 - says what is the case
-    """A study asks for code that nobody has said may be imported.
+class NotTrusted(ValueError):  # noqa: N818 - states what happened
+    """A study names code that may not be imported.
 
     Attributes:
-        modules: The modules that it lies in.
+        modules: The modules that hold it.
     """
 
     def __init__(self, asked: Mapping[str, str]) -> None:
@@ -54,5 +54,5 @@ def built(
         if not any(f"{module}.".startswith(f"{allowed}.") for allowed in imports)
     }:
         raise NotTrusted(refused)
-    entrants = {name: optimizers.from_description(one) for name, one in spec["algorithms"].items()}
+    entrants = {name: optimizers.from_description(description) for name, description in spec["algorithms"].items()}
     return entrants, problems.from_description(spec["instances"])

@@ -7,10 +7,11 @@ import os
 import time
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,21 +23,26 @@ from polarbear.study.plan import Plan
 from polarbear.validation import whole_number
 
 PILOT_SECONDS = 10.0
-"""How long a pilot takes at most, unless said otherwise."""
+"""Default time limit of a pilot in seconds."""
 _DIMENSIONS = 3
+"""The lowest, a middle and the highest dimension are tried …"""
 _PROBLEMS_EACH = 2
+"""… on so many problems each."""
 _SHORTEST = 0.01
+"""Seconds that a run of the pilot lasts at least."""
 _GRACE, _LOADING = 1.0, 60.0
+"""Seconds beyond a time limit, and of a first run, which loads libraries, until a run is given up."""
 _ASKED = 3
-"""How often a process is asked for that may die of what a run left behind."""
+"""Attempts to reach a worker that may die of what a run left behind."""
 _WARM_UP = 100
+"""Evaluations of each algorithm that do not count."""
 _DISCARDED = -1
 """The seed of pilot runs, which no plan uses."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlgorithmCost:
-    """What one algorithm's runs will cost.
+    """Cost of the runs of one algorithm.
 
     Attributes:
         runs: How many are to be run.
@@ -55,7 +61,7 @@ class AlgorithmCost:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What a plan will cost.
+    """Cost of a plan.
 
     Attributes:
         total: Runs of the plan.
@@ -87,19 +93,19 @@ class Estimate:
     @property
     def evaluations(self) -> int | None:
         """Evaluations of all runs if each spends its whole budget; None on an axis of seconds."""
-        each = [one.evaluations for one in self.algorithms.values()]
-        return None if None in each else sum(one or 0 for one in each)
+        evaluations = [cost.evaluations for cost in self.algorithms.values()]
+        return None if None in evaluations else sum(spent or 0 for spent in evaluations)
 
     @property
     def seconds(self) -> float:
-        """Seconds in all on the workers, with their start, but without algorithms of which the pilot could not tell.
+        """Seconds in all on the workers, with their start, but without algorithms that have no estimate.
 
         On an axis of evaluations no more runs go on at a time than there are cores.
         """
         if self.there == self.total:
             return 0.0
         at_a_time = self.workers if self.evaluations is None else min(self.workers, self.cores)
-        return self.starting + sum(one.seconds or 0.0 for one in self.algorithms.values()) / at_a_time
+        return self.starting + sum(cost.seconds or 0.0 for cost in self.algorithms.values()) / at_a_time
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values for JSON."""
@@ -146,13 +152,13 @@ def estimate(
     with WorkerPool(1, timeout=None, pinned=timed) as worker:
         pilot = _Pilot(plan, seconds, worker)
         pilot.run()
-    left = _left(plan, there)
+    runs = remaining_runs(plan, there)
     return Estimate(
         total=plan.size,
-        there=plan.size - left.total(),
+        there=plan.size - runs.total(),
         problems=len(plan.problems),
         algorithms={
-            name: pilot.cost(name, {d: count for (of, d), count in left.items() if of == name})
+            name: pilot.cost(name, {d: count for (algorithm, d), count in runs.items() if algorithm == name})
             for name in plan.algorithms
         },
         workers=workers,
@@ -165,18 +171,13 @@ def estimate(
     )
 
 
-def _left(plan: Plan, there: Iterable[RunKey]) -> Counter[tuple[str, int]]:
-    """How many runs are to be run, by algorithm and number of variables; counted, as there may be very many."""
-    left = Counter(
-        {
-            (name, dimension): count * plan.repetitions
-            for name in plan.algorithms
-            for dimension, count in Counter(plan.dimensions).items()
-        }
-    )
+def remaining_runs(plan: Plan, there: Iterable[RunKey] = ()) -> Counter[tuple[str, int]]:
+    """How many runs are to be run, by algorithm and dimension; they are not listed, as there may be very many."""
     dimensions = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
-    left.subtract((key.algorithm, dimensions[key.instance]) for key in there if key in plan)
-    return left
+    problems = Counter(plan.dimensions)
+    runs = Counter({(name, d): problems[d] * plan.repetitions for name in plan.algorithms for d in problems})
+    runs.subtract((key.algorithm, dimensions[key.instance]) for key in there if key in plan)
+    return runs
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +209,7 @@ class _Pilot:
         self._warm_in: dict[str, int | None] = {}
         self._first: dict[str, tuple[int, float]] = {}
         self._coming_up = 0.0
-        self.places = _places(plan.dimensions)
+        self.positions = _positions(plan.dimensions)
         self.runs = 0
         self.evaluations = 0
         self.took = 0.0
@@ -216,14 +217,14 @@ class _Pilot:
     def run(self) -> None:
         """Measure each algorithm on each problem as long as there is time, and on one of them in any case."""
         began = time.monotonic()
-        each = max(_SHORTEST, self._seconds / ((len(self.places) + 1) * len(self._plan.algorithms)))
-        self._process()
+        seconds = max(_SHORTEST, self._seconds / ((len(self.positions) + 1) * len(self._plan.algorithms)))
+        self._pid()
         self._coming_up = time.monotonic() - began
-        names = [name for name in self._plan.algorithms if self._warm_up(name, self.places[0], each)]
-        for round_, place in enumerate(self.places):
+        names = [name for name in self._plan.algorithms if self._warm_up(name, self.positions[0], seconds)]
+        for round_, position in enumerate(self.positions):
             for name in names:
                 if round_ == 0 or time.monotonic() - began < self._seconds:
-                    self._measure(name, place, each)
+                    self._measure(name, position, seconds)
         self.took = time.monotonic() - began
 
     @property
@@ -232,7 +233,7 @@ class _Pilot:
         return self._coming_up + sum(map(self._loading, self._first))
 
     def _loading(self, name: str) -> float:
-        """What an algorithm's first run took longer than one of so many evaluations; 0 if none was measured."""
+        """Seconds that an algorithm's first run took beyond its evaluations; 0 if none was measured."""
         if not self._measured[name]:
             return 0.0
         (evaluations, took), once_loaded = self._first[name], self._measured[name][0]
@@ -241,54 +242,50 @@ class _Pilot:
     @property
     def dimensions(self) -> tuple[int, ...]:
         """Numbers of variables on which something was measured."""
-        return tuple(sorted({one.dimension for found in self._measured.values() for one in found}))
+        return tuple(sorted({run.dimension for runs in self._measured.values() for run in runs}))
 
-    def cost(self, name: str, left: Mapping[int, int]) -> AlgorithmCost:
-        """What so many runs of an algorithm cost, by number of variables."""
-        plan, found = self._plan, self._measured[name]
-        by_seconds = plan.axis == "seconds"
-        seconds = None
-        if found or by_seconds:
-            seconds = sum(runs * self._one(found, dimension) for dimension, runs in left.items())
+    def cost(self, name: str, runs: Mapping[int, int]) -> AlgorithmCost:
+        """Cost of the runs of an algorithm, given by dimension."""
+        plan, measured = self._plan, self._measured[name]
+        timed = plan.axis == "seconds"
         return AlgorithmCost(
-            runs=sum(left.values()),
-            evaluations=None if by_seconds else sum(int(plan.budget.at(d, plan.axis)) * n for d, n in left.items()),
-            seconds=seconds,
-            per_evaluation=_by_dimension(found),
+            runs=sum(runs.values()),
+            evaluations=None if timed else sum(int(plan.budget.at(d, plan.axis)) * n for d, n in runs.items()),
+            seconds=sum(n * self._seconds_of(measured, d) for d, n in runs.items()) if measured or timed else None,
+            per_evaluation=_by_dimension(measured),
             trouble=self._trouble.get(name, ""),
         )
 
-    def _one(self, found: Sequence[_Measured], dimension: int) -> float:
+    def _seconds_of(self, measured: Sequence[_Measured], dimension: int) -> float:
         """Seconds of one run."""
-        budget = self._plan.budget.at(dimension, self._plan.axis)
-        share = float(np.mean([one.share for one in found])) if found else 1.0
-        around = float(np.mean([one.around for one in found])) if found else 0.0
-        spent = share * budget
+        share = fmean(run.share for run in measured) if measured else 1.0
+        around = fmean(run.around for run in measured) if measured else 0.0
+        seconds = share * self._plan.budget.at(dimension, self._plan.axis)
         if self._plan.axis == "evaluations":
-            measured = _by_dimension(found)
-            known, costs = np.log(list(measured)), np.log(list(measured.values()))
-            spent *= math.exp(float(np.interp(math.log(dimension), known, costs)))
-        return min(spent, self._plan.limits.timeout or np.inf) + around
+            per_evaluation = _by_dimension(measured)
+            costs = np.log(list(per_evaluation.values()))
+            seconds *= math.exp(float(np.interp(math.log(dimension), np.log(list(per_evaluation)), costs)))
+        return min(seconds, self._plan.limits.timeout or np.inf) + around
 
-    def _warm_up(self, name: str, place: int, seconds: float) -> bool:
-        """Load libraries, and whether there is anything to measure: False if all time went by without an evaluation."""
-        process, began = self._process(), time.perf_counter()
-        first = self._execute(name, place, seconds, evaluations=1, timeout=_LOADING)
+    def _warm_up(self, name: str, position: int, seconds: float) -> bool:
+        """Load an algorithm's libraries; False if it evaluated nothing in all the time it had."""
+        pid, began = self._pid(), time.perf_counter()
+        first = self._execute(name, position, seconds, evaluations=1, timeout=_LOADING)
         if first.evaluations:
             self._first.setdefault(name, (first.evaluations, time.perf_counter() - began))
         elif first.reason is Reason.TIMED_OUT:
             self._evaluated_nothing(name, first)
             return False
-        self._execute(name, place, seconds, evaluations=_WARM_UP)
-        self._warm_in[name] = process if self._process() == process else None  # each of its runs takes a new process
+        self._execute(name, position, seconds, evaluations=_WARM_UP)
+        self._warm_in[name] = pid if self._pid() == pid else None  # each of its runs takes a new process
         return True
 
-    def _measure(self, name: str, place: int, seconds: float) -> None:
-        plan, dimension = self._plan, self._plan.dimensions[place]
-        if self._warm_in[name] not in {None, self._process()} and not self._warm_up(name, place, seconds):
+    def _measure(self, name: str, position: int, seconds: float) -> None:
+        plan, dimension = self._plan, self._plan.dimensions[position]
+        if self._warm_in[name] not in {None, self._pid()} and not self._warm_up(name, position, seconds):
             return
         began = time.perf_counter()
-        outcome = self._execute(name, place, seconds)
+        outcome = self._execute(name, position, seconds)
         around = time.perf_counter() - began - outcome.seconds
         self.runs += 1
         self.evaluations += outcome.evaluations
@@ -307,16 +304,16 @@ class _Pilot:
         self._trouble.setdefault(name, outcome.message or f"evaluated nothing in {outcome.seconds:.2g} s")
 
     def _execute(
-        self, name: str, place: int, seconds: float, *, timeout: float | None = None, **limits: int
+        self, name: str, position: int, seconds: float, *, timeout: float | None = None, **limits: int
     ) -> Outcome:
         plan = self._plan
         if plan.axis == "seconds":
-            seconds = min(seconds, plan.budget.at(plan.dimensions[place], plan.axis))
+            seconds = min(seconds, plan.budget.at(plan.dimensions[position], plan.axis))
         if timeout is None:
             timeout = min(seconds + _GRACE, plan.limits.timeout or np.inf)
-        key = RunKey(plan.problems[place].name, name, _DISCARDED)
-        task = plan.task(key, place, **{"seconds": seconds, "timeout": timeout, **limits})
-        self._process()
+        key = RunKey(plan.problems[position].name, name, _DISCARDED)
+        task = plan.task(key, position, **{"seconds": seconds, "timeout": timeout, **limits})
+        self._pid()
         run = next(run_tasks([task], self._worker, until=time.monotonic() + timeout + _GRACE), None)
         if run is None:
             run = lost(key, Reason.TIMED_OUT, f"nothing came back within {_GRACE:g} s after {timeout:.2g} s", timeout)
@@ -324,31 +321,24 @@ class _Pilot:
             self._trouble.setdefault(name, f"{run.outcome.reason} on {key.instance}: {run.outcome.message}")
         return run.outcome
 
-    def _process(self) -> int:
-        """The worker's process id, once it is up. One that dies meanwhile, of what a run left behind, is replaced."""
+    def _pid(self) -> int:
+        """The id of the worker's process, once it is up; one that dies of what a run left behind is replaced."""
         for _ in range(_ASKED - 1):
             with suppress(WorkerDied):
                 return self._worker.submit(os.getpid).result()
         return self._worker.submit(os.getpid).result()
 
 
-def _by_dimension(found: Sequence[_Measured]) -> dict[int, float]:
-    """Mean seconds per evaluation for each number of variables, in increasing order."""
-    grouped: defaultdict[int, list[float]] = defaultdict(list)
-    for one in found:
-        grouped[one.dimension].append(one.per_evaluation)
-    return {dimension: float(np.mean(grouped[dimension])) for dimension in sorted(grouped)}
+def _by_dimension(runs: Sequence[_Measured]) -> dict[int, float]:
+    """Mean seconds per evaluation by dimension, in increasing order."""
+    dimensions = sorted({run.dimension for run in runs})
+    return {d: fmean(run.per_evaluation for run in runs if run.dimension == d) for d in dimensions}
 
 
-def _places(dimensions: Sequence[int]) -> list[int]:
-    """Where in a plan's problems the pilot's are: the first of each number of variables, then the middle ones."""
-    there = sorted(set(dimensions))
-    chosen = sorted({there[round(step * (len(there) - 1) / (_DIMENSIONS - 1))] for step in range(_DIMENSIONS)})
-    by_dimension = {d: [place for place, one in enumerate(dimensions) if one == d] for d in chosen}
-    return list(dict.fromkeys(_spread(by_dimension)))
-
-
-def _spread(by_dimension: Mapping[int, Sequence[int]]) -> Iterator[int]:
-    for turn in range(_PROBLEMS_EACH):
-        for places in by_dimension.values():
-            yield places[turn * len(places) // _PROBLEMS_EACH]
+def _positions(dimensions: Sequence[int]) -> list[int]:
+    """Which of a plan's problems the pilot takes: the first of each of its dimensions, then the middle ones."""
+    distinct = sorted(set(dimensions))
+    chosen = sorted({distinct[round(step * (len(distinct) - 1) / (_DIMENSIONS - 1))] for step in range(_DIMENSIONS)})
+    problems = [[position for position, d in enumerate(dimensions) if d == dimension] for dimension in chosen]
+    turns = range(_PROBLEMS_EACH)
+    return list(dict.fromkeys(each[turn * len(each) // _PROBLEMS_EACH] for turn in turns for each in problems))

@@ -1,4 +1,4 @@
-"""Fixed plans: every optimizer on every problem, so many times."""
+"""Fixed plans: every optimizer on every problem, with repetitions."""
 
 from __future__ import annotations
 
@@ -47,24 +47,24 @@ class Budget:
     per_dimension: bool
 
     @classmethod
-    def of(cls, given: object, axis: Axis) -> Budget:
+    def of(cls, budget: object, axis: Axis) -> Budget:
         """Read a number, or a text such as ``"1000*d"``.
 
         Raises:
             TypeError: If it is neither.
             ValueError: If it is not positive and finite, is more than can be counted, or gives no whole evaluation.
         """
-        budget = _read(given)
-        if not 0 < budget.amount < np.inf:
-            raise ValueError(f"budget is {shortened(given)}; give a finite number of {axis} above 0")
-        if budget.amount > MOST_COUNTED:
-            raise ValueError(f"budget is {shortened(given)}; valid are {MOST_COUNTED} {axis} of a run at most")
-        if axis == "evaluations" and not budget.per_dimension and budget.amount != int(budget.amount):
-            raise ValueError(f"budget is {given!r}; evaluations are whole numbers")
-        return budget
+        read = _read(budget)
+        if not 0 < read.amount < np.inf:
+            raise ValueError(f"budget is {shortened(budget)}; give a finite number of {axis} above 0")
+        if read.amount > MOST_COUNTED:
+            raise ValueError(f"budget is {shortened(budget)}; valid are {MOST_COUNTED} {axis} of a run at most")
+        if axis == "evaluations" and not read.per_dimension and read.amount != int(read.amount):
+            raise ValueError(f"budget is {budget!r}; evaluations are whole numbers")
+        return read
 
     def at(self, dimension: int, axis: Axis) -> float:
-        """Evaluations, rounded down but at least 1, or seconds of a run on a problem of so many variables."""
+        """Evaluations, rounded down but at least 1, or seconds of a run on a problem of this dimension."""
         amount = self.amount * dimension if self.per_dimension else self.amount
         return max(1, int(amount)) if axis == "evaluations" else amount
 
@@ -193,20 +193,19 @@ class Plan:
                     yield RunKey(name, algorithm, seed), place
 
     def tasks(self, there: Callable[[RunKey], bool] = lambda _: False) -> Iterator[Task]:
-        """The runs to execute, made one by one as they are asked for, without those that are there already."""
+        """The runs to execute, made lazily, without those that are there already."""
         for key, place in self.order():
             if not there(key):
                 yield self.task(key, place)
 
     def task(self, key: RunKey, place: int, **limits: Any) -> Task:
         """One run on the problem at a place of `problems`; `limits` replace the plan's."""
-        reach = self.budget.at(self.dimensions[place], self.axis)
-        until = {"evaluations": int(reach)} if self.axis == "evaluations" else {"seconds": reach}
+        reach = self.limits.up_to(self.budget.at(self.dimensions[place], self.axis), self.axis)
         return Task(
             key=key,
             problem=self.problems[place],
             optimizer=self.algorithms[key.algorithm],
-            limits=dataclasses.replace(self.limits, **(until | limits)),
+            limits=dataclasses.replace(reach, **limits),
             watch=self.watch,
             warm_up=self.axis == "seconds",
         )
@@ -223,7 +222,7 @@ class Plan:
                 "problems": len(self.problems),
             },
             "instances": problems.describe(self.instances),
-            "algorithms": {name: optimizers.describe(one) for name, one in self.algorithms.items()},
+            "algorithms": {name: optimizers.describe(algorithm) for name, algorithm in self.algorithms.items()},
             "limits": {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout},
             "log": described(self.watch),
         }
@@ -264,20 +263,20 @@ def described(watch: Watch | None) -> dict[str, Any] | None:
 
 def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:
     if isinstance(algorithms, Mapping):
-        named = {checked_name(name): optimizers.as_optimizer(one) for name, one in algorithms.items()}
+        named = {checked_name(name): optimizers.as_optimizer(algorithm) for name, algorithm in algorithms.items()}
     else:
         named = {}
-        for one in map(optimizers.as_optimizer, algorithms):
-            if one.name in named:
-                raise ValueError(f"two algorithms are named {one.name!r}; give names that differ")
-            named[one.name] = one
+        for algorithm in map(optimizers.as_optimizer, algorithms):
+            if algorithm.name in named:
+                raise ValueError(f"two algorithms are named {algorithm.name!r}; give names that differ")
+            named[algorithm.name] = algorithm
     if not named:
         raise ValueError("algorithms is empty; a plan needs at least one")
     return named
 
 
-def _chosen(given: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
-    instances = problems.as_instances(given)
+def _chosen(listed_or_drawn: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
+    instances = problems.as_instances(listed_or_drawn)
     grid, combinations = getattr(instances, "grid", None), getattr(instances, "combinations", None)
     listed: Iterable[ProblemSpec]
     if isinstance(instances, problems.FiniteInstances):

@@ -4,28 +4,28 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Collection, Generator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from polarbear import inference, optimizers, problems, store
-from polarbear.experiment import Limits, Task, Watch, run_tasks
+from polarbear.experiment import Limits, Task, Watch
 from polarbear.race import Race, RaceResult, Request, Round
-from polarbear.records import Axis, Reason, Run
+from polarbear.records import Axis, Run, RunKey
 from polarbear.store.specification import MISSING, SPEC, differing
 from polarbear.study.observer import Observer
 from polarbear.study.plan import described
-from polarbear.study.resume import RunFailureWarning, executor_or_pool, keep, opened
+from polarbear.study.resume import MEND, RunFailureWarning, RunMaker, executor_or_pool, killed_runs, opened
 from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
 
 
-class EveryRunFailed(RuntimeError):  # noqa: N818 - says what is the case
+class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
 
 
@@ -70,69 +70,69 @@ def race(
 ) -> RaceResult:
     """Race real optimizers on real problems; create the study at `path`, or resume it.
 
-    Every finished run is committed within a second or so. Killing the process at any moment loses no committed run.
-    On an evaluation budget without `timeout`, resuming decides in every round, bit for bit, what an uninterrupted
-    race with the same seed would have decided, whatever the number of workers; only clocks differ.
+    Every finished run is committed within a second or so, and killing the process loses no committed run. On an
+    evaluation budget without `timeout`, every round decides, bit for bit, what it would have decided without
+    interruptions, whatever the number of workers; only clocks differ.
 
     Args:
-        race: A fresh race; its algorithms are optimizers (see `polarbear.optimizers`) or callables
-            ``optimizer(problem, rng)``.
+        race: A fresh race of optimizers (see `polarbear.optimizers`) or callables ``optimizer(problem, rng)``.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems.
         path: The study's directory, or a URL such as ``s3://bucket/a.study``.
-        workers: Number of worker processes of our own pool, which is passed over when an executor is given.
+        workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
-        stop: When to stop before all is resolved.
+        stop: When to stop before all pairs are resolved.
         target_precision: A run ends, and ties with other solved runs, once it is this close to the known optimum.
-        timeout: Wall-clock seconds after which one run is interrupted.
+        timeout: Wall-clock seconds after which a run is interrupted.
         watch: When to log parameters and recommendations of the optimizers; None: never.
-        withdraw: Name or names of algorithms to take out first, see `Race.withdraw`; they stay out when the study is
-            resumed.
-        accept_damage: Go on although files of completed rounds are damaged; their runs are left out.
+        withdraw: Algorithms to take out first and for good, see `Race.withdraw`.
+        accept_damage: Go on without the runs of completed rounds whose files are damaged.
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
-        retry: First run again what the study holds as killed. What comes of it takes the place of the killed run, and
-            its message tells of that. Rounds that were decided without it stay decided.
-        observer: Told of everything that happens.
+        retry: First make the runs again that the study holds as killed, and replace them. Decided rounds stay decided.
+        observer: Is told of everything that happens.
 
     Returns:
-        What the race has found, also when it stopped early: then `RaceResult.undecided` names the open pairs.
+        What the race has found so far; `RaceResult.undecided` names the pairs still open.
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
-        Unsuitable: If an optimizer does not take the problems, or a target precision or a log of targets is asked for
-            on a problem whose optimum is unknown.
+        Unsuitable: If an optimizer does not take the problems, or the optimum of one is needed and unknown.
         ValueError: If the race has already run on another study.
-        CannotWithdraw: If `withdraw` names what is no algorithm of the race, or all that are left; then none is
-            withdrawn.
-        EveryRunFailed: If all runs of a round failed before they found anything; the message has the first failure.
+        CannotWithdraw: If `withdraw` names no algorithm of the race, or all that are left; none is withdrawn then.
+        EveryRunFailed: If all runs of a round failed before they found anything.
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
     """
-    stream = problems.as_instances(instances)
-    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
-    limits, first = Limits(target_precision=target_precision, timeout=timeout), tuple(first_problems(stream))
-    check_pairs(entrants, first)
-    check_optima(first, target_precision, watch)
-    plan, told = _Plan(stream, entrants, limits, watch, race.settings.axis), observer or Observer()
-    with opened(store.place(path), {"race": race.describe(), **plan.describe()}, accept_damage=accept_damage) as (
-        study,
-        resumed,
-    ):
+    plan, observer = _plan(race, instances, target_precision, timeout, watch), observer or Observer()
+    spec = {"race": race.describe(), **plan.describe()}
+    with opened(store.place(path), spec, accept_damage=accept_damage) as (study, resumed):
         if restore(race, study, study.runs(), accept_damage=accept_damage) is None and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
-        told.started(race, resumed=resumed)
-        leaving = [withdraw] if isinstance(withdraw, str) else withdraw
-        if (decided := race.withdraw(*leaving)) is not None:
-            _keep(decided, race, study, told)
+        observer.started(race, resumed=resumed)
+        if (decided := race.withdraw(*([withdraw] if isinstance(withdraw, str) else withdraw))) is not None:
+            _keep(decided, race, study, observer)
+        again = killed_runs(study) if retry else set[RunKey]()
         with executor_or_pool(executor, workers, timeout, plan.axis) as pool:
-            runner = _Runner(plan, study, pool, told, retry_killed, retry)
+            rounds = _Rounds(race, plan, RunMaker(study, pool, again, retry_killed), observer)
             if retry and (requests := race.killed()):
-                told.round_started(race, requests)
-                runner.run(requests)
+                rounds.make(requests)
                 restore(race, study, study.runs(), accept_damage=accept_damage)
-            reason = _drive(race, runner, stop or StopRules())
-        told.stopped(race, reason)
+            reason = rounds.drive(stop or StopRules())
+        observer.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
+
+
+def _plan(
+    race: Race, instances: object, target_precision: float | None, timeout: float | None, watch: Watch | None
+) -> _Plan:
+    """What the race's runs are made of, if its optimizers take the problems."""
+    stream = problems.as_instances(instances)
+    entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
+    first = tuple(first_problems(stream))
+    check_pairs(entrants, first)
+    check_optima(first, target_precision, watch)
+    limits = Limits(target_precision=target_precision, timeout=timeout)
+    return _Plan(stream, entrants, limits, watch, race.settings.axis)
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,70 +154,108 @@ class _Plan:
 
     def task(self, request: Request) -> Task:
         problem = self.instances[request.draw]
-        reach: dict[str, Any] = (
-            {"evaluations": int(request.until)} if self.axis == "evaluations" else {"seconds": request.until}
-        )
         return Task(
             key=replace(request.key, instance=problem.name),
             problem=problem,
             optimizer=self.entrants[request.key.algorithm],
-            limits=replace(self.limits, **reach),
+            limits=self.limits.up_to(request.until, self.axis),
             watch=self.watch,
             warm_up=self.axis == "seconds",
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _Runner:
-    """Makes the runs that a race requests.
+class _Rounds:
+    """Makes the runs that a race requests, and has it decide, round by round."""
 
-    Attributes:
-        plan: Turns requests into tasks.
-        study: Where runs are kept.
-        pool: Where they are made.
-        told: Who is told of them.
-        retry_killed: How often one that is killed is tried again.
-        retry: Whether those that the study holds as killed are made again.
-    """
+    def __init__(self, race: Race, plan: _Plan, runs: RunMaker, observer: Observer) -> None:
+        self._race, self._plan, self._runs, self._observer = race, plan, runs, observer
+        self._began, self._spent, self._done = time.monotonic(), 0.0, 0.0
 
-    plan: _Plan
-    study: store.StudyStore
-    pool: Executor
-    told: Observer
-    retry_killed: int
-    retry: bool
+    def drive(self, stop: StopRules) -> str:
+        """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
+        size = self._plan.instances.size
+        while requests := self._race.ask(size):
+            if reason := self._reason_to_stop(requests, stop):
+                return reason
+            began = time.monotonic()
+            runs = self._run_round(requests)
+            self._spent += time.monotonic() - began
+            self._done += sum(request.until for request in requests)
+            if not self._race.finished and (reason := self._in_vain(requests, runs)):
+                return reason
+        return "" if self._race.finished else f"all {size} problem instances are used"
 
-    def run(self, requests: Sequence[Request]) -> list[Run]:
-        """Make what is not in the study yet, and commit it; return all the runs."""
+    def make(self, requests: Sequence[Request]) -> list[Run]:
+        """Make and commit the runs that are not in the study yet; return all."""
+        self._observer.round_started(self._race, requests)
+        tasks = [self._plan.task(request) for request in requests]
+        known = (self._runs.study.run(task.key) for task in tasks if self._runs.has(task.key))
+        made = self._runs.make([task for task in tasks if not self._runs.has(task.key)])
         runs: list[Run] = []
-        waiting: list[Task] = []
-        for task in map(self.plan.task, requests):
-            if task.key in self.study and not (self.retry and self._killed(task)):
-                runs.append(self.study.run(task.key))
-                self.told.run_finished(runs[-1])
-            else:
-                waiting.append(task)
-        for run in run_tasks(waiting, self.pool, retry_killed=self.retry_killed):
-            runs.append(keep(run, self.study))
-            self.told.run_finished(runs[-1])
-        self.study.commit()
+        for run in chain(known, made):
+            runs.append(run)
+            self._observer.run_finished(run)
         return runs
 
-    def _killed(self, task: Task) -> bool:
-        return self.study.run(task.key).outcome.reason is Reason.KILLED
+    def _run_round(self, requests: Sequence[Request]) -> list[Run]:
+        """Make the round's runs, decide, commit the decision; return the runs."""
+        runs = self.make(requests)
+        if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
+            raise EveryRunFailed(
+                f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
+                f"{_how(runs[0])}. Mend the cause and begin a new study"
+            )
+        self._observer.inferring()
+        if (decided := self._race.tell(runs)) is None:
+            raise RuntimeError(
+                "the executor gave back fewer runs than it was given; resume the study to run them again"
+            )
+        _keep(decided, self._race, self._runs.study, self._observer)
+        return runs
+
+    def _in_vain(self, requests: Sequence[Request], runs: Sequence[Run]) -> str:
+        """Why to stop if no run got as far as asked, so that more rounds would not help; empty if one did."""
+        until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
+        axis = self._race.settings.axis
+        if np.isnan([run.trajectory.value_at(until[run.key.algorithm, run.key.seed], axis) for run in runs]).all():
+            return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
+        return ""
+
+    def _reason_to_stop(self, requests: Sequence[Request], stop: StopRules) -> str:
+        elapsed, expected = time.monotonic() - self._began, 0.0
+        if self._done:  # as long as the evaluations (or seconds) asked for so far took
+            expected = self._spent / self._done * sum(request.until for request in requests)
+        if stop.seconds is not None and expected and elapsed + expected > stop.seconds:
+            return (
+                f"time limit: the next round would take about {expected:.0f} s more, "
+                f"{elapsed:.0f} s of {stop.seconds:g} s have passed"
+            )
+        drawn = self._race.state.instances
+        if stop.instances is not None and drawn >= stop.instances:
+            return f"instance limit: {drawn:,} instances of {stop.instances:,} are drawn"
+        spent = self._race.rounds[-1].evaluations if self._race.rounds else 0
+        if stop.evaluations is not None and spent >= stop.evaluations:
+            return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"
+        return ""
 
 
-def _drive(race: Race, runner: _Runner, stop: StopRules) -> str:
-    """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
-    pace, size = _Pace(), runner.plan.instances.size
-    while requests := race.ask(size):
-        if reason := _reason_to_stop(race, requests, stop, pace):
-            return reason
-        with pace.timing(requests):
-            runs = _run_round(race, requests, runner)
-        if not race.finished and (reason := _in_vain(race, requests, runs)):
-            return reason
-    return "" if race.finished else f"all {size} problem instances are used"
+def _keep(decided: Round, race: Race, study: store.StudyStore, observer: Observer) -> None:
+    study.append_round({"round": decided.as_dict(), "state": race.state.as_dict()})
+    observer.round_finished(race, decided)
+
+
+def _how(run: Run) -> str:
+    return f"{run.outcome.reason}: {run.outcome.message}" if run.outcome.message else str(run.outcome.reason)
+
+
+def _warn_of_failures(race: Race) -> None:
+    if race.rounds and (failures := race.rounds[-1].failures):
+        warnings.warn(
+            f"{failures} of {race.rounds[-1].runs} runs failed, timed out or were killed; "
+            "polarbear.study.load(path).failures has their outcomes",
+            RunFailureWarning,
+            stacklevel=3,
+        )
 
 
 def restore(
@@ -233,13 +271,10 @@ def restore(
             rounds cannot be understood, or are those of another race.
         ValueError: If there is no such round.
     """
-    damaged = store.not_accepted(study)
-    if damaged and not accept_damage:
-        raise store.StudyError(f"{damaged}. {_MEND}")
     records = study.rounds_by_file()
     rounds, state = read_rounds(records)
     if after is not None:
-        numbers = [this.number for this in rounds]
+        numbers = [round_.number for round_ in rounds]
         if after not in numbers:
             raise ValueError(f"after is {after!r}; {study.path} has the completed rounds {numbers}")
         rounds, state = read_rounds(dict(list(records.items())[: numbers.index(after) + 1]))
@@ -248,13 +283,7 @@ def restore(
     try:
         return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
     except ValueError as error:
-        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {_MEND}") from error
-
-
-_MEND = (
-    "Put the files back from a copy, or go on without what they held (accept_damage=True, or --accept-damage); "
-    "polarbear verify tells what is there"
-)
+        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {MEND}") from error
 
 
 def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
@@ -275,98 +304,11 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
     settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
     times, model = settings.pop("times"), settings.pop("model")
     try:
-        found = Race(entrants, times=times, model=inference.from_description(model), **settings)
+        race = Race(entrants, times=times, model=inference.from_description(model), **settings)
     except (ValueError, TypeError) as error:
         raise store.StudyError(f"{file} cannot be used: {error}") from error
     if missing := [
-        ".".join(place) for place, before, _ in differing(spec["race"], found.describe()) if before is MISSING
+        ".".join(field) for field, before, _ in differing(spec["race"], race.describe()) if before is MISSING
     ]:
         raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
-    return found
-
-
-def _run_round(race: Race, requests: Sequence[Request], runner: _Runner) -> list[Run]:
-    """Make the round's runs, decide, commit the decision; return the runs."""
-    runner.told.round_started(race, requests)
-    runs = runner.run(requests)
-    if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
-        raise EveryRunFailed(
-            f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
-            f"{_how(runs[0])}. Mend the cause and begin a new study"
-        )
-    runner.told.inferring()
-    decided = race.tell(runs)
-    if decided is None:
-        raise RuntimeError("the executor gave back fewer runs than it was given; resume the study to run them again")
-    _keep(decided, race, runner.study, runner.told)
-    return runs
-
-
-def _keep(decided: Round, race: Race, study: store.StudyStore, watch: Observer) -> None:
-    study.append_round({"round": decided.as_dict(), "state": race.state.as_dict()})
-    watch.round_finished(race, decided)
-
-
-def _in_vain(race: Race, requests: Sequence[Request], runs: Sequence[Run]) -> str:
-    """Why to stop if no run got as far as asked, so that more rounds would not help; empty if one did."""
-    until = {(request.key.algorithm, request.key.seed): request.until for request in requests}
-    ends = [run.trajectory.value_at(until[run.key.algorithm, run.key.seed], race.settings.axis) for run in runs]
-    if np.isnan(ends).all():
-        return f"none of the {len(runs)} runs of the round got as far as it was asked to ({_how(runs[0])})"
-    return ""
-
-
-def _how(run: Run) -> str:
-    return f"{run.outcome.reason}: {run.outcome.message}" if run.outcome.message else str(run.outcome.reason)
-
-
-class _Pace:
-    """Wall-clock seconds per requested evaluation (or second), to tell how long a round will take."""
-
-    def __init__(self) -> None:
-        self._began = time.monotonic()
-        self._spent = 0.0
-        self._done = 0.0
-
-    @property
-    def elapsed(self) -> float:
-        return time.monotonic() - self._began
-
-    @contextmanager
-    def timing(self, requests: Sequence[Request]) -> Generator[None]:
-        began = time.monotonic()
-        yield
-        self._spent += time.monotonic() - began
-        self._done += sum(request.until for request in requests)
-
-    def expected(self, requests: Sequence[Request]) -> float:
-        """Seconds the requests should take; 0 before anything was measured."""
-        return self._spent / self._done * sum(request.until for request in requests) if self._done else 0.0
-
-
-def _reason_to_stop(race: Race, requests: Sequence[Request], stop: StopRules, pace: _Pace) -> str:
-    if stop.seconds is not None:
-        expected = pace.expected(requests)
-        if expected and pace.elapsed + expected > stop.seconds:
-            return (
-                f"time limit: the next round would take about {expected:.0f} s more, "
-                f"{pace.elapsed:.0f} s of {stop.seconds:g} s have passed"
-            )
-    drawn = race.state.instances
-    if stop.instances is not None and drawn >= stop.instances:
-        return f"instance limit: {drawn:,} instances of {stop.instances:,} are drawn"
-    spent = race.rounds[-1].evaluations if race.rounds else 0
-    if stop.evaluations is not None and spent >= stop.evaluations:
-        return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"
-    return ""
-
-
-def _warn_of_failures(race: Race) -> None:
-    failures = race.rounds[-1].failures if race.rounds else 0
-    if failures:
-        warnings.warn(
-            f"{failures} of {race.rounds[-1].runs} runs failed, timed out or were killed; "
-            "polarbear.study.load(path).failures has their outcomes",
-            RunFailureWarning,
-            stacklevel=3,
-        )
+    return race

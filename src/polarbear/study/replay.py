@@ -18,7 +18,7 @@ _FIRST = 10.0
 _SHORTEST = 1e-3
 """The first of the usual timepoints in seconds, as a share of the last; earlier ones show the jitter of clocks."""
 _NAMED = 5
-"""How many algorithms are named of those that have unknown values."""
+"""How many algorithms with unknown values are named."""
 _DIGITS = Context(prec=2, rounding=ROUND_DOWN)
 """Runs go a little beyond their budget in seconds, each by its last evaluation."""
 
@@ -134,7 +134,7 @@ def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None
 
 
 def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> RaceResult:
-    """What one round on all recorded runs finds; arguments and errors as for `replay`."""
+    """The result of a single round on all recorded runs; arguments and errors as for `replay`."""
     return _everything(race, _blocks(runs, race.names, final_target)[0])
 
 
@@ -184,16 +184,16 @@ def _recorded_axis(spec: Mapping[str, Any], runs: Sequence[Run]) -> Axis:
 
 
 def _axes(spec: Mapping[str, Any]) -> Iterator[str]:
-    """The axes of the plan or race of a study, and of those that were merged into it."""
+    """The axes of the plan or race of a study, and of the studies merged into it."""
     for kind in ("plan", "race"):
         if kind in spec:
             yield spec[kind]["axis"]
-    for one in spec.get("merged", ()):
-        yield from _axes(one["spec"])
+    for merged in spec.get("merged", ()):
+        yield from _axes(merged["spec"])
 
 
 def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | None) -> tuple[list[dict[str, Run]], int]:
-    """The runs of each instance and repetition on which all algorithms have one, and how many others there are."""
+    """The runs on each instance and repetition that all algorithms have run, and the number of the others."""
     if final_target is not None:
         runs = [_solved(run, final_target) for run in runs]
     found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)

@@ -14,12 +14,12 @@ from polarbear.problems.descriptions import PROBLEMS
 from polarbear.protocols import identity_of
 
 MOST_BUILT = 100
-"""Problems that are built at most to see what they are."""
+"""Most problems that are built for a check."""
 DRAWS = 16
-"""Problems of an endless stream that are looked at."""
+"""Problems of an endless stream that are checked."""
 
 
-class Unsuitable(ValueError):  # noqa: N818 - says what is the case
+class Unsuitable(ValueError):  # noqa: N818 - states what happened
     """A problem does not suit what is to run on it, or a package is missing; the message names them.
 
     Attributes:
@@ -47,29 +47,28 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
         Unsuitable: If an optimizer refuses a problem, a problem cannot be varied as asked for, or an optimizer or a
             suite needs a package that is missing.
     """
-    for name, one in entrants.items():
-        _check_installed(one, name, name)
-    asked = {name: one for name, one in entrants.items() if isinstance(one, optimizers.Particular)}
+    for name, optimizer in entrants.items():
+        _check_installed(optimizer, name, name)
+    particular = {name: each for name, each in entrants.items() if isinstance(each, optimizers.Particular)}
     kinds: dict[Any, dict[int, problems.ProblemSpec]] = {}
     for problem in listed:
         _check_installed(problem, problem.name)
-        if not (asked or isinstance(problem, problems.Variation)):
+        if not (particular or isinstance(problem, problems.Variation)):
             continue
         dimension = getattr(problem, "dimension", None) or identity_of(problem).dimension
         kinds.setdefault(_kind(problem), {}).setdefault(dimension, problem)
     for sizes in islice(kinds.values(), MOST_BUILT):
-        told = _told(sizes[min(sizes)])
-        if told is None:
+        if (built := _traits_and_dimension(sizes[min(sizes)])) is None:
             continue
         for dimension, problem in sizes.items():
-            for name, optimizer in asked.items():
-                if why := optimizer.refuses(told[0], dimension or told[1]):
+            for name, optimizer in particular.items():
+                if why := optimizer.refuses(built[0], dimension or built[1]):
                     mend = "leave one of the two out, or take another"
                     raise Unsuitable(f"{name} cannot run on {problem.name}: {why}; {mend}", name)
 
 
 def _kind(problem: problems.ProblemSpec) -> tuple[Any, ...]:
-    """What problems have in common of which one tells the traits of all."""
+    """What problems share whose traits are the same."""
     if isinstance(problem, problems.Variation):
         return problems.Variation, problem.stream.problem.name, problem.stream.label
     identity = identity_of(problem)
@@ -120,14 +119,14 @@ def _unknown(problem: problems.ProblemSpec) -> bool:
 
 
 def first_problems(instances: problems.Instances) -> Iterable[problems.ProblemSpec]:
-    """What to look at of a distribution: all problems of a list, else the first few."""
+    """The problems of a distribution to check: all of a list, else the first few."""
     if isinstance(instances, problems.FiniteInstances):
         return instances.problems
     return (instances[draw] for draw in range(min(DRAWS, instances.size or DRAWS)))
 
 
-def _check_installed(one: object, name: str, algorithm: str = "") -> None:
-    extra = getattr(one, "requires", None)
+def _check_installed(named: object, name: str, algorithm: str = "") -> None:
+    extra = getattr(named, "requires", None)
     if isinstance(extra, Extra):
         try:
             extra.check(name)
@@ -135,8 +134,8 @@ def _check_installed(one: object, name: str, algorithm: str = "") -> None:
             raise Unsuitable(str(error), algorithm) from error
 
 
-def _told(problem: Any) -> tuple[problems.Traits, int] | None:
-    """A problem's traits and number of variables, as its specification or what is built tells; None if that fails.
+def _traits_and_dimension(problem: Any) -> tuple[problems.Traits, int] | None:
+    """A problem's traits and dimension, of its specification or of the built problem; None if it cannot be built.
 
     Raises:
         Unsuitable: If a variation does not suit its problem, or that needs a package that is missing.

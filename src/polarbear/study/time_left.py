@@ -1,4 +1,4 @@
-"""How long the rest of a plan takes, from what its runs took so far."""
+"""How long the rest of a plan takes, judged by the runs so far."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from collections import Counter, defaultdict
 from collections.abc import Callable
 
 from polarbear.records import Outcome, Run, RunKey
+from polarbear.study.costs import remaining_runs
 from polarbear.study.plan import Plan
 
 _FIRST_WORD = 1.0
-"""Seconds before anything is said."""
+"""Seconds before anything is estimated."""
 
 
 class TimeLeft:
-    """Tells how long the rest of a plan takes.
+    """Estimates how long the rest of a plan takes.
 
-    Runs of one algorithm on equally many variables are taken to last equally long on average. Where none is in yet,
-    the same algorithm's seconds per evaluation on the nearest number of variables count, with a whole budget.
+    Runs of one algorithm on problems of one dimension are assumed to last equally long on average. Where none is in
+    yet, the whole budget counts, at the algorithm's seconds per evaluation in the nearest dimension.
 
     Args:
         plan: What is run.
@@ -29,12 +30,8 @@ class TimeLeft:
         self._plan = plan
         self._clock = clock
         self._dimension = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
-        self._left = {
-            (name, d): count * plan.repetitions
-            for name in plan.algorithms
-            for d, count in Counter(plan.dimensions).items()
-        }
-        self._runs: Counter[tuple[str, int]] = Counter()  # each by algorithm and number of variables
+        self._left = remaining_runs(plan)
+        self._runs: Counter[tuple[str, int]] = Counter()  # each by algorithm and dimension
         self._seconds: defaultdict[tuple[str, int], float] = defaultdict(float)
         self._evaluations: Counter[tuple[str, int]] = Counter()
         self._busy = 0.0
@@ -55,16 +52,16 @@ class TimeLeft:
         self._last = self._clock()
 
     def unheard(self) -> tuple[str, ...]:
-        """Algorithms of which runs are left and none is in: as long as there are such, nothing can be said."""
+        """Algorithms with runs to come and none in yet: until there are none, nothing can be estimated."""
         heard = {name for name, _ in self._runs}
-        return tuple(dict.fromkeys(name for (name, _), left in self._left.items() if left and name not in heard))
+        return tuple(dict.fromkeys(name for (name, _), runs in self._left.items() if runs and name not in heard))
 
     def seconds(self) -> float | None:
-        """Wall-clock seconds that are left; None while that cannot be told."""
+        """Wall-clock seconds until the end; None while they cannot be estimated."""
         elapsed = self._last - self._began
         if self.unheard() or not self._busy or elapsed < _FIRST_WORD:
             return None
-        work = sum(left * self._each(cell) for cell, left in self._left.items() if left)
+        work = sum(runs * self._each(cell) for cell, runs in self._left.items() if runs)
         return max(0.0, work * elapsed / self._busy - (self._clock() - self._last))
 
     def _each(self, cell: tuple[str, int]) -> float:

@@ -127,7 +127,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
 
 
 def _count_runs(contents: Contents) -> int:
-    """Read every run; what cannot be read is among the damaged files afterwards."""
+    """Read every run; files that cannot be read are among the damaged ones afterwards."""
     while True:
         try:
             return sum(len(contents.runs_of(part)) for part in contents.index.by_part())

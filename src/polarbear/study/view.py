@@ -10,8 +10,8 @@ from polarbear import store
 from polarbear.race import RaceResult
 from polarbear.records import Run
 from polarbear.store.specification import RUNS, SPEC
-from polarbear.study.plan_runner import Remarks, remarks_of
 from polarbear.study.race_runner import race_from_spec, restore
+from polarbear.study.summary import Remarks, remarks_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)

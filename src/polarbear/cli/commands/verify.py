@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from polarbear.cli.executing import take_over
 from polarbear.cli.options import UNUSABLE_STUDY, JsonOption, StudyArgument, TakeOverOption, to_json
 from polarbear.cli.terminal import echo
 
@@ -20,16 +21,14 @@ def verify(
             "be read, and a study.json that was changed.",
         ),
     ] = False,
-    take_over: TakeOverOption = False,
+    take_over_lock: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Check every file of a study against its checksums, and say what can be saved."""
-    from polarbear import store
-    from polarbear.study import verify as check
+    from polarbear import study as room
 
-    if take_over:
-        store.take_over(study)
-    found = check(study, accept_damage=accept_damage)
-    echo(to_json(found.as_dict()) if as_json else str(found))
-    if not found.sound:
+    take_over(study, wanted=take_over_lock)
+    verification = room.verify(study, accept_damage=accept_damage)
+    echo(to_json(verification.as_dict()) if as_json else str(verification))
+    if not verification.sound:
         raise typer.Exit(UNUSABLE_STUDY)

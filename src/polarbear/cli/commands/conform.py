@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import typer
 
-from polarbear.cli.options import NOT_CONFORMING, JsonOption, WorkersOption, to_json
-from polarbear.cli.running import look_in
+from polarbear.cli.executing import look_in
+from polarbear.cli.options import NOT_CONFORMING, JsonOption, WorkersOption, repeatable, to_json
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -25,8 +25,7 @@ def conform(
         ),
     ],
     check: Annotated[
-        list[str] | None,
-        typer.Option(help="A check to run; give it again for more. Default: all.", show_default=False),
+        list[str] | None, repeatable("check", "A check to run; give it again for more. Default: all.")
     ] = None,
     timeout: Annotated[float, typer.Option(min=1e-3, help="Seconds a check may take.")] = 60.0,
     workers: WorkersOption = 1,
@@ -38,55 +37,56 @@ def conform(
     for name in check or ():
         if name not in CHECKS:
             raise typer.BadParameter(f"there is no check {name!r}; there are {', '.join(CHECKS)}")
-    entrants = [entrant for given in optimizer for entrant in _optimizers(given)]
-    found = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
+    entrants = [entrant for name in optimizer for entrant in _optimizers(name)]
+    reports = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
     if as_json:
-        echo(to_json([each.as_dict() for each in found]))
+        echo(to_json([report.as_dict() for report in reports]))
     else:
-        for each in found:
-            _show(each)
-    if not all(each.passed for each in found):
+        for report in reports:
+            _print(report)
+    if not all(report.passed for report in reports):
         raise typer.Exit(NOT_CONFORMING)
 
 
-def _optimizers(given: str) -> list[Optimizer]:
+def _optimizers(name: str) -> list[Optimizer]:
     from polarbear import optimizers
     from polarbear.descriptions import imported, own_class
 
-    if given.endswith(".toml"):
-        look_in(Path(given).parent)
+    if name.endswith(".toml"):
+        look_in(Path(name).parent)
         try:
-            listed = cast("list[dict[str, Any]]", tomllib.loads(Path(given).read_text("utf-8"))["algorithms"])
+            listed = cast("list[dict[str, Any]]", tomllib.loads(Path(name).read_text("utf-8"))["algorithms"])
             return [optimizers.from_description(each) for each in listed]
         except KeyError as error:
-            raise typer.BadParameter(f"{given} lists no [[algorithms]]") from error
+            raise typer.BadParameter(f"{name} lists no [[algorithms]]") from error
         except (OSError, ValueError) as error:
-            raise typer.BadParameter(f"{given}: {error}") from error
+            raise typer.BadParameter(f"{name}: {error}") from error
     try:
-        if ":" not in given:
-            return [optimizers.from_description({"optimizer": given})]
+        if ":" not in name:
+            return [optimizers.from_description({"optimizer": name})]
         look_in()
-        found = imported(given, "the optimizer")
+        found = imported(name, "the optimizer")
         if isinstance(found, type):
-            found = own_class(found, "optimizer", given)()
+            found = own_class(found, "optimizer", name)()
         return [optimizers.as_optimizer(found)]
     except (ValueError, TypeError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
 
 
-def _show(found: Conformance) -> None:
+def _print(report: Conformance) -> None:
     from rich.table import Table
     from rich.text import Text
 
     from polarbear.cli.console import Console
 
-    table = Table(title=Text(found.optimizer), title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table = Table(title=Text(report.optimizer), title_justify="left", box=None, padding=(0, 2, 0, 0))
     for heading in ("check", "", "what is expected, or wrong"):
         table.add_column(heading, overflow="fold")
-    for each in found.findings:
-        if each.inapplicable:
-            table.add_row(Text(each.check), Text("skipped", "yellow"), Text(each.inapplicable))
-            continue
-        mark = Text("passed", "green") if each.passed else Text("failed", "bold red")
-        table.add_row(Text(each.check), mark, Text(each.expected if each.passed else each.wrong))
+    for finding in report.findings:
+        mark, words = Text("failed", "bold red"), finding.wrong
+        if finding.inapplicable:
+            mark, words = Text("skipped", "yellow"), finding.inapplicable
+        elif finding.passed:
+            mark, words = Text("passed", "green"), finding.expected
+        table.add_row(Text(finding.check), mark, Text(words))
     Console().print(table)

@@ -1,0 +1,92 @@
+"""What runs are executed by: worker processes, or the workers of a Dask cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.options import WorkersOption
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """How many worker processes, or which cluster; without TLS files, Dask's own configuration counts."""
+
+    workers: WorkersOption = 1
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler to run on, such as tls://host:8786, or tcp://host:8786 on a network that "
+            "nobody else reaches.",
+            show_default=False,
+        ),
+    ] = None
+    tls_ca_file: Annotated[
+        Path | None, typer.Option(help="Of a tls:// cluster: its authority's certificate (PEM).")
+    ] = None
+    tls_cert: Annotated[Path | None, typer.Option(help="Of a tls:// cluster: our own certificate (PEM).")] = None
+    tls_key: Annotated[Path | None, typer.Option(help="Of a tls:// cluster: our certificate's key (PEM).")] = None
+
+    def __post_init__(self) -> None:
+        if self._files and not (self.cluster or "").startswith("tls://"):
+            raise typer.BadParameter("--tls-ca-file, --tls-cert and --tls-key are for --cluster tls://…")
+
+    @property
+    def _files(self) -> dict[str, str]:
+        """As `distributed.Security` names them."""
+        files = {"tls_ca_file": self.tls_ca_file, "tls_client_cert": self.tls_cert, "tls_client_key": self.tls_key}
+        return {name: str(file) for name, file in files.items() if file is not None}
+
+    @contextmanager
+    def executor(self) -> Generator[Executor | None]:
+        """The workers of a Dask cluster; None for our own."""
+        if self.cluster is None:
+            yield None
+            return
+        from polarbear.experiment import DaskExecutor
+
+        try:
+            from distributed import Client, Security
+        except ImportError as error:
+            raise typer.BadParameter("--cluster needs distributed; pip install 'polarbear[dask]'") from error
+        try:
+            security = Security(require_encryption=True, **self._files) if self._files else None
+            client = Client(self.cluster, timeout=10, security=security, set_as_default=False)
+        except (OSError, ValueError, TypeError) as error:
+            raise typer.BadParameter(
+                f"there is no Dask scheduler at {self.cluster} that accepts us: {error}"
+            ) from error
+        with client:
+            _check_workers(client)
+            yield DaskExecutor(client)
+
+
+def _check_workers(client: Any) -> None:
+    """Refuse workers without polarbear: they would end at the first run, and it would wait for ever."""
+    from polarbear.experiment import WorkersUnavailable
+
+    def trouble() -> str:  # a local function travels by value, also to where there is no polarbear
+        import importlib
+        import sys
+
+        try:
+            importlib.import_module("polarbear.experiment")
+        except Exception as error:  # noqa: BLE001 - whatever keeps it from being imported is told
+            return f"{sys.executable}: {type(error).__name__}: {error}"
+        return ""
+
+    unfit = {address: why for address, why in client.run(trouble).items() if why}
+    if unfit:
+        address, why = next(iter(unfit.items()))
+        raise WorkersUnavailable(
+            f"polarbear cannot be imported on {len(unfit)} of the cluster's workers, such as {address} ({why}). Nothing"
+            " was run. Install polarbear[dask] for them, in the same version as here"
+        )

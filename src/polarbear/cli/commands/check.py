@@ -1,0 +1,104 @@
+"""`polarbear check`: how well a study's model predicts, and whether what it assumes holds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polarbear.cli.executing import load_race
+from polarbear.cli.options import FinalTargetOption, JsonOption, StudyArgument, repeatable, to_json
+from polarbear.cli.recorded import Choice, bad_input
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.analyzer import Examination
+    from polarbear.race import RaceResult
+
+
+def check(
+    study: StudyArgument,
+    choice: Choice,
+    model: Annotated[
+        list[str] | None,
+        repeatable(
+            "model",
+            "A model to compare the study's with; give it again for more. Default: independent-dirichlet and "
+            "random-walk.",
+        ),
+    ] = None,
+    final_target: FinalTargetOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare a study's model with others, and check what it assumes; of a study without a race, on all its runs."""
+    from polarbear.analyzer import examine
+    from polarbear.cli.console import Console
+    from polarbear.inference import models
+    from polarbear.store import StudyError
+
+    for name in model or ():
+        if name not in models():
+            raise typer.BadParameter(f"there is no model {name!r}; there are {', '.join(models())}")
+    result = _result(study, choice, final_target)
+    if not result.begun or len(result.values) < 2:
+        raise StudyError(f"too little is known yet in {study}: it takes a complete round and two instances")
+    with Console(stderr=True).status("comparing models"):
+        examination = examine(result, model or ())
+    if as_json:
+        echo(to_json({"study": str(study), **examination.as_dict()}))
+    else:
+        _print(examination)
+
+
+def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResult:
+    """What a study's race has found; without a race, what all its runs say together."""
+    from polarbear.store.specification import read_spec
+    from polarbear.study import recorded_race, recorded_result
+
+    spec = read_spec(study)
+    if "race" not in spec:
+        with bad_input():
+            runs = choice.subject([study])
+            race = recorded_race(runs.runs, spec=spec)
+            return recorded_result(race, runs.runs, final_target=final_target)
+    if final_target is not None or choice:
+        raise typer.BadParameter(
+            "--final-target, --algorithm, --function and --dimension are for studies without a race"
+        )
+    return load_race(study).result
+
+
+def _print(examination: Examination) -> None:
+    """Print how the models compare, and the checks: tables and sentences."""
+    from rich.table import Table
+    from rich.text import Text
+
+    from polarbear.cli.console import Console
+
+    console, comparison = Console(), examination.comparison
+    table = Table(
+        title=f"Models by how well they predict {comparison.rankings:,} rankings on {comparison.instances:,} left-out "
+        "instances",
+        title_justify="left",
+        caption=f"The study's model is {examination.model}. Certainty: the posterior is as sure as if so many times as "
+        "many instances had been run; about 1 is right, far above it intervals are too narrow.",
+        caption_justify="left",
+    )
+    for column in ("model", "log score", "behind", "parameters", "certainty"):
+        table.add_column(column, justify="left" if column == "model" else "right")
+    for model in comparison.models:
+        behind = f"{model.behind:,.1f} ± {model.behind_error:,.1f}" if model.behind else "–"
+        certainty = f"{examination.overconfidence[model.name]:.1f} ×"
+        table.add_row(Text(model.name), f"{model.elpd:,.1f}", behind, f"{model.effective_parameters:,.1f}", certainty)
+    console.print(table)
+    for model in comparison.models:
+        console.print(Text(model.verdict))
+    console.print()
+    table = Table("assumption", "check", "p", title="What all these models assume", title_justify="left")
+    table.add_column("what it says", ratio=1)
+    for assumption in examination.checks:
+        verdict = {True: "passed", False: "failed", None: "not checked"}[assumption.passed]
+        p = "–" if assumption.p_value is None else f"{assumption.p_value:.3f}"
+        table.add_row(assumption.name, verdict, p, Text(assumption.verdict), end_section=True)
+    console.print(table)

@@ -1,0 +1,72 @@
+"""`polarbear compare`: tests, ratings and rankings of algorithms on recorded runs."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from polarbear.cli.options import DataArgument, JsonOption, to_json
+from polarbear.cli.recorded import Choice, bad_input
+from polarbear.cli.terminal import echo
+
+
+class _Test(StrEnum):
+    KOLMOGOROV_SMIRNOV = "kolmogorov-smirnov"
+    MANN_WHITNEY = "mann-whitney"
+
+
+class _Correction(StrEnum):
+    HOLM = "holm"
+    BONFERRONI = "bonferroni"
+    HOCHBERG = "hochberg"
+    NONE = "none"
+
+
+def compare(
+    data: DataArgument,
+    choice: Choice,
+    target: Annotated[
+        float | None, typer.Option(help="Compare evaluations to this precision.", show_default=False)
+    ] = None,
+    absolute: Annotated[
+        float | None, typer.Option(help="Compare evaluations to this objective value.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option(min=1, help="Compare values after so many evaluations.", show_default=False)
+    ] = None,
+    test: Annotated[_Test, typer.Option(help="The test of each pair on each problem.")] = _Test.KOLMOGOROV_SMIRNOV,
+    correction: Annotated[
+        _Correction, typer.Option(help="Of the p-values of a problem for the number of pairs.")
+    ] = _Correction.HOLM,
+    alpha: Annotated[
+        float, typer.Option(min=1e-9, max=0.5, help="Probability allowed for a false rejection on a problem.")
+    ] = 0.05,
+    seed: Annotated[int, typer.Option(min=0, help="Of games and bootstrap samples.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
+    from polarbear.analyzer.assessment.page import comparison_tables, failures_in_words, verdict
+    from polarbear.assess import report
+    from polarbear.cli.console import Console, print_table
+
+    with bad_input(), Console(stderr=True).status("comparing"):
+        if absolute is not None and target is not None:
+            raise ValueError(f"compare runtimes to a precision ({target:g}) or to a value ({absolute:g}), not both")
+        comparison = report.compare(
+            report.Assessment(choice.subject(data, absolute=None if absolute is None else [absolute])),
+            target=target if absolute is None else absolute,
+            budget=budget,
+            test=test.value,
+            correction=correction.value,
+            alpha=alpha,
+            seed=seed,
+        )
+    if as_json:
+        echo(to_json({"cautions": failures_in_words(comparison.failures), **comparison.as_dict()}))
+        return
+    for table in comparison_tables(comparison):
+        print_table(table)
+    for sentence in verdict(comparison):
+        echo(sentence)

@@ -1,0 +1,74 @@
+"""`polarbear import`: bring other tools' data into a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polarbear.cli.executing import take_over
+from polarbear.cli.options import DataArgument, JsonOption, TakeOverOption, place_option, repeatable, to_json
+from polarbear.cli.recorded import bad_input, say_skipped
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+def import_(
+    paths: DataArgument,
+    into: Annotated[Path, place_option("The study to bring them into; made if need be.")],
+    rename: Annotated[list[str] | None, repeatable("rename", "OLD=NEW: an algorithm's new name; repeatable.")] = None,
+    suite: Annotated[
+        str, typer.Option(help="The suite of data that name none, such as bbob; sets known optima.", show_default=False)
+    ] = "",
+    take_over_lock: TakeOverOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Import data of COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV or Parquet into a study."""
+    from polarbear import store
+    from polarbear.problems import raw_optimum
+
+    names = dict(map(_renaming, rename or ()))
+    take_over(into, wanted=take_over_lock)
+    with bad_input(), _progress() as bar:
+        task = bar.add_task("reading", total=None)
+        imported = store.import_runs(
+            paths,
+            into,
+            rename=names,
+            suite=suite,
+            optimum=raw_optimum if suite else None,
+            progress=lambda path, done, total: bar.update(
+                task, description=Path(path).name, completed=done, total=total
+            ),
+        )
+    if as_json:
+        counts = {name: getattr(imported, name) for name in ("added", "known", "instances")}
+        skipped = [str(skip) for skip in imported.skipped]
+        echo(to_json({"study": str(into), "algorithms": list(imported.algorithms), "skipped": skipped} | counts))
+        return
+    say_skipped(imported.skipped)
+    for old, new in names.items():
+        if new not in imported.algorithms:
+            echo(f"not renamed: there is no algorithm {old!r}", err=True)
+    known = f", {imported.known:,} were there before" if imported.known else ""
+    algorithms = ", ".join(imported.algorithms)
+    echo(f"{imported.added:,} runs imported{known}: {algorithms} on {imported.instances:,} instances\nstudy: {into}")
+
+
+def _progress() -> Progress:
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from polarbear.cli.console import Console
+
+    description = TextColumn("{task.description}", markup=False)
+    return Progress(description, BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True)
+
+
+def _renaming(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise typer.BadParameter(f"--rename is {text!r}; write it as OLD=NEW")
+    return old, new

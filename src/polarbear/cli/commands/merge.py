@@ -1,0 +1,65 @@
+"""`polarbear merge`: unite the runs of studies."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polarbear.cli.options import AcceptDamageOption, JsonOption, place_option, to_json, to_place
+from polarbear.cli.recorded import bad_input
+from polarbear.cli.terminal import echo
+
+
+def merge(
+    studies: Annotated[
+        list[Path], typer.Argument(parser=to_place, metavar="STUDY…", help="The studies to unite.", show_default=False)
+    ],
+    into: Annotated[Path, place_option("The new study's directory, or its URL.", metavar="PATH")],
+    keep_first: Annotated[
+        bool, typer.Option("--keep-first", help="Where runs differ, keep that of the study named first.")
+    ] = False,
+    accept_damage: AcceptDamageOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Unite the runs of studies, made on different machines, in a new study."""
+    from polarbear import store
+    from polarbear.cli.console import Console
+
+    with bad_input():
+        try:
+            with Console(stderr=True).status("merging"):
+                merged = store.merge(studies, into, keep_first=keep_first, accept_damage=accept_damage)
+        except store.MergeConflict as error:
+            if as_json:
+                echo(to_json({"study": None, "conflicts": [str(conflict) for conflict in error.conflicts]}))
+            raise
+    taken = dict(zip(map(str, studies), merged.taken, strict=True))
+    if as_json:
+        counts = {name: getattr(merged, name) for name in ("runs", "shared", "clocks", "rounds")}
+        conflicts, differences = [str(conflict) for conflict in merged.conflicts], list(merged.differences)
+        echo(to_json({"study": str(into), "taken": taken, "conflicts": conflicts, "differences": differences} | counts))
+        return
+    for line in _notes(merged):
+        echo(line, err=True)
+    listed = ", ".join(f"{count:,} of {path}" for path, count in taken.items())
+    echo(f"{merged.runs:,} runs: {listed}\nstudy: {into}")
+
+
+def _notes(merged: Any) -> Iterator[str]:
+    """What was decided on the way."""
+    for conflict in merged.conflicts:
+        yield f"different, kept as in the first: {conflict}"
+    if merged.shared:
+        clocks = f"; of {merged.clocks:,} only clocks or error texts differ, and those of the first study are kept"
+        yield f"{merged.shared:,} runs stand in several studies and agree{clocks if merged.clocks else ''}"
+    if merged.differences:
+        yield f"settings differ, so that the new study keeps no plan: {'; '.join(merged.differences)}"
+    if merged.rounds:
+        yield (
+            f"{merged.rounds:,} rounds of races are not merged; race on the runs with: polarbear race --from "
+            f"{shlex.quote(str(merged.study))}"
+        )

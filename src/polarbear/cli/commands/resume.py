@@ -1,0 +1,94 @@
+"""`polarbear resume`: go on with a study of a race or a plan."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from polarbear.cli.cluster import Workers
+from polarbear.cli.executing import Repairs, execute_plan, execute_race, look_in, resume_command
+from polarbear.cli.options import JsonOption, SecondsOption, StudyArgument, WithdrawOption, repeatable
+from polarbear.cli.terminal import echo
+
+
+def resume(
+    study: StudyArgument,
+    workers: Workers,
+    repairs: Repairs,
+    seconds: SecondsOption = None,
+    instances: Annotated[int | None, typer.Option(min=1, help="Stop once this many instances were drawn.")] = None,
+    evaluations: Annotated[
+        float | None, typer.Option(min=1, help="Stop once this many evaluations were spent in all.")
+    ] = None,
+    withdraw: WithdrawOption = None,
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False,
+    imports: Annotated[
+        list[str] | None,
+        repeatable("import", "A module or package of yours that the study may import from; repeatable."),
+    ] = None,
+    trust: Annotated[
+        bool,
+        typer.Option("--trust", help="Import all modules that the study names, and say which; they run as you."),
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Go on with a study: a race until every pair is resolved or a limit is reached, a plan to its end."""
+    from polarbear import store
+    from polarbear.experiment import Watch
+    from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec
+    from polarbear.study.building import built
+
+    with store.open(study) as stored:
+        spec = stored.spec
+    check_spec(spec, study / "study.json")
+    if "plan" in spec and (instances or evaluations or withdraw):
+        raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
+    if "plan" not in spec and "race" not in spec:
+        raise store.StudyError(
+            f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "
+            "compare them, or race --from them"
+        )
+    with _imports(study, spec, imports or (), trust=trust) as allowed:
+        plan = plan_from_spec(spec, allowed) if "plan" in spec else None
+        entrants, stream = ({}, None) if plan else built(spec, allowed)
+    settings: dict[str, Any] = {"as_json": as_json, "retry": retry, **repairs.settings(study)}
+    if plan:
+        execute_plan(plan, study, resume_command(study, spec), workers, seconds=seconds, **settings)
+        return
+    execute_race(
+        race_from_spec(spec, dict(entrants)),
+        stream,
+        study,
+        workers,
+        stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
+        watch=Watch(**spec["log"]) if spec.get("log") else None,
+        withdraw=withdraw or (),
+        **spec["limits"],
+        **settings,
+    )
+
+
+@contextmanager
+def _imports(study: Path, spec: Mapping[str, Any], imports: Collection[str], *, trust: bool) -> Generator[list[str]]:
+    """The modules that the study may import: those that are named, or with `--trust` those that it names itself.
+
+    The current folder, and that of the study, are looked in only where such modules are needed. Errors name the study.
+    """
+    from polarbear.store.paths import remote
+    from polarbear.study import NotTrusted, StudyFileError, modules_of
+
+    named = modules_of(spec)
+    if trust and named:
+        echo(f"importing what {study} names: {', '.join(named)}", err=True)
+    if named and (trust or imports):
+        look_in(*(() if remote(study) else (study.parent,)))
+    try:
+        yield [*imports, *(named if trust else ())]
+    except NotTrusted:
+        raise
+    except (ValueError, TypeError) as error:
+        raise StudyFileError(f"{study / 'study.json'} cannot be resumed from here: {error}") from error

@@ -1,0 +1,104 @@
+"""`polarbear run`: execute a plan, or estimate what it would cost."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polarbear.cli.cluster import Workers
+from polarbear.cli.executing import Repairs, execute_plan, look_in, quiet_warnings
+from polarbear.cli.options import JsonOption, SecondsOption, place_option, to_json
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from polarbear.records import RunKey
+    from polarbear.study import Estimate, Plan
+
+
+def run(
+    plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (TOML).", show_default=False)],
+    workers: Workers,
+    repairs: Repairs,
+    into: Annotated[
+        Path | None,
+        place_option("The study's directory, or its URL; default: the plan's name with .study.", metavar="PATH"),
+    ] = None,
+    seconds: SecondsOption = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Run every optimizer of a plan on every problem, resuming if the study exists."""
+    from polarbear.study import read_plan
+
+    look_in(plan_file.parent)
+    plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
+    if dry_run:
+        _estimate(plan, path, workers, as_json=as_json)
+        return
+    again = f"polarbear run {shlex.quote(str(plan_file))}" + (f" --into {shlex.quote(str(into))}" if into else "")
+    execute_plan(plan, path, again, workers, as_json=as_json, seconds=seconds, **repairs.settings(path))
+
+
+def _estimate(plan: Plan, path: Path, workers: Workers, *, as_json: bool) -> None:
+    from polarbear import store
+    from polarbear.cli.console import Console
+    from polarbear.study import check_same, estimate
+
+    there: Iterable[RunKey] = ()
+    if store.exists(path):
+        with store.open(path) as study:
+            check_same(path, study.spec, plan.describe())
+        there = study
+    with quiet_warnings(), Console(stderr=True).status("running a pilot"):
+        cores = workers.workers if workers.cluster else None
+        cost = estimate(plan, workers=workers.workers, cores=cores, there=there)
+    if as_json:
+        echo(to_json({"study": str(path), **cost.as_dict()}))
+    else:
+        print_estimate(cost, plan)
+
+
+def print_estimate(cost: Estimate, plan: Plan) -> None:
+    """Print what a plan would cost, and what that rests on."""
+    from polarbear.cli.console import print_columns
+    from polarbear.cli.plan_progress import amount, counted, duration
+
+    print_columns(
+        ["algorithm", "runs", "evaluations at most", "s/evaluation (variables)", "time in workers"],
+        [
+            [
+                name,
+                amount(algorithm.runs),
+                "–" if algorithm.evaluations is None else amount(algorithm.evaluations),
+                ", ".join(f"{per:.1e} ({dimension})" for dimension, per in algorithm.per_evaluation.items()) or "–",
+                "unknown" if algorithm.seconds is None else duration(algorithm.seconds),
+            ]
+            for name, algorithm in cost.algorithms.items()
+        ],
+    )
+    known = f", {cost.there:,} of them are there already" if cost.there else ""
+    spent = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
+    factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
+    made_of = " × ".join(counted(things, name) for things, name in factors)
+    echo(f"{counted(cost.total, 'run')}: {made_of}{known}{spent}")
+    for name, algorithm in cost.algorithms.items():
+        if algorithm.trouble:
+            echo(f"{name}: {algorithm.trouble}")
+    unknown = [name for name, algorithm in cost.algorithms.items() if algorithm.seconds is None]
+    without = f", without {', '.join(unknown)}" if unknown else ""
+    start = f", {duration(cost.starting)} of them until they have come up and loaded everything" if cost.seconds else ""
+    shared = f", which share {counted(cost.cores, 'core')}" if cost.workers > cost.cores else ""
+    echo(f"about {duration(cost.seconds)} with {counted(cost.workers, 'worker')}{shared}{start}{without}")
+    dimensions = ", ".join(map(str, cost.dimensions)) or "no"
+    echo(
+        f"This rests on the beginnings of {counted(cost.pilot_runs, 'run')}, {cost.pilot_evaluations:,} evaluations "
+        f"in {cost.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted "
+        "with their whole budget, and each evaluation as costly as the first ones."
+    )

@@ -1,0 +1,157 @@
+"""Execute a race or a plan, new or resumed, and print what came of it."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import warnings
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from polarbear.cli.cluster import Workers
+from polarbear.cli.options import (
+    EVERY_RUN_FAILED,
+    AcceptDamageOption,
+    RetryKilledOption,
+    TakeOverOption,
+    to_json,
+)
+from polarbear.cli.terminal import echo, tell_damage, tell_warning
+from polarbear.cli.termination import interruptible
+
+if TYPE_CHECKING:
+    from polarbear.study import Plan, PlanSummary, StudyView
+
+
+@dataclass(frozen=True, slots=True)
+class Repairs:
+    """What to do about what was killed or damaged."""
+
+    retry_killed: RetryKilledOption = 1
+    accept_damage: AcceptDamageOption = False
+    take_over: TakeOverOption = False
+
+    def settings(self, study: Path) -> dict[str, Any]:
+        """As races and plans take them; the study's lock is taken over first if that is wanted."""
+        take_over(study, wanted=self.take_over)
+        return {"retry_killed": self.retry_killed, "accept_damage": self.accept_damage}
+
+
+def take_over(study: Path, *, wanted: bool) -> None:
+    """Take over the lock that a killed writer left, if that is wanted."""
+    from polarbear import store
+
+    if wanted:
+        store.take_over(study)
+
+
+def look_in(*folders: Path) -> None:
+    """Also import modules from folders, after all other places: installed ones are not replaced."""
+    for folder in map(str, (Path.cwd(), *(folder.resolve() for folder in folders))):
+        if folder not in sys.path:
+            sys.path.append(folder)
+
+
+def resume_command(path: Path, spec: Mapping[str, Any]) -> str:
+    """The command that goes on with a study."""
+    from polarbear.study import modules_of
+
+    return " ".join(["polarbear resume", shlex.quote(str(path)), *(f"--import {name}" for name in modules_of(spec))])
+
+
+@contextmanager
+def quiet_warnings() -> Generator[None]:
+    """Print warnings as single lines on standard error; not those of failed runs, which the results tell."""
+    from polarbear.study import RunFailureWarning
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RunFailureWarning)
+        warnings.showwarning = tell_warning  # pyright: ignore[reportAttributeAccessIssue]
+        yield
+
+
+def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_json: bool, **settings: Any) -> None:
+    """Race to the end or to a limit; `settings` as `polarbear.study.race` takes them."""
+    from polarbear import optimizers, problems, study
+    from polarbear.cli.console import Console
+    from polarbear.cli.live import LiveProgress
+
+    entrants = [optimizers.describe(algorithm) for algorithm in race.algorithms.values()]
+    again = resume_command(path, {"instances": problems.describe(instances), "algorithms": entrants})
+    with (
+        quiet_warnings(),
+        workers.executor() as executor,
+        interruptible("everything committed", again),
+        LiveProgress(Console(stderr=True)) as live,
+    ):
+        result = study.race(
+            race, instances, path, workers=workers.workers, executor=executor, observer=live, **settings
+        )
+    print_result(result, path, as_json=as_json, stopped=live.reason)
+    if live.reason and not as_json:
+        echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
+    if live.remarked:
+        echo(f"{live.remarked:,} runs carry a message: polarbear show {shlex.quote(str(path))}", err=True)
+
+
+def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_json: bool, **settings: Any) -> None:
+    """Run a plan to its end or to a limit; `again` is the command that goes on."""
+    from polarbear.cli.console import Console
+    from polarbear.cli.plan_progress import PlanProgress
+    from polarbear.study import run_plan
+
+    with (
+        interruptible("every finished run", again),
+        quiet_warnings(),
+        workers.executor() as executor,
+        PlanProgress(Console(stderr=True)) as progress,
+    ):
+        summary = run_plan(plan, path, workers=workers.workers, executor=executor, observer=progress, **settings)
+    if as_json:
+        echo(to_json(summary.as_dict()))
+    else:
+        print_summary(summary)
+        if any(failures.traceback for failures in summary.failures):
+            echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
+        echo(f"study: {path}")
+        if summary.stopped:
+            echo(f"\nStopped: {summary.stopped}.\nGo on with: {again}")
+    if summary.there and summary.failed == summary.there:
+        raise typer.Exit(EVERY_RUN_FAILED)
+
+
+def load_race(study: Path) -> StudyView:
+    """A study of a race, as far as it can be read; damaged files are named."""
+    from polarbear.study import load
+
+    view = load(study)
+    tell_damage(view.damaged)
+    return view
+
+
+def print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", **extra: Any) -> None:
+    """Print what a race has found."""
+    from polarbear.analyzer.examination import answer_with_checks
+
+    values, text = answer_with_checks(result)
+    echo(to_json({"study": str(path), "stopped": stopped, **values, **extra}) if as_json else f"\n{text}")
+
+
+def print_summary(summary: PlanSummary) -> None:
+    """Print how far a plan is."""
+    from polarbear.cli.console import print_columns
+    from polarbear.cli.plan_progress import duration
+
+    print_columns(
+        ["algorithm", "runs", "evaluations", "time in workers", "failed"],
+        [
+            [name, f"{runs.runs:,}", f"{runs.evaluations:,}", duration(runs.seconds), f"{runs.failed:,}"]
+            for name, runs in summary.algorithms.items()
+        ],
+    )
+    echo(str(summary))

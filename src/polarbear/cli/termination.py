@@ -1,0 +1,73 @@
+"""End on Ctrl-C and SIGTERM: committed runs are kept, and the command that resumes is printed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import typer
+
+from polarbear.cli.options import INTERRUPTED, TERMINATED
+from polarbear.cli.starting import after_fragile_calls
+from polarbear.cli.terminal import echo
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM has come; what is under way ends as on Ctrl-C."""
+
+
+@contextmanager
+def terminable() -> Generator[None]:
+    """Let SIGTERM end what is under way as Ctrl-C does, with the exit code 143; for the main thread.
+
+    A commit that is under way is finished, studies are closed and locks released. Further SIGTERMs do nothing, unless
+    what was under way has ignored the first. Processes that are started or forked are ended by SIGTERM as ever.
+    """
+    from polarbear.store.atomic import after_commit
+
+    process, received, over = os.getpid(), False, False
+
+    def unwind(number: int, frame: object) -> None:  # noqa: ARG001 - a signal handler's arguments
+        nonlocal received
+        if os.getpid() != process:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            os.kill(os.getpid(), signal.SIGTERM)
+        elif not (over or _unwinding()):
+            received = True
+            if not after_commit(lambda: signal.raise_signal(signal.SIGTERM)):
+                raise Terminated
+
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, after_fragile_calls(unwind))
+    try:
+        yield
+    except (KeyboardInterrupt, SystemExit) as ended:
+        if received and not (isinstance(ended, SystemExit) and not ended.code):  # it had not come to its end
+            sys.exit(TERMINATED)
+        raise
+    finally:
+        over = True  # Python leaves SIG_IGN as it is when it ends, and replaces handlers by SIG_DFL
+        signal.signal(signal.SIGTERM, signal.SIG_IGN if received else before)
+
+
+def _unwinding() -> bool:
+    """Whether the main thread is about to end because of a `Terminated`."""
+    error = sys.exc_info()[1]
+    while error is not None and not isinstance(error, Terminated):
+        error = error.__context__
+    return error is not None
+
+
+@contextmanager
+def interruptible(kept: str, again: str) -> Generator[None]:
+    """Say on Ctrl-C and SIGTERM what is kept, and the command that goes on."""
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        what = "ended by SIGTERM" if isinstance(error, Terminated) else "interrupted"
+        echo(f"\n{what}; {kept} is kept. Go on with: {again}", err=True)
+        raise typer.Exit(INTERRUPTED) from None
