@@ -11,8 +11,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polarbear.descriptions import FieldError, check_runs_when_called, checked_name, imported
-from polarbear.problems.constrained import ConstrainedProblem
-from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
+from polarbear.problems.constraints import (
+    ConstrainedProblem,
+    Constraint,
+    Constraints,
+    constraints_of,
+    penalty,
+    rounded,
+)
 from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
 from polarbear.protocols import Traits
 from polarbear.validation import flag, real_number, real_numbers, set_fields, whole_number
@@ -49,10 +55,10 @@ class FunctionProblem(Evaluation):
             where the function takes batches. ``constraints(x)`` gives the values of those that are told.
 
     Raises:
-        TypeError: If the function is not callable, or is a generator or async function; or if the bounds or the optimum
-            are not numbers.
-        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; if bounds of
-            whole variables are not whole; or if constraints are told of a function that is maximized.
+        TypeError: If the function is not callable, or is a generator or async function.
+        FieldError: If the bounds or the optimum are no finite numbers, do not fit the dimension, or lower is not below
+            upper; if bounds of whole variables are not whole.
+        ValueError: If constraints are told of a function that is maximized.
     """
 
     function: Callable[[FloatArray], Any]
@@ -219,38 +225,39 @@ def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | N
     elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
         mask = np.isin(np.arange(d), given)
     else:
-        raise FieldError(
-            ("integers",),
-            f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}",
-        )
-    if (mask & (box != np.rint(box))).any():
-        i = int(np.argmax((mask & (box != np.rint(box))).any(axis=0)))
-        raise _not_whole(i, *box[:, i].tolist())
+        valid = f"true or false, {d} of these, or a list of indices from 0 to {d - 1}"
+        raise FieldError(("integers",), f"integers is {integers!r}; give {valid}")
+    for i, (low, high) in enumerate(box.T.tolist()):
+        if mask[i]:
+            _check_whole(i, low, high)
     mask.flags.writeable = False
     return mask if mask.any() else None
 
 
-def _not_whole(i: int, low: float, high: float) -> FieldError:
-    """What is wrong with the bounds of variable i, a whole number, and what to do."""
+def _check_whole(i: int, low: float, high: float) -> None:
+    """Raise a FieldError if the bounds of variable i are not whole."""
+    if low.is_integer() and high.is_integer():
+        return
     bound, value, nearest = ("lower", low, math.ceil(low)) if low % 1 else ("upper", high, math.floor(high))
     mend = f"give the nearest whole number inside, {nearest}"
     if math.ceil(low) >= math.floor(high):
         mend = f"from {low!r} to {high!r} there are less than two; widen the box"
     message = f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
-    return FieldError((bound,), message)
+    raise FieldError((bound,), message)
 
 
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:
-    ends = [np.array(_numbers(end, label)) for label, end in (("lower", lower), ("upper", upper))]
+    """(2, d) lower and upper ends."""
+    ends = {name: np.array(_numbers(end, name)) for name, end in (("lower", lower), ("upper", upper))}
     if dimension is None:
-        if ends[0].ndim == ends[1].ndim == 0:
+        if all(end.ndim == 0 for end in ends.values()):
             raise ValueError("lower and upper are single numbers; give the dimension too, dimension=...")
-        dimension = max(end.size for end in ends)
+        dimension = max(end.size for end in ends.values())
     d = whole_number(dimension, "dimension", 1)
-    for label, end in zip(("lower", "upper"), ends, strict=True):
+    for name, end in ends.items():
         if end.shape not in {(), (d,)}:
-            raise FieldError((label,), f"{label} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
-    box = np.stack([np.broadcast_to(end, (d,)) for end in ends])
+            raise FieldError((name,), f"{name} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
+    box = np.stack([np.broadcast_to(end, (d,)) for end in ends.values()])
     if not (box[0] < box[1]).all():
         i = int(np.argmin(box[0] < box[1]))
         message = f"lower[{i}] is {box[0, i]:g} and upper[{i}] is {box[1, i]:g}; lower must be below upper"
@@ -258,8 +265,8 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
     return box
 
 
-def _numbers(value: Any, what: str) -> float | tuple[float, ...]:
+def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
     """One finite real number, or several; text and true or false are none."""
     given = np.asarray(value).tolist() if hasattr(value, "__array__") else value
     several = isinstance(given, Sequence) and not isinstance(given, str)
-    return real_numbers(given, what) if several else real_number(given, what)
+    return real_numbers(given, name) if several else real_number(given, name)
