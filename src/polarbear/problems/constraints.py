@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from polarbear.protocols import ProblemSpec, Traits
 
 
-def _callable(value: Any, name: str) -> Callable[..., Any]:
+def called_function(value: Any, name: str) -> Callable[..., Any]:
+    """A function from itself or its reference, ``"module:function"``; FieldTypeError if calling it runs nothing."""
     function = imported(value, name) if isinstance(value, str) else value
     if not callable(function):
         raise FieldTypeError((name,), f"{name} is {function!r}, which cannot be called")
@@ -46,7 +47,7 @@ class Constraint:
             number out of its range.
     """
 
-    function: Annotated[Callable[[FloatArray], float] | str, Checked(_callable)]
+    function: Annotated[Callable[[FloatArray], float] | str, Checked(called_function)]
     kind: Literal["hard", "soft", "told"] = "hard"
     weight: Annotated[float, real(ge=0)] = 1.0
     exponent: Annotated[float, real(gt=0)] = 1.0

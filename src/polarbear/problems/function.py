@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.descriptions import FieldError, check_runs_when_called, checked_name, imported
+from polarbear.descriptions import FieldError, checked_name
 from polarbear.problems.constraints import (
     ConstrainedProblem,
     Constraint,
     Constraints,
+    called_function,
     constraints_of,
     penalty,
     rounded,
@@ -90,10 +91,7 @@ class FunctionProblem(Evaluation):
         `function` may also be a reference ``"module:function"`` to import it from; `integers` is true or false for all
         variables or one each, or a list of indices; `constraints` are `Constraint`s, or functions for hard ones.
         """
-        objective = imported(function, "function") if isinstance(function, str) else function
-        if not callable(objective):
-            raise TypeError(f"function is {objective!r}, which cannot be called")
-        check_runs_when_called(objective, "function")
+        objective = called_function(function, "function")
         box = _box(lower, upper, dimension)
         whole = _whole(integers, box)
         label = getattr(objective, "__name__", type(objective).__name__)
@@ -124,14 +122,10 @@ class FunctionProblem(Evaluation):
         Unlike `ioh`, a Python function may well take a bad point for a good one: so all is checked here.
         """
         if type(x) is not np.ndarray or x.dtype is not FLOAT64 or x.shape != self.lower.shape or np.isnan(x).any():
-            return self._raw_unusual(x)
+            x = as_points(x, self.dimension, self.name)
+            if x.ndim != 1:
+                raise ValueError(f"x has shape {x.shape}; raw takes one point of {self.dimension} numbers")
         return self._evaluate(x)
-
-    def _raw_unusual(self, x: object) -> float:
-        point = as_points(x, self.dimension, self.name)
-        if point.ndim != 1:
-            raise ValueError(f"x has shape {point.shape}; raw takes one point of {self.dimension} numbers")
-        return self._evaluate(point)
 
     def _evaluate(self, point: FloatArray) -> float:
         if self._limited:
@@ -141,10 +135,10 @@ class FunctionProblem(Evaluation):
 
     def _evaluate_limited(self, point: FloatArray) -> float:
         point, sign = rounded(point, self.integers), 1.0 if self.minimize else -1.0
-        charge = penalty(self._imposed, point)
-        if not np.isfinite(charge):
-            return sign * charge
-        return self._number(self.function(point[None, :] if self.vectorized else point)) + sign * charge
+        added = sign * penalty(self._imposed, point)
+        if not math.isfinite(added):
+            return added
+        return self._number(self.function(point[None, :] if self.vectorized else point)) + added
 
     @cached_property
     def _imposed(self) -> tuple[Constraint, ...]:
@@ -196,11 +190,11 @@ class FunctionProblem(Evaluation):
     def _number(self, value: Any) -> float:
         return one_number(value, f"{self.name}: the function")
 
+    def _arguments(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
     def _identity(self) -> tuple[Any, ...]:
-        box = (self.lower.tobytes(), self.upper.tobytes())
-        integers = None if self.integers is None else self.integers.tobytes()
-        settings = (self.name, self.optimum, self.minimize, self.vectorized, integers, self.constraints)
-        return (self.function, *box, *settings)
+        return tuple(value.tobytes() if isinstance(value, np.ndarray) else value for value in self._arguments())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionProblem) and self._identity() == other._identity()
@@ -209,9 +203,7 @@ class FunctionProblem(Evaluation):
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        box = (self.lower, self.upper, self.dimension)
-        settings = (self.name, self.optimum, self.minimize, self.vectorized, self.integers, self.constraints)
-        return type(self), (self.function, *box, *settings)
+        return type(self), self._arguments()
 
 
 def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | None:

@@ -46,13 +46,11 @@ class Extent(NamedTuple):
     """What a suite of COCO holds.
 
     Attributes:
-        library: The suite's name in COCO.
         functions: How many functions there are, numbered from 1.
         dimensions: The numbers of variables there are; empty: any from 2.
         last_instance: The greatest instance number.
     """
 
-    library: str
     functions: int
     dimensions: tuple[int, ...]
     last_instance: int = LAST_INSTANCE
@@ -64,14 +62,14 @@ BIOBJECTIVE_INSTANCES = 15
 """COCO composes further instances anew, in a way that depends on which others are asked for together."""
 
 COCO_SUITES = {
-    "coco-bbob": Extent("bbob", 24, ()),
-    "bbob-largescale": Extent("bbob-largescale", 24, (20, 40, 80, 160, 320, 640)),
-    "bbob-constrained": Extent("bbob-constrained", 54, SMALL),
-    "bbob-mixint": Extent("bbob-mixint", 24, MIXED),
-    "bbob-boxed": Extent("bbob-boxed", 24, SMALL),
-    "bbob-biobj": Extent("bbob-biobj", 55, SMALL, BIOBJECTIVE_INSTANCES),
-    "bbob-biobj-ext": Extent("bbob-biobj-ext", 92, SMALL, BIOBJECTIVE_INSTANCES),
-    "bbob-biobj-mixint": Extent("bbob-biobj-mixint", 92, MIXED, BIOBJECTIVE_INSTANCES),
+    "coco-bbob": Extent(24, ()),
+    "bbob-largescale": Extent(24, (20, 40, 80, 160, 320, 640)),
+    "bbob-constrained": Extent(54, SMALL),
+    "bbob-mixint": Extent(24, MIXED),
+    "bbob-boxed": Extent(24, SMALL),
+    "bbob-biobj": Extent(55, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-ext": Extent(92, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-mixint": Extent(92, MIXED, BIOBJECTIVE_INSTANCES),
 }
 """The suites by the names they have here: COCO's own, but for bbob, which is built over `ioh` under that name."""
 
@@ -230,7 +228,7 @@ class BBOBBiobjMixint(COCOSuite):
 def _from_suite(spec: COCOProblem, library: Any) -> BuiltProblem:
     with _LOCK:
         options = f"function_indices: {spec.function} dimensions: {spec.dimension}"
-        suite = library.Suite(COCO_SUITES[spec.suite].library, f"instances: {spec.instance}", options)
+        suite = library.Suite(spec.suite, f"instances: {spec.instance}", options)
         problem = suite.get_problem(0)
     integers = problem.number_of_integer_variables  # COCO's come first
     traits = Traits(
