@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.problems import GPBBOB, GPBBOBProblem, SBOXProblem
-from polarbear.problems.gp_bbob import Mixture
+from polarbear.problems.functions.gp_bbob import Mixture
 
 DIMENSIONS = (2, 20, 240)
 POINTS = 1000

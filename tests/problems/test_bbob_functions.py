@@ -6,8 +6,9 @@ import ioh
 import numpy as np
 import pytest
 
-from polarbear.problems import bbob_functions, coco_random
-from polarbear.problems.bbob_functions import GREATEST_FOR_IOH, BBOBFunction
+from polarbear.problems.functions import bbob as bbob_functions
+from polarbear.problems.functions import coco_random
+from polarbear.problems.functions.bbob import GREATEST_FOR_IOH, BBOBFunction
 
 # Relative errors of precisions, up to 100 away from the middle. f16 to f19 and f23 magnify rounding a million times.
 ACCURACY = dict.fromkeys(range(1, 25), 1e-11) | dict.fromkeys((16, 17, 18, 19, 23), 1e-9)

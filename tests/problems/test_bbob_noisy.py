@@ -9,9 +9,9 @@ from scipy import stats
 
 from polarbear import problems
 from polarbear.experiment import Limits, Task, execute
-from polarbear.problems.bbob_noisy import Ellipsoid
-from polarbear.problems.coco_random import location, rotation
-from polarbear.problems.noise import BLOCK, NoiseStream
+from polarbear.problems.functions.coco_random import location, rotation
+from polarbear.problems.functions.noise import BLOCK, NoiseStream
+from polarbear.problems.suite.bbob_noisy import Ellipsoid
 from polarbear.records import RunKey
 
 FUNCTIONS = range(101, 131)
@@ -166,7 +166,7 @@ def test_noise_models_have_the_quantiles_of_their_definitions():
     values = np.full(count, f)
 
     def drawn(model):
-        return NoiseStream(model, rng).many(values) - SHIFT
+        return NoiseStream(model, rng).observe_batch(values) - SHIFT
 
     log_normal = np.log(drawn(problems.GaussianNoise(0.7)) / f) / 0.7
     assert stats.kstest(log_normal, "norm").pvalue > 1e-4
@@ -191,9 +191,9 @@ def test_values_below_1e8_are_told_as_they_are_and_others_never_below_it():
     for model in (problems.GaussianNoise(1.0), problems.UniformNoise(0.69, 1.0), problems.CauchyNoise(1.0, 0.2)):
         low, high = np.array([-1e-13, 0.0, 9.99e-9]), np.full(2000, 1e-8)
         stream = NoiseStream(model, np.random.default_rng(0))
-        np.testing.assert_array_equal(stream.many(low), low)
-        assert [stream.one(value) for value in low.tolist()] == low.tolist()
-        assert (stream.many(high) >= SHIFT).all()
+        np.testing.assert_array_equal(stream.observe_batch(low), low)
+        assert [stream.observe(value) for value in low.tolist()] == low.tolist()
+        assert (stream.observe_batch(high) >= SHIFT).all()
     problem = problems.BBOBNoisyProblem(103, 1, 5).build()
     optimum = problems.BBOBProblem(1, 1, 5).build().raw.optimum.x
     assert theirs(103, 1, 5)(optimum) == pytest.approx(problem.optimum + 10 + SHIFT, abs=1e-9)
@@ -283,7 +283,7 @@ def test_the_ellipsoid_is_that_of_bbob_but_for_its_conditioning():
         np.testing.assert_allclose(location(dimension, seed), bbob.raw.optimum.x, rtol=1e-15)
         ellipsoid = Ellipsoid(location(dimension, seed), rotation(dimension, seed + 1_000_000), 1e6)
         points = some_points(dimension)
-        np.testing.assert_allclose(ellipsoid.many(points) + bbob.optimum, bbob(points), rtol=1e-12)
+        np.testing.assert_allclose(ellipsoid.batch(points) + bbob.optimum, bbob(points), rtol=1e-12)
 
 
 def test_names_traits_descriptions_and_pickles():

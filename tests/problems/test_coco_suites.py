@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from polarbear import problems
-from polarbear.problems.coco_random import location, normals, rotation, uniforms
-from polarbear.problems.coco_suites import COCO_SUITES
+from polarbear.problems.functions.coco_random import location, normals, rotation, uniforms
+from polarbear.problems.suite.coco import COCO_SUITES
 
 cocoex = pytest.importorskip("cocoex")
 

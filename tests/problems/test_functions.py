@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from polarbear import problems
+from polarbear.problems import suite
 from polarbear.problems.number_sets import numbers
 
 
@@ -250,6 +251,12 @@ def test_descriptions_are_short_and_say_where_functions_are():
 def test_wrong_descriptions_are_named(description, complaint):
     with pytest.raises(ValueError, match=complaint):
         problems.from_description(description)
+
+
+def test_listing_a_suite_makes_it_public():
+    listed = {cls.__name__ for cls in (*suite.SUITES.values(), *suite.PROBLEMS.values())}
+    assert listed <= set(problems.__all__)
+    assert all(getattr(problems, name) is getattr(suite, name) for name in suite.__all__)
 
 
 def test_suites_are_all_described():

@@ -10,7 +10,9 @@ import pytest
 from scipy import stats
 
 from polarbear import problems
-from polarbear.problems.gp_bbob import GPBBOB, GPBBOBProblem, Prior, RandomField
+from polarbear.problems import GPBBOB, GPBBOBProblem
+from polarbear.problems.functions.gp_bbob import RandomField
+from polarbear.problems.suite.priors import Prior
 from polarbear.records import Instance
 
 LN_11_05 = stats.lognorm(0.5, scale=math.exp(1.1))

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from polarbear import problems
-from polarbear.problems.influence_maximization import POOL
+from polarbear.problems.functions.influence_maximization import POOL
 
 
 def chosen(*nodes):

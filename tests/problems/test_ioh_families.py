@@ -13,7 +13,7 @@ import pytest
 from scipy import optimize, stats
 
 from polarbear import problems
-from polarbear.problems.submodular import DIMENSIONS
+from polarbear.problems.suite.submodular import DIMENSIONS
 from polarbear.records import Instance
 
 STATIC = Path(ioh.__file__).parent / "static"

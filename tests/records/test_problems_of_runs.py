@@ -15,7 +15,7 @@ from polarbear.analyzer.assessment import pictures
 from polarbear.assess import group_trials
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.experiment import Limits, Task, run_tasks
-from polarbear.problems.descriptions import SUITES
+from polarbear.problems.suite import SUITES
 from polarbear.protocols import identity_of
 from polarbear.records import Instance, Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import parts

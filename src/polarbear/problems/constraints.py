@@ -1,4 +1,4 @@
-"""Constraints of a user's own function."""
+"""Constraints of functions, and problems that optimizers observe constraints of."""
 
 from __future__ import annotations
 
@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 import numpy as np
 
 from polarbear.descriptions import FieldTypeError, check_runs_when_called, errors_at, imported, made
-from polarbear.problems.evaluation import as_points, one_number
+from polarbear.problems.evaluation import BuiltProblem, PointwiseTrial, as_points, evaluated_in_turn, one_number
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, real, settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from polarbear.protocols import ProblemSpec, Traits
 
-def _callable(value: Any, name: str) -> Callable[..., Any]:
+
+def called_function(value: Any, name: str) -> Callable[..., Any]:
+    """A function from itself or its reference, ``"module:function"``; FieldTypeError if calling it runs nothing."""
     function = imported(value, name) if isinstance(value, str) else value
     if not callable(function):
         raise FieldTypeError((name,), f"{name} is {function!r}, which cannot be called")
@@ -40,12 +43,11 @@ class Constraint:
         exponent: Of the penalty of a soft constraint, above 0.
 
     Raises:
-        TypeError: If the function cannot be called, or is a generator or async function; or if the weight or the
-            exponent is no number.
-        ValueError: If the kind is unknown or a number out of its range.
+        FieldError: If the function cannot be called, or is a generator or async function; if the kind is unknown or a
+            number out of its range.
     """
 
-    function: Annotated[Callable[[FloatArray], float] | str, Checked(_callable)]
+    function: Annotated[Callable[[FloatArray], float] | str, Checked(called_function)]
     kind: Literal["hard", "soft", "told"] = "hard"
     weight: Annotated[float, real(ge=0)] = 1.0
     exponent: Annotated[float, real(gt=0)] = 1.0
@@ -91,13 +93,13 @@ class Constraints(tuple[Constraint, ...]):
             ValueError: If `x` has the wrong shape or holds NaN.
         """
         points = rounded(as_points(x, self.dimension, "constraints"), self.integers)
-        if points.ndim == 1:
-            return np.array([constraint(points) for constraint in self.told], dtype=np.float64)
-        return np.array([self(point) for point in points], dtype=np.float64).reshape(len(points), len(self.told))
+        told = self.told
+        values = [[constraint(point) for constraint in told] for point in np.atleast_2d(points)]
+        return np.array(values, dtype=np.float64).reshape(*points.shape[:-1], len(told))
 
 
 def rounded(points: FloatArray, integers: NDArray[np.bool_] | None) -> FloatArray:
-    """Points (d,) or (m, d) with the variables rounded that are whole numbers."""
+    """Points (d,) or (m, d) with their whole variables rounded."""
     return points if integers is None else np.where(integers, np.rint(points), points)
 
 
@@ -130,3 +132,81 @@ def penalty(constraints: Sequence[Constraint], x: FloatArray) -> float:
         if excess > 0:
             total += np.inf if constraint.kind == "hard" else constraint.weight * excess**constraint.exponent
     return total
+
+
+def constrained_value(value: float, constraints: FloatArray, optimum: float | None) -> float:
+    """The value that a run on a minimized problem is judged by (Hansen et al. 2022, section III-A).
+
+    Args:
+        value: f(x).
+        constraints: (c,) g(x), at most 0 where they hold.
+        optimum: The best value of a feasible point, f_opt; None if it is not known.
+
+    Returns:
+        f_opt + max(f(x) - f_opt, 0) + Σ max(g_i(x), 0), in which all constraints weigh 1. Without f_opt: f(x) where all
+        constraints hold, +inf elsewhere. NaN where f or a constraint is NaN.
+    """
+    if np.isnan(constraints).any():
+        return np.nan
+    violation = float(constraints[constraints > 0].sum())
+    if optimum is None:
+        return np.inf if violation and value == value else value
+    return (optimum if value < optimum else value) + violation
+
+
+class ConstrainedTrial(PointwiseTrial):
+    """One run's view of a problem with constraints: observes f(x), is judged by `constrained_value`.
+
+    `constraints` gives the g(x) of the point evaluated last without computing them again.
+    """
+
+    __slots__ = ("_constraints", "_last", "_objective", "_optimum")
+
+    def __init__(
+        self,
+        objective: Callable[[FloatArray], float],
+        constraints: Callable[[FloatArray], FloatArray],
+        optimum: float | None,
+    ) -> None:
+        """Start from f: (d,) -> float and g: (d,) -> (c,)."""
+        self._objective, self._constraints, self._optimum = objective, constraints, optimum
+        self._last: tuple[FloatArray, FloatArray] | None = None
+
+    def __call__(self, x: FloatArray, /) -> tuple[float, float]:
+        """Evaluate one point (d,): f(x), and what the run is judged by."""
+        value, constraints = self._objective(x), self._constraints(x)
+        self._last = x.copy(), constraints
+        return value, constrained_value(value, constraints, self._optimum)
+
+    def constraints(self, x: FloatArray, /) -> FloatArray:
+        """(c,) g(x): at most 0 where x is feasible."""
+        if self._last is not None and np.array_equal(self._last[0], x):
+            return self._last[1].copy()
+        return self._constraints(x)
+
+
+class ConstrainedProblem(BuiltProblem):
+    """A built problem with constraints; its value is f(x) alone, feasible or not.
+
+    Attributes:
+        constraints: (d,) -> (c,) g(x), at most 0 where x is feasible.
+    """
+
+    __slots__ = ("constraints",)
+
+    def __init__(
+        self,
+        spec: ProblemSpec,
+        raw: Callable[[FloatArray], float],
+        constraints: Callable[[FloatArray], FloatArray],
+        bounds: tuple[FloatArray, FloatArray],
+        optimum: float | None,
+        traits: Traits,
+    ) -> None:
+        """Join f, g, the box, and the best feasible value."""
+        super().__init__(spec, raw, evaluated_in_turn(raw), bounds, optimum, traits=traits)
+        self.constraints = constraints
+
+    def trial(self, rng: np.random.Generator, /) -> ConstrainedTrial:  # noqa: ARG002
+        """A fresh trial; there is no chance in it."""
+        return ConstrainedTrial(self.raw, self.constraints, self.optimum)

@@ -9,6 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from polarbear.descriptions import (
+    FieldError,
     check_arguments,
     did_you_mean,
     errors_at,
@@ -19,82 +20,15 @@ from polarbear.descriptions import (
     plain_value,
 )
 from polarbear.plugins import load_plugin, plugin_names
-from polarbear.problems.affine import AffineBBOBProblem, PairwiseAffine
-from polarbear.problems.bbob_noisy import BBOBNoisy, BBOBNoisyProblem
-from polarbear.problems.cec import CEC2013, CEC2022, CEC2013Problem, CEC2022Problem
-from polarbear.problems.coco_suites import (
-    COCOBBOB,
-    BBOBBiobj,
-    BBOBBiobjExt,
-    BBOBBiobjMixint,
-    BBOBBoxed,
-    BBOBConstrained,
-    BBOBLargescale,
-    BBOBMixint,
-    COCOProblem,
-)
 from polarbear.problems.constraints import Constraint
 from polarbear.problems.function import FunctionProblem
-from polarbear.problems.gp_bbob import GPBBOB, GPBBOBProblem
 from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
-from polarbear.problems.ioh_suites import BBOB, SBOX, BBOBProblem, SBOXProblem
-from polarbear.problems.ma_bbob import MABBOB, MABBOBProblem
 from polarbear.problems.number_sets import plain
-from polarbear.problems.pbo import PBO, PBOProblem
-from polarbear.problems.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
-from polarbear.problems.submodular import Submodular, SubmodularProblem
-from polarbear.problems.variations import Variation, Variations
-from polarbear.problems.w_model import WModel, WModelProblem
+from polarbear.problems.suite import PROBLEMS, SUITES, Variations
 from polarbear.protocols import Instances, ProblemSpec
 
-SUITES: dict[str, type[Any]] = {
-    "bbob": BBOB,
-    "sbox": SBOX,
-    "ma-bbob": MABBOB,
-    "affine-bbob": PairwiseAffine,
-    "pbo": PBO,
-    "w-model": WModel,
-    "star-discrepancy": StarDiscrepancy,
-    "submodular": Submodular,
-    "cec2013": CEC2013,
-    "cec2022": CEC2022,
-    "gp-bbob": GPBBOB,
-    "bbob-noisy": BBOBNoisy,
-    "bbob-largescale": BBOBLargescale,
-    "bbob-constrained": BBOBConstrained,
-    "bbob-mixint": BBOBMixint,
-    "bbob-boxed": BBOBBoxed,
-    "bbob-biobj": BBOBBiobj,
-    "bbob-biobj-ext": BBOBBiobjExt,
-    "bbob-biobj-mixint": BBOBBiobjMixint,
-    "coco-bbob": COCOBBOB,
-    "variations": Variations,
-    "list": FiniteInstances,
-    "function": FunctionProblem,
-}
-"""Distributions of instances by the name they are described with."""
-
-PROBLEMS: dict[str, type[Any]] = {
-    "bbob": BBOBProblem,
-    "sbox": SBOXProblem,
-    "ma-bbob": MABBOBProblem,
-    "affine-bbob": AffineBBOBProblem,
-    "pbo": PBOProblem,
-    "w-model": WModelProblem,
-    "star-discrepancy": StarDiscrepancyProblem,
-    "submodular": SubmodularProblem,
-    "cec2013": CEC2013Problem,
-    "cec2022": CEC2022Problem,
-    "gp-bbob": GPBBOBProblem,
-    "bbob-noisy": BBOBNoisyProblem,
-    "coco": COCOProblem,
-    "variation": Variation,
-    "function": FunctionProblem,
-}
-"""Single problems by the name they are described with inside a list."""
-
 _OWN: dict[str, tuple[type[Any], dict[str, Any]]] = {}
-"""What users have registered: a class, and the arguments that take other defaults."""
+"""Classes that users have registered, with defaults of their own for arguments."""
 
 
 def register(name: str, what: Any, **defaults: Any) -> None:
@@ -169,24 +103,16 @@ def from_description(description: Mapping[str, Any]) -> Instances:
     Raises:
         ValueError: If the suite or an argument is unknown or has a wrong value; the message lists what is valid.
     """
-    built = _from_description(description, SUITES, "suite")
-    return as_instances(built)
+    return as_instances(_from_description(description, SUITES, "suite"))
 
 
 def _described(value: Any, registry: Mapping[str, type[Any]], kind: str) -> dict[str, Any]:
-    for name, cls in registry.items():
-        if type(value) is cls:
-            fields = [field for field in dataclasses.fields(cls) if field.init]
-            return {kind: name} | {
-                field.name: _plain(getattr(value, field.name))
-                for field in fields
-                if _is_told(getattr(value, field.name))
-            }
-    return own_description(value, kind)
-
-
-def _is_told(value: Any) -> bool:
-    return value is not None and not (isinstance(value, tuple) and not value)
+    name = next((name for name, cls in registry.items() if type(value) is cls), None)
+    if name is None:
+        return own_description(value, kind)
+    fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value) if field.init}
+    empty = {field for field, entry in fields.items() if entry is None or (isinstance(entry, tuple) and not entry)}
+    return {kind: name} | {field: _plain(entry) for field, entry in fields.items() if field not in empty}
 
 
 def _plain(value: Any) -> Any:
@@ -207,38 +133,44 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
     if not isinstance(description, Mapping):
         raise ValueError(f"{description!r} describes no {kind}; write a table with its name in {kind!r}")  # noqa: TRY004
     fields = dict(cast("Mapping[str, Any]", description))
-    given = dict(fields)
-    name = fields.pop(kind, None)
-    if name is None:
-        raise ValueError(f"{given!r} does not say which {kind};{did_you_mean('', registry)}")
+    if kind not in fields:
+        raise ValueError(f"{fields!r} does not say which {kind};{did_you_mean('', registry)}")
+    name = fields.pop(kind)
     own = _OWN.get(name) if isinstance(name, str) else None
     if not isinstance(name, str) or (name not in registry and not own):
         plugins = plugin_names("problems")
         if isinstance(name, str) and (":" in name or name in plugins):
-            return own_object(given, kind)
-        raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(str(name), [*registry, *_OWN, *plugins])}")
+            return own_object({kind: name} | fields, kind)
+        valid = [*registry, *_OWN, *plugins]
+        raise FieldError((kind,), f"{kind} {name!r} is unknown;{did_you_mean(str(name), valid)}")
     cls, preset = own or (registry[name], {})
-    fields = preset | fields
-    check_arguments(cls, fields, f"{kind} {name!r}")
+    what, fields = f"{kind} {name!r}", preset | fields
+    check_arguments(cls, fields, what)
+    problem = made(cls, fields | _nested(fields, what), what)
+    if own and isinstance(problem, FunctionProblem) and "name" not in fields:
+        return cls(**fields, name=f"{name}-d{problem.dimension}")
+    return problem
+
+
+def _nested(fields: Mapping[str, Any], what: str) -> dict[str, Any]:
+    """The problems and streams that fields describe by tables of their own."""
+    built: dict[str, Any] = {}
     if isinstance(fields.get("problem"), Mapping):
         with errors_at("problem"):
-            fields["problem"] = _problem(fields["problem"])
+            built["problem"] = _problem(fields["problem"])
     if isinstance(fields.get("stream"), Mapping):
         with errors_at("stream"):
-            fields["stream"] = _from_description(fields["stream"], SUITES, "suite")
+            built["stream"] = _from_description(fields["stream"], SUITES, "suite")
     if "problems" in fields:
-        if not isinstance(fields["problems"], (list, tuple)):
-            raise ValueError(f"{kind} {name!r}: problems is {fields['problems']!r}; it must be a list of tables")
-        fields["problems"] = tuple(_listed(i, entry) for i, entry in enumerate(cast("list[Any]", fields["problems"])))
-    found = made(cls, fields, f"{kind} {name!r}")
-    if own and isinstance(found, FunctionProblem) and "name" not in fields:
-        return cls(**fields, name=f"{name}-d{found.dimension}")
-    return found
-
-
-def _listed(position: int, description: Any) -> ProblemSpec:
-    with errors_at("problems", position):
-        return _problem(description)
+        tables = fields["problems"]
+        if not isinstance(tables, (list, tuple)):
+            raise FieldError(("problems",), f"{what}: problems is {tables!r}; it must be a list of tables")
+        specs: list[ProblemSpec] = []
+        for position, table in enumerate(cast("list[Any]", tables)):
+            with errors_at("problems", position):
+                specs.append(_problem(table))
+        built["problems"] = tuple(specs)
+    return built
 
 
 def _problem(description: Any) -> ProblemSpec:

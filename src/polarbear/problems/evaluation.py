@@ -1,9 +1,10 @@
-"""Evaluating points: the shared call with its checks, made only where they cost nothing or are needed."""
+"""Problems as they are evaluated; input is checked only where that costs nothing or the result is NaN."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -148,6 +149,63 @@ class BuiltProblem(Evaluation):
 
 def _rebuild(spec: ProblemSpec) -> Problem:
     return spec.build()
+
+
+def evaluated_in_turn(raw: Callable[[FloatArray], float]) -> Callable[[FloatArray], FloatArray]:
+    """The evaluation of (m, d) points -> (m,) from that of a point."""
+    return lambda points: np.array([raw(point) for point in points], dtype=np.float64)
+
+
+class PointwiseTrial(ABC):
+    """One run's view of a problem, which evaluates points one after the other."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def __call__(self, x: FloatArray, /) -> tuple[float, float]:
+        """Evaluate one point (d,): what the optimizer observes, and what the run is judged by."""
+
+    def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
+        """Evaluate (m, d) points: (m,) observations, and (m,) values that the run is judged by."""
+        values = np.array([self(point) for point in points], dtype=np.float64).reshape(-1, 2)
+        return values[:, 0].copy(), values[:, 1].copy()
+
+
+class MultiObjectiveProblem(BuiltProblem):
+    """A built problem with several objectives, all of them minimized.
+
+    Attributes:
+        ideal: (k,) the smallest value of each objective by itself.
+        nadir: (k,) the largest value of each objective among Pareto-optimal solutions.
+    """
+
+    __slots__ = ("ideal", "nadir")
+
+    def __init__(
+        self,
+        spec: ProblemSpec,
+        raw: Callable[[FloatArray], FloatArray],
+        bounds: tuple[FloatArray, FloatArray],
+        interest: tuple[FloatArray, FloatArray],
+        traits: Traits,
+    ) -> None:
+        """Join the evaluation (d,) -> (k,), the box, the ideal and the nadir point."""
+
+        def batch(points: FloatArray) -> FloatArray:
+            return np.array([raw(point) for point in points], dtype=np.float64).reshape(-1, traits.objectives)
+
+        super().__init__(spec, cast("Any", raw), batch, bounds, None, traits=traits)
+        self.ideal, self.nadir = read_only(interest[0]), read_only(interest[1])
+
+    def __call__(self, x: Any) -> FloatArray:
+        """Evaluate `x`: (d,) -> (k,), or (m, d) -> (m, k).
+
+        Raises:
+            TypeError: If `x` does not hold real numbers.
+            ValueError: If `x` has the wrong shape or holds NaN.
+        """
+        points = as_points(x, self.dimension, self.name)
+        return self.raw(points) if points.ndim == 1 else self.batch(points)
 
 
 def read_only(values: object) -> FloatArray:

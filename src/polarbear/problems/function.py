@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.descriptions import FieldError, check_runs_when_called, checked_name, imported
-from polarbear.problems.constrained import ConstrainedProblem
-from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
+from polarbear.descriptions import FieldError, checked_name
+from polarbear.problems.constraints import (
+    ConstrainedProblem,
+    Constraint,
+    Constraints,
+    called_function,
+    constraints_of,
+    penalty,
+    rounded,
+)
 from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
 from polarbear.protocols import Traits
 from polarbear.validation import flag, real_number, real_numbers, set_fields, whole_number
@@ -49,10 +56,10 @@ class FunctionProblem(Evaluation):
             where the function takes batches. ``constraints(x)`` gives the values of those that are told.
 
     Raises:
-        TypeError: If the function is not callable, or is a generator or async function; or if the bounds or the optimum
-            are not numbers.
-        ValueError: If the bounds are not finite, do not fit the dimension, or lower is not below upper; if bounds of
-            whole variables are not whole; or if constraints are told of a function that is maximized.
+        TypeError: If the function is not callable, or is a generator or async function.
+        FieldError: If the bounds or the optimum are no finite numbers, do not fit the dimension, or lower is not below
+            upper; if bounds of whole variables are not whole.
+        ValueError: If constraints are told of a function that is maximized.
     """
 
     function: Callable[[FloatArray], Any]
@@ -84,10 +91,7 @@ class FunctionProblem(Evaluation):
         `function` may also be a reference ``"module:function"`` to import it from; `integers` is true or false for all
         variables or one each, or a list of indices; `constraints` are `Constraint`s, or functions for hard ones.
         """
-        objective = imported(function, "function") if isinstance(function, str) else function
-        if not callable(objective):
-            raise TypeError(f"function is {objective!r}, which cannot be called")
-        check_runs_when_called(objective, "function")
+        objective = called_function(function, "function")
         box = _box(lower, upper, dimension)
         whole = _whole(integers, box)
         label = getattr(objective, "__name__", type(objective).__name__)
@@ -118,14 +122,10 @@ class FunctionProblem(Evaluation):
         Unlike `ioh`, a Python function may well take a bad point for a good one: so all is checked here.
         """
         if type(x) is not np.ndarray or x.dtype is not FLOAT64 or x.shape != self.lower.shape or np.isnan(x).any():
-            return self._raw_unusual(x)
+            x = as_points(x, self.dimension, self.name)
+            if x.ndim != 1:
+                raise ValueError(f"x has shape {x.shape}; raw takes one point of {self.dimension} numbers")
         return self._evaluate(x)
-
-    def _raw_unusual(self, x: object) -> float:
-        point = as_points(x, self.dimension, self.name)
-        if point.ndim != 1:
-            raise ValueError(f"x has shape {point.shape}; raw takes one point of {self.dimension} numbers")
-        return self._evaluate(point)
 
     def _evaluate(self, point: FloatArray) -> float:
         if self._limited:
@@ -135,10 +135,10 @@ class FunctionProblem(Evaluation):
 
     def _evaluate_limited(self, point: FloatArray) -> float:
         point, sign = rounded(point, self.integers), 1.0 if self.minimize else -1.0
-        charge = penalty(self._imposed, point)
-        if not np.isfinite(charge):
-            return sign * charge
-        return self._number(self.function(point[None, :] if self.vectorized else point)) + sign * charge
+        added = sign * penalty(self._imposed, point)
+        if not math.isfinite(added):
+            return added
+        return self._number(self.function(point[None, :] if self.vectorized else point)) + added
 
     @cached_property
     def _imposed(self) -> tuple[Constraint, ...]:
@@ -190,11 +190,11 @@ class FunctionProblem(Evaluation):
     def _number(self, value: Any) -> float:
         return one_number(value, f"{self.name}: the function")
 
+    def _arguments(self) -> tuple[Any, ...]:
+        return tuple(getattr(self, field.name) for field in fields(self))
+
     def _identity(self) -> tuple[Any, ...]:
-        box = (self.lower.tobytes(), self.upper.tobytes())
-        integers = None if self.integers is None else self.integers.tobytes()
-        settings = (self.name, self.optimum, self.minimize, self.vectorized, integers, self.constraints)
-        return (self.function, *box, *settings)
+        return tuple(value.tobytes() if isinstance(value, np.ndarray) else value for value in self._arguments())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, FunctionProblem) and self._identity() == other._identity()
@@ -203,9 +203,7 @@ class FunctionProblem(Evaluation):
         return hash(self._identity())
 
     def __reduce__(self) -> tuple[Any, ...]:
-        box = (self.lower, self.upper, self.dimension)
-        settings = (self.name, self.optimum, self.minimize, self.vectorized, self.integers, self.constraints)
-        return type(self), (self.function, *box, *settings)
+        return type(self), self._arguments()
 
 
 def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | None:
@@ -219,38 +217,39 @@ def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | N
     elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
         mask = np.isin(np.arange(d), given)
     else:
-        raise FieldError(
-            ("integers",),
-            f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}",
-        )
-    if (mask & (box != np.rint(box))).any():
-        i = int(np.argmax((mask & (box != np.rint(box))).any(axis=0)))
-        raise _not_whole(i, *box[:, i].tolist())
+        valid = f"true or false, {d} of these, or a list of indices from 0 to {d - 1}"
+        raise FieldError(("integers",), f"integers is {integers!r}; give {valid}")
+    for i, (low, high) in enumerate(box.T.tolist()):
+        if mask[i]:
+            _check_whole(i, low, high)
     mask.flags.writeable = False
     return mask if mask.any() else None
 
 
-def _not_whole(i: int, low: float, high: float) -> FieldError:
-    """What is wrong with the bounds of variable i, a whole number, and what to do."""
+def _check_whole(i: int, low: float, high: float) -> None:
+    """Raise a FieldError if the bounds of variable i are not whole."""
+    if low.is_integer() and high.is_integer():
+        return
     bound, value, nearest = ("lower", low, math.ceil(low)) if low % 1 else ("upper", high, math.floor(high))
     mend = f"give the nearest whole number inside, {nearest}"
     if math.ceil(low) >= math.floor(high):
         mend = f"from {low!r} to {high!r} there are less than two; widen the box"
     message = f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
-    return FieldError((bound,), message)
+    raise FieldError((bound,), message)
 
 
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:
-    ends = [np.array(_numbers(end, label)) for label, end in (("lower", lower), ("upper", upper))]
+    """(2, d) lower and upper ends."""
+    ends = {name: np.array(_numbers(end, name)) for name, end in (("lower", lower), ("upper", upper))}
     if dimension is None:
-        if ends[0].ndim == ends[1].ndim == 0:
+        if all(end.ndim == 0 for end in ends.values()):
             raise ValueError("lower and upper are single numbers; give the dimension too, dimension=...")
-        dimension = max(end.size for end in ends)
+        dimension = max(end.size for end in ends.values())
     d = whole_number(dimension, "dimension", 1)
-    for label, end in zip(("lower", "upper"), ends, strict=True):
+    for name, end in ends.items():
         if end.shape not in {(), (d,)}:
-            raise FieldError((label,), f"{label} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
-    box = np.stack([np.broadcast_to(end, (d,)) for end in ends])
+            raise FieldError((name,), f"{name} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
+    box = np.stack([np.broadcast_to(end, (d,)) for end in ends.values()])
     if not (box[0] < box[1]).all():
         i = int(np.argmin(box[0] < box[1]))
         message = f"lower[{i}] is {box[0, i]:g} and upper[{i}] is {box[1, i]:g}; lower must be below upper"
@@ -258,8 +257,8 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
     return box
 
 
-def _numbers(value: Any, what: str) -> float | tuple[float, ...]:
+def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
     """One finite real number, or several; text and true or false are none."""
     given = np.asarray(value).tolist() if hasattr(value, "__array__") else value
     several = isinstance(given, Sequence) and not isinstance(given, str)
-    return real_numbers(given, what) if several else real_number(given, what)
+    return real_numbers(given, name) if several else real_number(given, name)

@@ -31,7 +31,7 @@ class FiniteInstances:
             problems. Each draw is run with a seed of its own.
 
     Raises:
-        ValueError: If the list is empty, or two different problems have the same name.
+        FieldError: If the list is empty, or two different problems have the same name.
     """
 
     problems: Annotated[tuple[ProblemSpec, ...], Checked(_specs)]
@@ -49,10 +49,10 @@ class FiniteInstances:
 
     def __getitem__(self, index: int) -> ProblemSpec:
         """The instance at `index`; IndexError if there is none."""
-        around, place = divmod(index, len(self.problems))
-        if index < 0 or (around and not self.repeat):
+        cycle, position = divmod(index, len(self.problems))
+        if index < 0 or (cycle and not self.repeat):
             raise IndexError(f"instance {index} of {len(self.problems)}; they are counted from 0")
-        return self.problems[place]
+        return self.problems[position]
 
 
 def as_spec(x: Any) -> ProblemSpec:
@@ -99,7 +99,4 @@ def as_instances(x: Any) -> Instances:
 
 
 def _is_function_with_bounds(x: object) -> bool:
-    if not isinstance(x, tuple):
-        return False
-    entries = cast("tuple[object, ...]", x)
-    return len(entries) == 3 and callable(entries[0]) and not any(callable(entry) for entry in entries[1:])
+    return isinstance(x, tuple) and [callable(entry) for entry in cast("tuple[object, ...]", x)] == [True, False, False]

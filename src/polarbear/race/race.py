@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
 from polarbear.inference import FitCache, InstanceBootstrap, Model, Posterior, fit, overconfidence
-from polarbear.race.arguments import CannotWithdraw, check_joint, checked_times, named
 from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
 from polarbear.race.relations import (
     Relations,
@@ -26,7 +25,7 @@ from polarbear.race.relations import (
 )
 from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
-from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
+from polarbear.race.settings import Batches, CannotWithdraw, Compared, Elimination, RaceSettings, Resolution, by_name
 from polarbear.race.state import FEW, RaceState
 from polarbear.rankings import choice_counts
 from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
@@ -71,10 +70,9 @@ class Race:
         precision: float | None = RaceSettings.precision,
         seed: int = RaceSettings.seed,
     ) -> None:
-        self.algorithms: dict[str, object] = named(algorithms)
+        self.algorithms: dict[str, object] = by_name(algorithms)
         if len(self.algorithms) < 2:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
-        self.times = checked_times(times, axis)
         self.model: Model = InstanceBootstrap() if model is None else model
         self.settings = RaceSettings(
             alpha=alpha,
@@ -91,8 +89,8 @@ class Race:
             precision=precision,
             seed=seed,
         )
-        if self.settings.elimination == "joint" and self.settings.relations == "ratings":
-            check_joint(self.model)
+        self.times = self.settings.timepoints(times)
+        self.settings.check_model(self.model)
         self._state = RaceState.start(tuple(self.algorithms), self.times.size, self.settings.batch)
         self._runs: dict[tuple[str, int], Run] = {}
         self._values = np.full((0, self.times.size, len(self.algorithms)), np.nan)
@@ -194,7 +192,7 @@ class Race:
         """
         if self._requests is not None:
             raise ValueError("a round is under way; tell its runs before adding an algorithm")
-        ((name, algorithm),) = named({name: algorithm} if name else [algorithm]).items()
+        ((name, algorithm),) = by_name({name: algorithm} if name else [algorithm]).items()
         if name in self.algorithms:
             raise ValueError(f"an algorithm named {name!r} takes part already; give another name")
         self.algorithms[name] = algorithm

@@ -33,9 +33,9 @@ def lines_of(text: str) -> dict[FieldPath, int]:
     return scanner.lines
 
 
-def line_of(lines: Mapping[FieldPath, int], place: FieldPath) -> int | None:
-    """The line of a field; of what it stands in if it is not there itself; None if that is the whole file."""
-    return next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
+def line_of(lines: Mapping[FieldPath, int], path: FieldPath) -> int | None:
+    """The line of a field, or else of the innermost table or array around it; None if that is the whole file."""
+    return next((lines[path[:end]] for end in range(len(path), 0, -1) if path[:end] in lines), None)
 
 
 class _Scanner:
@@ -45,97 +45,95 @@ class _Scanner:
         self.lines: dict[FieldPath, int] = {}
         self._text = text.replace("\r\n", "\n")
         self._at: int = 0
-        self._ends = [place for place, sign in enumerate(self._text) if sign == "\n"]
+        self._ends = [position for position, sign in enumerate(self._text) if sign == "\n"]
         self._tables: Counter[FieldPath] = Counter()  # how many tables each array of tables holds so far
 
     def scan(self) -> None:
         table: FieldPath = ()
-        while self._after_blanks():
-            before = self._at
-            if self._takes("["):
-                table = self._header(before)
+        while self._skip_blanks():
+            start = self._at
+            if self._accept("["):
+                table = self._header(start)
             else:
                 self._field(table)
-            if self._at == before:  # no TOML: go on behind it
+            if self._at == start:  # no TOML: go on behind it
                 self._at += 1
 
-    def _header(self, began: int) -> FieldPath:
-        of_array = self._takes("[")
-        keys, place = self._keys(), ()
-        for key in keys[:-1]:
-            place = self._latest((*place, key))
-        place = (*place, *keys[-1:])
+    def _header(self, start: int) -> FieldPath:
+        of_array = self._accept("[")
+        *parents, key = self._keys()
+        path: FieldPath = ()
+        for parent in parents:
+            path = self._latest((*path, parent))
+        path = (*path, key)
         if of_array:
-            self._note(place, began)
-            self._tables[place] += 1
-        place = self._latest(place)
-        self._note(place, began)
-        self._takes("]]" if of_array else "]")
-        return place
+            self._note(path, start)
+            self._tables[path] += 1
+        path = self._latest(path)
+        self._note(path, start)
+        self._accept("]]" if of_array else "]")
+        return path
 
-    def _latest(self, place: FieldPath) -> FieldPath:
-        """The table meant by a name: of an array of tables the last one."""
-        return (*place, self._tables[place] - 1) if place in self._tables else place
+    def _latest(self, path: FieldPath) -> FieldPath:
+        """The path of a table; of an array of tables that of the last one."""
+        return (*path, self._tables[path] - 1) if path in self._tables else path
 
     def _field(self, table: FieldPath) -> None:
-        began, place = self._at, table
+        start, path = self._at, table
         for key in self._keys():
-            place = (*place, key)
-            self._note(place, began)
-        self._takes("=")
-        self._value(place)
+            path = (*path, key)
+            self._note(path, start)
+        self._accept("=")
+        self._value(path)
 
-    def _value(self, place: FieldPath) -> None:
-        self._after_blanks()
-        if self._takes("{"):
-            while self._after_blanks() and not self._takes("}"):
-                before = self._at
-                self._field(place)
-                self._takes(",")
-                if self._at == before:
-                    return
-        elif self._takes("["):
-            entry = 0
-            while self._after_blanks() and not self._takes("]"):
-                before = self._at
-                self._note((*place, entry), self._at)
-                self._value((*place, entry))
-                self._takes(",")
-                entry += 1
-                if self._at == before:
-                    return
-        elif not self._matches(_STRING):
-            self._matches(_BARE_VALUE)
+    def _value(self, path: FieldPath) -> None:
+        self._skip_blanks()
+        table = self._accept("{")
+        if not table and not self._accept("["):
+            if not self._match(_STRING):
+                self._match(_BARE_VALUE)
+            return
+        entry = 0
+        while self._skip_blanks() and not self._accept("}" if table else "]"):
+            start = self._at
+            if table:
+                self._field(path)
+            else:
+                self._note((*path, entry), start)
+                self._value((*path, entry))
+            self._accept(",")
+            entry += 1
+            if self._at == start:
+                return
 
     def _keys(self) -> list[str]:
         keys: list[str] = []
         while True:
-            self._after_blanks()
-            if quoted := self._matches(_STRING):
-                keys.append(tomllib.loads(f"key = {quoted}")["key"])
-            else:
-                keys.append(self._matches(_BARE_KEY))
-            if not self._takes("."):
+            self._skip_blanks()
+            quoted = self._match(_STRING)
+            keys.append(tomllib.loads(f"key = {quoted}")["key"] if quoted else self._match(_BARE_KEY))
+            if not self._accept("."):
                 return keys
 
-    def _note(self, place: FieldPath, at: int) -> None:
-        self.lines.setdefault(place, bisect_left(self._ends, at) + 1)
+    def _note(self, path: FieldPath, position: int) -> None:
+        self.lines.setdefault(path, bisect_left(self._ends, position) + 1)
 
-    def _after_blanks(self) -> bool:
+    def _skip_blanks(self) -> bool:
         """Pass over blanks, line ends and comments; say whether anything follows."""
-        self._matches(_BLANK)
+        self._match(_BLANK)
         return self._at < len(self._text)
 
-    def _takes(self, sign: str) -> bool:
+    def _accept(self, sign: str) -> bool:
         """Pass over `sign`, and over blanks before it, if it comes next."""
         if sign != "[":
-            self._after_blanks()
+            self._skip_blanks()
         if not self._text.startswith(sign, self._at):
             return False
         self._at += len(sign)
         return True
 
-    def _matches(self, pattern: re.Pattern[str]) -> str:
-        found = pattern.match(self._text, self._at)
-        self._at = found.end() if found else self._at
-        return found.group() if found else ""
+    def _match(self, pattern: re.Pattern[str]) -> str:
+        """Pass over what `pattern` matches, and return it; nothing if it does not match."""
+        match = pattern.match(self._text, self._at)
+        self._at = match.end() if match else self._at
+        return match.group() if match else ""

@@ -10,7 +10,7 @@ from typing import Any
 from polarbear import optimizers, problems
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.extras import Extra, ExtraMissing
-from polarbear.problems.descriptions import PROBLEMS
+from polarbear.problems.suite import PROBLEMS
 from polarbear.protocols import identity_of
 
 MOST_BUILT = 100

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from polarbear.problems.bbob_functions import oscillated
-from polarbear.problems.coco_random import SEEDS_PER_INSTANCE, location, rotation
-from polarbear.problems.ioh_suites import BBOB, LAST_INSTANCE, BBOBProblem, IohProblem
-from polarbear.problems.noise import (
+from polarbear.problems.functions.bbob import oscillated
+from polarbear.problems.functions.coco_random import SEEDS_PER_INSTANCE, location, rotation
+from polarbear.problems.functions.ioh import batch_evaluation, best_bbob_value, ioh_problem
+from polarbear.problems.functions.noise import (
     HALF_WIDTH,
     CauchyNoise,
     GaussianNoise,
@@ -24,11 +24,11 @@ from polarbear.problems.noise import (
     UniformNoise,
 )
 from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.problems.suite.base import IohProblem
+from polarbear.problems.suite.bbob import BBOB, BBOBInstance, Dimension
 from polarbear.validation import settings, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from polarbear.records import FloatArray
 
 FIRST, LAST = 101, 130
@@ -38,12 +38,12 @@ BASES = (1, 8, 1, 8, 7, 10, 14, 17, 19, 21)
 """The functions of BBOB without noise, each under Gaussian, uniform and Cauchy noise: 101 to 103, 104 to 106, …"""
 
 OWN_PENALTIES = {7: 1.0, 17: 10.0, 21: 1.0}
-"""What functions of BBOB weigh Σ max(0, |xᵢ| - 5)² with; the noisy ones do not."""
+"""Weight of Σ max(0, |xᵢ| - 5)² in functions of BBOB; the noisy ones do without."""
 
 ELLIPSOID, GRIEWANK_ROSENBROCK = 10, 19
 
 SEEDS_TO_ROTATION = 1_000_000
-"""How far the seed of a rotation is from that of the optimum, in COCO."""
+"""Difference of the seeds of a rotation and of the optimum, in COCO."""
 
 
 @settings
@@ -56,13 +56,12 @@ class BBOBNoisyProblem(IohProblem):
         dimension: Number of variables, from 2.
 
     Raises:
-        TypeError: If one of them is no whole number.
-        ValueError: If one of them is out of its range.
+        FieldError: If a number is not whole or out of its range.
     """
 
     function: Annotated[int, whole(FIRST, LAST)]
-    instance: Annotated[int, whole(1, LAST_INSTANCE)]
-    dimension: Annotated[int, whole(2)]
+    instance: BBOBInstance
+    dimension: Dimension
 
     suite: ClassVar[str] = "bbob-noisy"
 
@@ -85,36 +84,27 @@ class BBOBNoisyProblem(IohProblem):
 
     def build(self) -> NoisyProblem:
         """Construct the function without noise; each of its trials brings its own noise."""
-        precisions, best = self._ellipsoid() if self.base == ELLIPSOID else self._over_ioh()
+        best = best_bbob_value(self.base, self.instance)
         box = np.full(self.dimension, HALF_WIDTH)
-        return NoisyProblem(self, precisions, self.noise, (-box, box), best)
+        return NoisyProblem(self, self._precisions(best), self.noise, (-box, box), best)
 
-    def _over_ioh(self) -> tuple[Precisions, float]:
-        under = BBOBProblem(self.base, self.instance, self.dimension).build()
-        best = float(under.raw.optimum.y)
+    def _precisions(self, best: float) -> Precisions:
+        if self.base == ELLIPSOID:
+            seed = ELLIPSOID + SEEDS_PER_INSTANCE * self.instance
+            optimum, turned = location(self.dimension, seed), rotation(self.dimension, seed + SEEDS_TO_ROTATION)
+            ellipsoid = Ellipsoid(optimum, turned)
+            return Precisions(ellipsoid.raw, ellipsoid.batch)
+        function = ioh_problem("BBOB", self.base, self.instance, self.dimension)[0]
+        functions = batch_evaluation(function)
         scale = 0.1 if self.base == GRIEWANK_ROSENBROCK else 1.0
-        return Precisions(*_above(under.raw, under.batch, best, scale), OWN_PENALTIES.get(self.base, 0.0)), best
 
-    def _ellipsoid(self) -> tuple[Precisions, float]:
-        seed = ELLIPSOID + SEEDS_PER_INSTANCE * self.instance
-        turned = rotation(self.dimension, seed + SEEDS_TO_ROTATION)
-        ellipsoid = Ellipsoid(location(self.dimension, seed), turned)
-        best = BBOBProblem(ELLIPSOID, self.instance, 2).build().raw.optimum.y  # the same in all dimensions
-        return Precisions(ellipsoid.one, ellipsoid.many), float(best)
+        def raw(x: FloatArray) -> float:
+            return scale * (function(x) - best)
 
+        def batch(points: FloatArray) -> FloatArray:
+            return scale * (functions(points) - best)
 
-def _above(
-    raw: Callable[[FloatArray], float], batch: Callable[[FloatArray], FloatArray], best: float, scale: float
-) -> tuple[Callable[[FloatArray], float], Callable[[FloatArray], FloatArray]]:
-    """A function's distance to its best value, of one point and of many."""
-
-    def one(x: FloatArray) -> float:
-        return scale * (raw(x) - best)
-
-    def many(points: FloatArray) -> FloatArray:
-        return scale * (batch(points) - best)
-
-    return one, many
+        return Precisions(raw, batch, OWN_PENALTIES.get(self.base, 0.0))
 
 
 class Ellipsoid:
@@ -123,25 +113,25 @@ class Ellipsoid:
     Args:
         optimum: (d,) x_opt.
         rotation: (d, d) R.
-        conditioning: What the last axis is weighed with; the first one has weight 1.
+        conditioning: Weight of the last axis; that of the first is 1.
     """
 
-    __slots__ = ("_optimum", "_scales", "_turned")
+    __slots__ = ("_optimum", "_rotation", "_scales")
 
     def __init__(self, optimum: FloatArray, rotation: FloatArray, conditioning: float = 1e4) -> None:
         self._optimum = optimum
-        self._turned = np.ascontiguousarray(rotation.T)
+        self._rotation = np.ascontiguousarray(rotation.T)
         self._scales = conditioning ** np.linspace(0.0, 1.0, len(self._optimum))
 
-    def one(self, x: FloatArray) -> float:
+    def raw(self, x: FloatArray) -> float:
         """Evaluate one (d,) point; NaN at a wrong length."""
         if len(x) != len(self._optimum):
             return np.nan
-        return float(self.many(x[np.newaxis])[0])
+        return float(self.batch(x[np.newaxis])[0])
 
-    def many(self, points: FloatArray) -> FloatArray:
+    def batch(self, points: FloatArray) -> FloatArray:
         """Evaluate (m, d) points -> (m,)."""
-        return oscillated((points - self._optimum) @ self._turned) ** 2 @ self._scales
+        return oscillated((points - self._optimum) @ self._rotation) ** 2 @ self._scales
 
 
 @settings

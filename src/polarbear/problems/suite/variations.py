@@ -19,7 +19,7 @@ from polarbear.descriptions import FieldError
 from polarbear.problems.evaluation import BuiltProblem, read_only
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import as_spec
-from polarbear.problems.streams import EndlessStream
+from polarbear.problems.suite.base import EndlessStream
 from polarbear.protocols import ProblemSpec, traits_of
 from polarbear.validation import Checked, Flag, Natural, Reals, Share, real, real_number, settings
 
@@ -44,7 +44,7 @@ def _range(value: Any, name: str, gt: float | None = None) -> tuple[float, float
 
 @settings
 class Variations(EndlessStream["Variation"]):
-    """An endless stream of instances of one problem. Nothing is transformed that is not asked for.
+    """An endless stream of instances of one problem, transformed only as the fields say.
 
     Points of an instance's box may fall outside the problem's own box when it is shifted, stretched or rotated. The
     best value stays known if the box is at most permuted and reflected, or if `location` says where it is and it
@@ -64,9 +64,8 @@ class Variations(EndlessStream["Variation"]):
         seed: Which stream.
 
     Raises:
-        TypeError: If `problem` is none, or something is no number.
-        ValueError: If a number is out of its range, or what is asked for does not suit a `FunctionProblem`; any other
-            problem says so when an instance of it is built.
+        FieldError: If `problem` is none, something is no number or out of its range, or the transformations do not suit
+            a `FunctionProblem`; with any other problem building an instance raises that.
     """
 
     problem: Annotated[ProblemSpec, Checked(lambda value, _: as_spec(value))]
@@ -81,7 +80,7 @@ class Variations(EndlessStream["Variation"]):
     seed: Natural = 0
 
     def __post_init__(self) -> None:
-        if isinstance(self.problem, FunctionProblem):  # what it is need not be built to be known
+        if isinstance(self.problem, FunctionProblem):  # others have to be built first
             _check(self, self.problem)
 
     def _at(self, index: int) -> Variation:
@@ -89,7 +88,7 @@ class Variations(EndlessStream["Variation"]):
 
     @property
     def label(self) -> str:
-        """What tells its instances from those of other streams with the same problem and seed."""
+        """A digest of the transformations, for the names of instances."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         del settings["problem"], settings["seed"]
         return hashlib.sha256(repr(settings).encode()).hexdigest()[:6]
@@ -105,12 +104,11 @@ class Variation:
     """One instance of a problem.
 
     Attributes:
-        stream: What it is an instance of.
-        index: Which one, from 0.
+        stream: The stream it belongs to.
+        index: Its position there, from 0.
 
     Raises:
-        TypeError: If `stream` is no `Variations`, or `index` no whole number.
-        ValueError: If `index` is negative.
+        FieldError: If `stream` is no `Variations`, or `index` no whole number from 0.
     """
 
     stream: Variations
@@ -118,36 +116,35 @@ class Variation:
 
     @property
     def name(self) -> str:
-        """Such as ``"sphere-d5-s0-17-v3f0a91"``; the end tells the transformations."""
+        """Such as ``"sphere-d5-s0-17-v3f0a91"``; the end stands for the transformations."""
         return f"{self.stream.problem.name}-s{self.stream.seed}-{self.index}-v{self.stream.label}"
 
     def build(self) -> BuiltProblem:
         """Construct the problem.
 
         Raises:
-            ValueError: If what was asked for does not suit the problem: it is noisy, has several objectives or tells
+            ValueError: If the transformations do not suit the problem: it is noisy, has several objectives or tells
                 constraints; its whole variables would not stay whole; boxes of permuted variables differ; or `location`
                 has another dimension, or is not where the optimum is.
         """
         base = self.stream.problem.build()
         _check(self.stream, base)
-        inside = _Domain(self.stream, base, np.random.default_rng([self.stream.seed, self.index, 0]))
+        domain = _Domain(self.stream, base, np.random.default_rng([self.stream.seed, self.index, 0]))
         rng = np.random.default_rng([self.stream.seed, self.index, 1])
         low, high = map(math.log, self.stream.factor)
         factor = math.exp(rng.uniform(low, high))
         offset = float(rng.uniform(*self.stream.offset))
-        raw: Callable[[FloatArray], float] = base.raw
+        base_raw: Callable[[FloatArray], float] = base.raw
 
-        def one(x: FloatArray) -> float:
-            return factor * raw(inside(x)) + offset
+        def raw(x: FloatArray) -> float:
+            return factor * base_raw(domain(x)) + offset
 
         def batch(points: FloatArray) -> FloatArray:
-            return factor * np.asarray(base(inside(points)), dtype=np.float64) + offset
+            return factor * np.asarray(base(domain(points)), dtype=np.float64) + offset
 
         best = _best(self.stream, base)
-        optimum = factor * best + offset if inside.reaches_optimum and best is not None else None
-        bounds = (base.lower, base.upper)
-        return BuiltProblem(self, one, batch, bounds, optimum, base.minimize, traits_of(base))
+        optimum = factor * best + offset if domain.reaches_optimum and best is not None else None
+        return BuiltProblem(self, raw, batch, (base.lower, base.upper), optimum, base.minimize, traits_of(base))
 
 
 class _Domain:
@@ -178,9 +175,9 @@ class _Domain:
     def _back(self, u: FloatArray) -> FloatArray:
         """The instance's coordinates, but for the shift, of a point of the problem."""
         u = u if self._rotation is None else u @ self._rotation
-        found = np.empty_like(u)
-        found[self._order] = u / self._factors
-        return found
+        result = np.empty_like(u)
+        result[self._order] = u / self._factors
+        return result
 
 
 def _rotation(d: int, rng: np.random.Generator) -> FloatArray:
@@ -202,21 +199,20 @@ def _check(stream: Variations, base: Problem) -> None:
     middle = (base.lower + base.upper)[whole]
     if stream.flip and not np.array_equal(middle, np.rint(middle)):
         raise ValueError(f"{base.name} has whole variables whose bounds are not whole; they cannot be reflected")
-    alike = all(np.unique(each).size == 1 for each in (base.lower, base.upper, whole))
-    if stream.permute and not alike:
+    if stream.permute and any(np.unique(bound).size > 1 for bound in (base.lower, base.upper, whole)):
         raise ValueError(f"the variables of {base.name} differ in bounds or kind; they cannot be permuted")
 
 
 def _best(stream: Variations, base: Problem) -> float | None:
-    """The problem's best value, as it tells it or else as it is at `location`; None: it is not known."""
+    """The problem's best value: its optimum, or else the value at `location`; None if it is not known."""
     if stream.location is None:
         return base.optimum
-    value, told = float(base.raw(read_only(stream.location))), base.optimum
-    found = f"location is {list(stream.location)!r}, where {base.name} has the value {value!r}"
+    value, optimum = float(base.raw(read_only(stream.location))), base.optimum
+    there = f"location is {list(stream.location)!r}, where {base.name} has the value {value!r}"
     if not math.isfinite(value):
-        raise ValueError(f"{found}; it has to be where the best value is")
-    if told is None:
+        raise ValueError(f"{there}; it has to be where the best value is")
+    if optimum is None:
         return value
-    if not math.isclose(value, told, rel_tol=ROUNDING, abs_tol=ROUNDING):
-        raise ValueError(f"{found}, but its optimum is {told!r}; correct one of the two, or leave it out")
-    return told
+    if not math.isclose(value, optimum, rel_tol=ROUNDING, abs_tol=ROUNDING):
+        raise ValueError(f"{there}, but its optimum is {optimum!r}; correct one of the two, or leave it out")
+    return optimum

@@ -23,18 +23,18 @@ TABLE = 32
 WARM_UP = 8
 """Numbers drawn before the table is filled."""
 CELL = 67_108_865
-"""Outputs divided by this choose the table's entry: 2²⁶ + 1."""
+"""An output divided by this is the index of an entry of the table: 2²⁶ + 1."""
 
 
 def uniforms(count: int, seed: int) -> FloatArray:
     """(count,) numbers in (0, 1)."""
-    began = WARM_UP + TABLE
-    states = _powers(began + count) * (max(abs(seed), 1) % MODULUS) % MODULUS
+    start = WARM_UP + TABLE
+    states = _powers(start + count) * (max(abs(seed), 1) % MODULUS) % MODULUS
     entries: list[int] = (states // CELL).tolist()
-    table = list(range(began - 1, WARM_UP - 1, -1))
+    table = list(range(start - 1, WARM_UP - 1, -1))
     drawn: list[int] = []
     last = table[0]
-    for new in range(began, began + count):
+    for new in range(start, start + count):
         entry = entries[last]
         last = table[entry]
         table[entry] = new
@@ -53,17 +53,17 @@ def _powers(count: int) -> IntArray:
 
 def normals(count: int, seed: int) -> FloatArray:
     """(count,) standard normal numbers, by the method of Box and Muller."""
-    drawn = uniforms(2 * count, seed)
-    found = np.sqrt(-2 * np.log(drawn[:count])) * np.cos(2 * math.pi * drawn[count:])
-    found[found == 0] = 1e-99
-    return found
+    uniform = uniforms(2 * count, seed)
+    numbers = np.sqrt(-2 * np.log(uniform[:count])) * np.cos(2 * math.pi * uniform[count:])
+    numbers[numbers == 0] = 1e-99
+    return numbers
 
 
 def location(dimension: int, seed: int, half_width: float = 4.0) -> FloatArray:
-    """(d,) where an optimum is placed: in [-4, 4)^d or as wide as said, on a grid, never at 0 in any coordinate."""
-    found = 2 * half_width * np.floor(1e4 * uniforms(dimension, seed)) / 1e4 - half_width
-    found[found == 0] = -1e-5
-    return found
+    """(d,) an optimum: on a grid in a box, by default [-4, 4)^d, with no coordinate 0."""
+    optimum = 2 * half_width * np.floor(1e4 * uniforms(dimension, seed)) / 1e4 - half_width
+    optimum[optimum == 0] = -1e-5
+    return optimum
 
 
 def rotation(dimension: int, seed: int) -> FloatArray:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 import numpy as np
 
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import IohProblem, IohStream, constructed, created, defined
+from polarbear.problems.functions.ioh import ioh_problem, without_nan
 from polarbear.problems.number_sets import NumbersLike, number_set
-from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.problems.suite.base import IohProblem, IohStream, ProductStream, SuiteProblem
+from polarbear.problems.suite.bbob import Dimension, Dimensions
 from polarbear.validation import Natural, settings, whole
 
 if TYPE_CHECKING:
@@ -27,11 +28,8 @@ HYBRIDS_2022 = (6, 7, 8)
 FIRST_2013, FIRST_2022 = 1101, 1001
 """The numbers `ioh` gives to functions 1."""
 
-SIX_HUMPS, SIX_HUMPS_MAXIMUM = 5, 1.031628453489877
-"""The six-hump camel back's maximum; `ioh` states 1.03162842."""
-
-UNEVEN_MAXIMA, UNEVEN_MAXIMUM = 3, 0.9999998284544727
-"""The greatest of the uneven decreasing maxima; `ioh` states 0.999999828."""
+MAXIMA_2013 = {3: 0.9999998284544727, 5: 1.031628453489877}
+"""Uneven decreasing maxima and six-hump camel back; `ioh` states 0.999999828 and 1.03162842."""
 
 
 @settings
@@ -45,8 +43,7 @@ class CEC2013Problem(SuiteProblem):
         function: 1 to 20; it has one dimension, from 1 to 20, and one instance.
 
     Raises:
-        TypeError: If it is no whole number.
-        ValueError: If it is out of its range.
+        FieldError: If it is not whole or out of its range.
     """
 
     function: Annotated[int, whole(1, len(DIMENSIONS_2013))]
@@ -61,11 +58,9 @@ class CEC2013Problem(SuiteProblem):
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""
-        number = FIRST_2013 + self.function - 1
-        problem, box = constructed(lambda ioh: created(ioh, "CEC2013", number, 1, self.dimension))
-        mended = {SIX_HUMPS: SIX_HUMPS_MAXIMUM, UNEVEN_MAXIMA: UNEVEN_MAXIMUM}
-        optimum = mended.get(self.function, float(problem.optimum.y))
-        return BuiltProblem(self, *defined(problem, self.dimension, -np.inf), box, optimum, minimize=False)
+        problem, box = ioh_problem("CEC2013", FIRST_2013 + self.function - 1, 1, self.dimension)
+        optimum = MAXIMA_2013.get(self.function, float(problem.optimum.y))
+        return BuiltProblem(self, *without_nan(problem, self.dimension, -np.inf), box, optimum, minimize=False)
 
 
 @settings
@@ -77,15 +72,14 @@ class CEC2013(ProductStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number.
-        ValueError: If something is out of its range, empty, or named twice.
+        FieldError: If something is no whole number, out of its range, empty, or named twice.
     """
 
     functions: Annotated[NumbersLike, number_set(1, len(DIMENSIONS_2013))] = range(1, len(DIMENSIONS_2013) + 1)
     seed: Natural = 0
 
     problem: ClassVar[Any] = CEC2013Problem
-    drawn: ClassVar[Mapping[str, str]] = {"function": "functions"}
+    choices: ClassVar[Mapping[str, str]] = {"function": "functions"}
 
     def grid(self) -> tuple[ProblemSpec, ...]:
         """All problems of the suite: by dimension, then by function."""
@@ -104,16 +98,14 @@ class CEC2022Problem(IohProblem):
         dimension: 2, 10 or 20; functions 6, 7 and 8 are not defined in dimension 2.
 
     Raises:
-        TypeError: If one of them is no whole number.
-        ValueError: If one of them is out of its range.
+        FieldError: If a number is not whole or out of its range.
     """
 
     function: Annotated[int, whole(1, 12)]
     instance: Annotated[int, whole(1, 1)]
-    dimension: Annotated[int, whole(2)]
+    dimension: Dimension
 
     suite: ClassVar[str] = "cec2022"
-    ioh_class: ClassVar[str] = "CEC2022"
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
@@ -125,9 +117,8 @@ class CEC2022Problem(IohProblem):
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""
-        number = FIRST_2022 + self.function - 1
-        problem, box = constructed(lambda ioh: created(ioh, self.ioh_class, number, 1, self.dimension))
-        return BuiltProblem(self, *defined(problem, self.dimension, np.inf), box, float(problem.optimum.y))
+        problem, box = ioh_problem("CEC2022", FIRST_2022 + self.function - 1, 1, self.dimension)
+        return BuiltProblem(self, *without_nan(problem, self.dimension, np.inf), box, float(problem.optimum.y))
 
 
 @settings
@@ -140,13 +131,12 @@ class CEC2022(IohStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number.
-        ValueError: If something is out of its range, empty, or named twice.
+        FieldError: If something is no whole number, out of its range, empty, or named twice.
     """
 
     functions: Annotated[NumbersLike, number_set(1, 12)] = range(1, 13)
-    dimensions: Annotated[NumbersLike, number_set(2)] = (10,)
+    dimensions: Dimensions = (10,)
     seed: Natural = 0
 
-    instances: ClassVar[NumbersLike] = range(1, 2)  # pyright: ignore[reportIncompatibleVariableOverride]
+    instances: ClassVar[NumbersLike] = range(1, 2)
     problem: ClassVar[Any] = CEC2022Problem

@@ -8,10 +8,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import Box, IohProblem, IohStream, constructed, created, defined, integer_problem
+from polarbear.problems.functions.ioh import integer_problem, ioh_problem, without_nan
 from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.problems.suite.base import IohProblem, IohStream
 from polarbear.records import Instance
-from polarbear.validation import Flag, Natural, settings, whole
+from polarbear.validation import Flag, Natural, Positive, settings, whole
 
 FIRST, LAST = 30, 59
 SOBOL = range(40, 50)
@@ -37,13 +38,12 @@ class StarDiscrepancyProblem(IohProblem):
         integer: Whether variables are indices into the grid.
 
     Raises:
-        TypeError: If one of the numbers is no whole number, or `integer` no bool.
-        ValueError: If one of them is out of its range.
+        FieldError: If a number is not whole or out of its range, or `integer` no bool.
     """
 
     function: Annotated[int, whole(FIRST, LAST)]
     instance: Annotated[int, whole(1, LAST_INSTANCE)]
-    dimension: Annotated[int, whole(1)]
+    dimension: Positive
     integer: Flag = False
 
     suite: ClassVar[str] = "star-discrepancy"
@@ -60,19 +60,16 @@ class StarDiscrepancyProblem(IohProblem):
     @property
     def identity(self) -> Instance:
         """Its suite, ``"star-discrepancy"`` or ``"star-discrepancy-integer"``, function, dimension and instance."""
-        own = super().identity
-        return replace(own, suite=f"{self.suite}-integer") if self.integer else own
-
-    def _made(self, ioh: Any) -> tuple[Any, Box]:
-        family = "STAR_INTEGER" if self.integer else "STAR_REAL"
-        return created(ioh, family, self.function, self.instance, self.dimension)
+        identity = super().identity
+        return replace(identity, suite=f"{self.suite}-integer") if self.integer else identity
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""
-        problem, box = constructed(self._made)
+        family = "STAR_INTEGER" if self.integer else "STAR_REAL"
+        problem, box = ioh_problem(family, self.function, self.instance, self.dimension)
         if self.integer:
             return integer_problem(self, problem, box, None)
-        return BuiltProblem(self, *defined(problem, self.dimension, -np.inf), box, None, minimize=False)
+        return BuiltProblem(self, *without_nan(problem, self.dimension, -np.inf), box, None, minimize=False)
 
 
 @settings
@@ -87,8 +84,7 @@ class StarDiscrepancy(IohStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number, or `integer` no bool.
-        ValueError: If something is out of its range, empty, or named twice.
+        FieldError: If something is no whole number, out of its range, empty, or named twice, or `integer` no bool.
     """
 
     functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 STANDARD = NormalDist()
 LEAST_MASS = 1e-9
-"""How much of a distribution an interval must hold, so that truncation to it is accurate."""
+"""Least probability of an interval that a distribution is truncated to, for accuracy."""
 
 EXAMPLES = "'N(240, 30)', 'LN(2, 1)', 'Cauchy(0, 1)', 'U(0, 1)', 'DU{32, ..., 128}', '1000 * Cauchy(0, 1)'"
 
@@ -55,51 +55,53 @@ class Prior:
     scale: float = 1.0
 
     @classmethod
-    def parse(cls, value: Any, what: str) -> Prior:
+    def parse(cls, value: Any, name: str) -> Prior:
         """Read a distribution, or a number for a fixed one.
 
         Args:
             value: Such as ``"Trunc(LN(1.1, 0.5); [2, 24])"`` or 3.
-            what: The argument's name, for messages.
+            name: The argument's name.
 
         Raises:
             TypeError: If it is neither text nor a number.
-            ValueError: If it is malformed, a parameter is impossible, or too little is left inside the interval.
+            ValueError: If it is malformed, a parameter is impossible, or the interval has hardly any probability.
         """
         if isinstance(value, Prior):
             return value
         if not isinstance(value, bool) and isinstance(value, Real):
             if not math.isfinite(value):
-                raise ValueError(f"{what} is {value!r}; it must be finite")
+                raise ValueError(f"{name} is {value!r}; it must be finite")
             return cls("fixed", float(value))
         if not isinstance(value, str):
-            raise TypeError(f"{what} is {value!r}; give a number, or a distribution such as {EXAMPLES}")
-        found = _PLAIN.fullmatch(value) or _TRUNCATED.fullmatch(value)
-        if not found:
+            raise TypeError(f"{name} is {value!r}; give a number, or a distribution such as {EXAMPLES}")
+        match = _PLAIN.fullmatch(value) or _TRUNCATED.fullmatch(value)
+        if not match:
             raise ValueError(
-                f"{what} is {value!r}; distributions are written like {EXAMPLES}, or truncated as in "
+                f"{name} is {value!r}; distributions are written like {EXAMPLES}, or truncated as in "
                 "'Trunc(LN(1.1, 0.5); [2, 24])'"
             )
-        told = {name: float(text) for name, text in found.groupdict().items() if name != "kind" and text is not None}
-        prior = cls(found["kind"], **told)
-        prior._check(value, what)
+        parameters = {group: float(text) for group, text in match.groupdict().items() if group != "kind" and text}
+        prior = cls(match["kind"], **parameters)
+        if fault := prior._fault():
+            raise ValueError(f"{name} is {value!r}; {fault}")
         return prior
 
-    def _check(self, text: str, what: str) -> None:
-        """Raise a ValueError if a parameter is impossible."""
+    def _fault(self) -> str:
+        """What is impossible about the parameters, if anything is."""
         if self.kind in {"U", "DU"}:
             if self.second < self.first or (self.kind == "U" and self.second == self.first):
-                raise ValueError(f"{what} is {text!r}; the first number must be below the second")
+                return "the first number must be below the second"
         elif self.second <= 0:
-            raise ValueError(f"{what} is {text!r}; the second number must be positive")
+            return "the second number must be positive"
         if self.kind == "DU" and not (self.first.is_integer() and self.second.is_integer()):
-            raise ValueError(f"{what} is {text!r}; DU takes whole numbers")
+            return "DU takes whole numbers"
         if self.kind == "DU" and math.isfinite(self.low):
-            raise ValueError(f"{what} is {text!r}; write the smaller range instead of truncating DU")
+            return "write the smaller range instead of truncating DU"
         if self.scale <= 0:
-            raise ValueError(f"{what} is {text!r}; the factor must be positive")
+            return "the factor must be positive"
         if self.low >= self.high or self._mass()[1] < LEAST_MASS:
-            raise ValueError(f"{what} is {text!r}; nothing of the distribution lies in the interval")
+            return "nothing of the distribution lies in the interval"
+        return ""
 
     def __str__(self) -> str:
         if self.kind == "fixed":

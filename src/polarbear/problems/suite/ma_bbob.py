@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Annotated, Any, cast
 import numpy as np
 
 from polarbear.descriptions import FieldError
-from polarbear.problems.bbob_functions import as_list, objective
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE, BBOBInstances
-from polarbear.problems.number_sets import Numbers, NumbersLike, number_set, numbers
-from polarbear.problems.streams import EndlessStream
+from polarbear.problems.functions.bbob import HALF_WIDTH, as_list, objective
+from polarbear.problems.functions.ioh import FUNCTIONS
+from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
+from polarbear.problems.suite.base import EndlessStream
+from polarbear.problems.suite.bbob import BBOBInstances, InstanceOfEach
 from polarbear.validation import Checked, Natural, Share, real_numbers, set_fields, settings, whole_number
 
 if TYPE_CHECKING:
@@ -36,9 +37,6 @@ SCALE_FACTORS = (
 
 LEAST_PRECISION, GREATEST_PRECISION = 1e-12, 1e20
 """Where component precisions are capped, as in `ioh`."""
-
-HALF_WIDTH = 5.0
-"""The box is [-5, 5]^d."""
 
 
 def threshold_weights(uniform: ArrayLike, threshold: float) -> FloatArray:
@@ -70,13 +68,14 @@ class ManyAffine:
 
     def __init__(self, spec: MABBOBProblem) -> None:
         """Build the components that carry weight."""
-        used = [i for i, weight in enumerate(spec.weights) if weight > 0]
-        made = [objective(i + 1, spec.instances[i], spec.dimension) for i in used]
-        self._components = [
-            (evaluate, best, SCALE_FACTORS[i], spec.weights[i])
-            for i, (evaluate, _, best) in zip(used, made, strict=True)
-        ]
-        self._optima = np.array([optimum for _, optimum, _ in made])
+        self._components: list[tuple[Any, float, float, float]] = []
+        optima: list[FloatArray] = []
+        for i, (weight, scale) in enumerate(zip(spec.weights, SCALE_FACTORS, strict=True)):
+            if weight > 0:
+                evaluate, optimum, best = objective(i + 1, spec.instances[i], spec.dimension)
+                self._components.append((evaluate, best, scale, weight))
+                optima.append(optimum)
+        self._optima = np.array(optima)
         self._location = np.array(spec.location)
         self._dimension = spec.dimension
 
@@ -142,12 +141,11 @@ class MABBOBProblem:
         label: The instance's name; by default made from the contents.
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If there are not 24 weights and instances, a weight is negative, or all are 0.
+        FieldError: If there are not 24 weights and instances, a weight is negative, or all are 0.
     """
 
     weights: Annotated[Sequence[float], Checked(_weights)]
-    instances: BBOBInstances
+    instances: InstanceOfEach
     location: Annotated[Sequence[float], Checked(real_numbers)]
     label: str = ""
 
@@ -193,14 +191,13 @@ class MABBOB(EndlessStream[MABBOBProblem]):
         instances: The BBOB instances to draw from; by default 1 to 999 (Wurth et al. 2026, table 3).
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If something is out of its range.
+        FieldError: If something is no number or out of its range.
     """
 
     dimension: Annotated[NumbersLike, Checked(_dimensions)] = 5
     seed: Natural = 0
     threshold: Share = 0.85
-    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
+    instances: BBOBInstances = range(1, 1000)
 
     def _at(self, index: int) -> MABBOBProblem:
         drawing = np.random.SeedSequence([self.seed, index]).spawn(4)

@@ -1,13 +1,17 @@
-"""PBO: the 25 pseudo-Boolean functions of IOHprofiler, over `ioh`."""
+"""PBO: the 25 pseudo-Boolean functions of IOHprofiler, over `ioh`; and the optima that its recorded data refer to."""
 
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import IohProblem, IohStream, constructed, integer_problem
+from polarbear.problems.functions.ioh import integer_problem, ioh_problem
 from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.problems.suite.base import IohProblem, IohStream
+from polarbear.problems.suite.bbob import Dimension, Dimensions
+from polarbear.records import Instance
 from polarbear.validation import Natural, settings, whole
 
 LAST_FUNCTION = 25
@@ -34,16 +38,14 @@ class PBOProblem(IohProblem):
         dimension: Number of bits, from 2; a square for functions 21 and 23.
 
     Raises:
-        TypeError: If one of them is no whole number.
-        ValueError: If one of them is out of its range.
+        FieldError: If a number is not whole or out of its range.
     """
 
     function: Annotated[int, whole(1, LAST_FUNCTION)]
     instance: Annotated[int, whole(1, LAST_INSTANCE)]
-    dimension: Annotated[int, whole(2)]
+    dimension: Dimension
 
     suite: ClassVar[str] = "pbo"
-    ioh_class: ClassVar[str] = "PBO"
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
@@ -57,18 +59,18 @@ class PBOProblem(IohProblem):
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""
-        problem, box, optimum = constructed(self._with_optimum)
-        return integer_problem(self, problem, box, optimum)
-
-    def _with_optimum(self, ioh: Any) -> tuple[Any, Any, float | None]:
-        problem, box = self._made(ioh)
+        problem, box = self._ioh(self.function)
         best = self._best()
         if best is None:
-            stated = float(problem.optimum.y)
-            return problem, box, stated if math.isfinite(stated) else None
-        shift = ioh.problem.PBO.create(4, self.instance, 1).optimum.y  # that of a function which is 0
-        scale = ioh.problem.PBO.create(1, self.instance, 1).optimum.y - shift
-        return problem, box, (scale * best + shift if math.isfinite(best) else None)
+            optimum = float(problem.optimum.y)
+        else:
+            shift = self._ioh(4, 1)[0].optimum.y  # that of a function which is 0
+            scale = self._ioh(1, 1)[0].optimum.y - shift
+            optimum = scale * best + shift
+        return integer_problem(self, problem, box, optimum if math.isfinite(optimum) else None)
+
+    def _ioh(self, function: int, dimension: int | None = None) -> tuple[Any, Any]:
+        return ioh_problem("PBO", function, self.instance, dimension or self.dimension)
 
     def _best(self) -> float | None:
         """The best value of instance 1 where `ioh` states a wrong one, NaN if it is not known; None: as stated."""
@@ -93,13 +95,40 @@ class PBO(IohStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number.
-        ValueError: If something is out of its range, empty, or named twice.
+        FieldError: If something is no whole number, out of its range, empty, or named twice.
     """
 
     functions: Annotated[NumbersLike, number_set(1, LAST_FUNCTION)] = range(1, LAST_FUNCTION + 1)
-    dimensions: Annotated[NumbersLike, number_set(2)] = (100,)
+    dimensions: Dimensions = (100,)
     instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, LAST_INSTANCE + 1)
     seed: Natural = 0
 
     problem: ClassVar[Any] = PBOProblem
+
+
+def raw_optimum(instance: Instance) -> float | None:
+    """The lowest raw value on an instance of the suites bbob and pbo, as IOHexperimenter logs it.
+
+    Raw values are those before the function's value is shifted and scaled to that of the instance: on bbob precisions,
+    on pbo the values on instance 1.
+
+    Args:
+        instance: With the numbers of its function and instance.
+
+    Returns:
+        The optimum, to be minimized; None if the suite is another one or the optimum is not known.
+    """
+    if instance.suite == "bbob":
+        return 0.0
+    if instance.suite == "pbo" and instance.function.isdecimal():
+        return _raw_pbo_optimum(int(instance.function), instance.dimension)
+    return None
+
+
+@lru_cache
+def _raw_pbo_optimum(function: int, dimension: int) -> float | None:
+    try:
+        optimum = PBOProblem(function, 1, dimension).build().optimum
+    except ValueError:  # the suite has no such problem
+        return None
+    return None if optimum is None else -optimum

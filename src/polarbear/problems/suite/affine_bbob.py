@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from polarbear.problems.bbob_functions import as_list, objective
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE
+from polarbear.problems.functions.bbob import as_list, objective
+from polarbear.problems.functions.ioh import FUNCTIONS
 from polarbear.problems.number_sets import NumbersLike, number_set, shares
-from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.problems.suite.base import ProductStream, SuiteProblem
+from polarbear.problems.suite.bbob import BBOBInstance, BBOBInstances, Dimension, Dimensions
 from polarbear.records import Instance
 from polarbear.validation import Checked, Natural, Share, settings, whole
 
@@ -29,15 +30,17 @@ class Combination:
     A batch gives what its points give one by one, bit for bit up to 144 variables, above up to rounding.
     """
 
-    __slots__ = ("_alpha", "_dimension", "_first", "_here", "_second", "_there")
+    __slots__ = ("_alpha", "_dimension", "_first", "_optimum", "_second", "_second_optimum")
 
     def __init__(self, spec: AffineBBOBProblem) -> None:
         """Build the two functions, or the one that has all the weight."""
         d, self._alpha = spec.dimension, spec.alpha
         first = objective(spec.first, spec.instance, d)
         second = objective(spec.second, spec.second_instance, d) if spec.alpha < 1 else first
-        (one, self._here, best), (other, self._there, other_best) = first, second
-        self._first, self._second = (one, best), (other, other_best)
+        evaluate, self._optimum, best = first
+        self._first = evaluate, best
+        evaluate, self._second_optimum, best = second
+        self._second = evaluate, best
         self._dimension = d
 
     def __call__(self, x: FloatArray) -> float:
@@ -45,23 +48,21 @@ class Combination:
         if len(x) != self._dimension:
             return math.nan
         alpha = self._alpha
-        (one, best), (other, other_best) = self._first, self._second
+        (first, best), (second, second_best) = self._first, self._second
         logarithm = 0.0
         if alpha > 0:
-            logarithm += alpha * _log10(one(x) - best)
+            logarithm += alpha * _log10(first(x) - best)
         if alpha < 1:
-            logarithm += (1 - alpha) * _log10(other((x - self._here) + self._there) - other_best)
+            logarithm += (1 - alpha) * _log10(second((x - self._optimum) + self._second_optimum) - second_best)
         return _power(logarithm)
 
     def batch(self, points: FloatArray) -> FloatArray:
         """Evaluate (m, d) points -> (m,) float64."""
         logarithms = [0.0] * len(points)
-        shifted = (points - self._here) + self._there
-        for (evaluate, best), where, weight in (
-            (self._first, points, self._alpha),
-            (self._second, shifted, 1 - self._alpha),
-        ):
-            for i, value in enumerate(as_list(evaluate(where)) if weight > 0 and len(points) else ()):
+        shifted = (points - self._optimum) + self._second_optimum
+        terms = ((self._first, points, self._alpha), (self._second, shifted, 1 - self._alpha))
+        for (evaluate, best), x, weight in terms:
+            for i, value in enumerate(as_list(evaluate(x)) if weight > 0 and len(points) else ()):
                 logarithms[i] += weight * _log10(value - best)
         return np.array([_power(logarithm) for logarithm in logarithms])
 
@@ -93,16 +94,15 @@ class AffineBBOBProblem(SuiteProblem):
         second_instance: I₂, F₂'s instance; 1 throughout the thesis.
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If something is out of its range.
+        FieldError: If something is no number or out of its range.
     """
 
     first: Annotated[int, whole(1, FUNCTIONS)]
     second: Annotated[int, whole(1, FUNCTIONS)]
     alpha: Share
-    instance: Annotated[int, whole(1, LAST_INSTANCE)]
-    dimension: Annotated[int, whole(2)]
-    second_instance: Annotated[int, whole(1, LAST_INSTANCE)] = 1
+    instance: BBOBInstance
+    dimension: Dimension
+    second_instance: BBOBInstance = 1
 
     @property
     def identity(self) -> Instance:
@@ -132,20 +132,19 @@ class PairwiseAffine(ProductStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If something is out of its range, empty, or named twice.
+        FieldError: If something is no number, out of its range, empty, or named twice.
     """
 
     functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = range(1, FUNCTIONS + 1)
     second_functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = (1,)
     alphas: Annotated[float | Sequence[float], Checked(shares)] = QUARTERS
-    dimensions: Annotated[NumbersLike, number_set(2)] = (5,)
-    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
-    second_instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = (1,)
+    dimensions: Dimensions = (5,)
+    instances: BBOBInstances = range(1, 1000)
+    second_instances: BBOBInstances = (1,)
     seed: Natural = 0
 
     problem: ClassVar[Any] = AffineBBOBProblem
-    drawn: ClassVar[Mapping[str, str]] = {
+    choices: ClassVar[Mapping[str, str]] = {
         "first": "functions",
         "second": "second_functions",
         "alpha": "alphas",

@@ -1,8 +1,8 @@
 """The 24 functions of BBOB and of SBOX-BBOB on arrays of points (Hansen et al. 2009; Vermetten et al. 2023).
 
-Values are those of `ioh` up to rounding; those of SBOX-BBOB inside the box, outside nothing is said. `ioh` evaluates
-one point after another, with a matrix product each; here many points share one. Building takes a small part of the
-time at 240 variables, since only the rotations that a function needs are made.
+Values are those of `ioh` up to rounding; those of SBOX-BBOB inside the box only. `ioh` evaluates one point after
+another, with a matrix product each; here many points share one. Building is much faster at 240 variables, since only
+the rotations that a function needs are made.
 
 In the formulas R and Q are the function's two rotations, and e_i = i / (d − 1) for i = 0, …, d − 1.
 """
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.problems import coco_random
-from polarbear.problems.ioh_suites import BBOBProblem
+from polarbear.problems.functions import coco_random
+from polarbear.problems.functions.ioh import ioh_problem
 
 if TYPE_CHECKING:
     from polarbear.records import FloatArray
@@ -35,17 +35,17 @@ MAGNIFYING = frozenset({16, 17, 18, 19, 23})
 """Functions that magnify rounding a million times: their rotations are rounded as in `ioh`."""
 
 PENALTIES = {4: 100.0, 7: 1.0, 17: 10.0, 18: 10.0, 21: 1.0, 22: 1.0, 23: 1.0, 24: 1e4}
-"""Times Σ max(0, |x_i| − 5)² is added, outside the box; of f16 it is 10 / d."""
+"""Weights of Σ max(0, |x_i| − 5)², which is added outside the box; of f16 it is 10 / d."""
 
 GREATEST_FOR_IOH = 144
-"""Up to here `ioh` evaluates single points faster, and builds a function in 0.04 s."""
+"""Up to this number of variables `ioh` evaluates single points faster, and builds a function in 0.04 s."""
 
 ROWS = 1024
-"""Points evaluated at once, so that what is computed on the way stays in the cache."""
+"""Points evaluated at once, so that intermediate results stay in the cache."""
 
 
-class Ground:
-    """What one instance of one function is made from."""
+class Ingredients:
+    """Optimum, rotations and what else makes an instance of a function."""
 
     def __init__(self, function: int, instance: int, dimension: int, strict: bool) -> None:
         self.function = function
@@ -62,9 +62,9 @@ class Ground:
 
     @cached_property
     def optimum(self) -> FloatArray:
-        """(d,) where the value is least: where it was drawn, or where the function has it instead."""
-        place = _PLACES.get(self.function)
-        return self.drawn if place is None else place(self)
+        """(d,) the optimum."""
+        optimum = _OPTIMA.get(self.function)
+        return optimum(self) if optimum else self.drawn
 
     @cached_property
     def signs(self) -> FloatArray:
@@ -84,8 +84,8 @@ class Ground:
         return self._rotation(self.seed)
 
     def _rotation(self, seed: int) -> FloatArray:
-        made = coco_random.rotation_as_summed if self.function in MAGNIFYING else coco_random.rotation
-        return made(self.dimension, seed)
+        rotation = coco_random.rotation_as_summed if self.function in MAGNIFYING else coco_random.rotation
+        return rotation(self.dimension, seed)
 
     @cached_property
     def peaks(self) -> FloatArray:
@@ -132,11 +132,11 @@ class BBOBFunction:
             dimension: Number of variables d, from 2.
             strict: Whether the function is that of SBOX-BBOB.
         """
-        ground = Ground(function, instance, dimension, strict)
-        self._values = _FUNCTIONS[function](ground)
+        data = Ingredients(function, instance, dimension, strict)
+        self._values = _FUNCTIONS[function - 1](data)
         self._penalty = 0.0 if strict else 10.0 / dimension if function == 16 else PENALTIES.get(function, 0.0)
-        self.optimum = ground.optimum
-        self.best = coco_random.offset(ground.seed)
+        self.optimum = data.optimum
+        self.best = coco_random.offset(data.seed)
 
     def __call__(self, x: FloatArray) -> Any:
         """Evaluate one point, (d,) -> float, or many, (m, d) -> (m,) float64; NaN at NaN and infinite ones."""
@@ -166,14 +166,14 @@ def objective(function: int, instance: int, dimension: int) -> tuple[Callable[[A
         optimum according to `ioh`; its best value.
     """
     if dimension > GREATEST_FOR_IOH:
-        made = BBOBFunction(function, instance, dimension)
-        return made, made.optimum, made.best
-    raw: Any = BBOBProblem(function, instance, dimension).build().raw
+        own = BBOBFunction(function, instance, dimension)
+        return own, own.optimum, own.best
+    raw: Any = ioh_problem("BBOB", function, instance, dimension)[0]
     return raw, np.array(raw.optimum.x), float(raw.optimum.y)
 
 
 def as_list(values: list[float] | FloatArray) -> list[float]:
-    """What an `objective` gave for several points, as floats, with which Python computes faster."""
+    """The values of several points as floats, with which Python computes faster."""
     return values.tolist() if isinstance(values, np.ndarray) else values
 
 
@@ -196,13 +196,13 @@ def squares(x: FloatArray) -> FloatArray:
     return np.einsum("ij,ij->i", x, x)
 
 
-def _sphere(ground: Ground) -> Batch:
-    optimum = ground.optimum
+def _sphere(data: Ingredients) -> Batch:
+    optimum = data.optimum
     return lambda x: squares(x - optimum)
 
 
-def _ellipsoid(ground: Ground) -> Batch:
-    optimum, weights = ground.optimum, 1e6**ground.exponents
+def _ellipsoid(data: Ingredients) -> Batch:
+    optimum, weights = data.optimum, 1e6**data.exponents
     return lambda x: oscillated(x - optimum) ** 2 @ weights
 
 
@@ -212,14 +212,14 @@ def _waves(z: FloatArray) -> FloatArray:
     return np.fmax(total, 10 * (z.shape[1] - np.cos(2 * math.pi * z).sum(axis=1)) + total)
 
 
-def _rastrigin(ground: Ground) -> Batch:
-    optimum, exponents, scaled = ground.optimum, ground.exponents, ground.scaled(10.0)
+def _rastrigin(data: Ingredients) -> Batch:
+    optimum, exponents, scaled = data.optimum, data.exponents, data.scaled(10.0)
     return lambda x: _waves(scaled * skewed(oscillated(x - optimum), 0.2, exponents))
 
 
-def _bueche_rastrigin(ground: Ground) -> Batch:
-    optimum, scaled = ground.optimum, ground.scaled(10.0)
-    steeper = np.where(np.arange(ground.dimension) % 2 == 0, 10.0, 1.0)
+def _bueche_rastrigin(data: Ingredients) -> Batch:
+    optimum, scaled = data.optimum, data.scaled(10.0)
+    steeper = np.where(np.arange(data.dimension) % 2 == 0, 10.0, 1.0)
 
     def values(x: FloatArray) -> FloatArray:
         z = oscillated(x - optimum)
@@ -228,8 +228,8 @@ def _bueche_rastrigin(ground: Ground) -> Batch:
     return values
 
 
-def _linear_slope(ground: Ground) -> Batch:
-    corner, steepness = ground.optimum, ground.scaled(100.0)
+def _linear_slope(data: Ingredients) -> Batch:
+    corner, steepness = data.optimum, data.scaled(100.0)
     slopes, heights = np.copysign(steepness, corner), HALF_WIDTH * steepness
 
     def values(x: FloatArray) -> FloatArray:
@@ -239,8 +239,8 @@ def _linear_slope(ground: Ground) -> Batch:
     return values
 
 
-def _attractive_sector(ground: Ground) -> Batch:
-    optimum, matrix = ground.optimum, ground.product(10.0)
+def _attractive_sector(data: Ingredients) -> Batch:
+    optimum, matrix = data.optimum, data.product(10.0)
 
     def values(x: FloatArray) -> FloatArray:
         z = (x - optimum) @ matrix
@@ -249,11 +249,11 @@ def _attractive_sector(ground: Ground) -> Batch:
     return values
 
 
-def _step_ellipsoid(ground: Ground) -> Batch:
+def _step_ellipsoid(data: Ingredients) -> Batch:
     """As in `ioh`, where |z_1| / 10^4 is taken after rounding and so never exceeds the sum: plateaus are flat."""
-    optimum, rotation = ground.optimum, ground.R.T
-    matrix = (ground.scaled(10.0)[:, np.newaxis] * ground.Q).T
-    weights = 100.0**ground.exponents
+    optimum, rotation = data.optimum, data.R.T
+    matrix = (data.scaled(10.0)[:, np.newaxis] * data.Q).T
+    weights = 100.0**data.exponents
 
     def values(x: FloatArray) -> FloatArray:
         z = (x - optimum) @ matrix
@@ -265,34 +265,34 @@ def _step_ellipsoid(ground: Ground) -> Batch:
 
 def _valley(z: FloatArray) -> FloatArray:
     """Rosenbrock's function."""
-    here, there = z[:, :-1], z[:, 1:]
-    return 100 * squares(here * here - there) + squares(here - 1)
+    left, right = z[:, :-1], z[:, 1:]
+    return 100 * squares(left * left - right) + squares(left - 1)
 
 
-def _rosenbrock(ground: Ground) -> Batch:
-    optimum, scale = ground.optimum, ground.scale
+def _rosenbrock(data: Ingredients) -> Batch:
+    optimum, scale = data.optimum, data.scale
     return lambda x: _valley(scale * (x - optimum) + 1)
 
 
-def _rosenbrock_rotated(ground: Ground) -> Batch:
-    matrix = ground.scale * ground.Q.T
+def _rosenbrock_rotated(data: Ingredients) -> Batch:
+    matrix = data.scale * data.Q.T
     return lambda x: _valley(x @ matrix + 0.5)
 
 
-def _ellipsoid_rotated(ground: Ground) -> Batch:
-    optimum, rotation, weights = ground.optimum, ground.R.T, 1e6**ground.exponents
+def _ellipsoid_rotated(data: Ingredients) -> Batch:
+    optimum, rotation, weights = data.optimum, data.R.T, 1e6**data.exponents
     return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
 
 
-def _discus(ground: Ground) -> Batch:
-    optimum, rotation = ground.optimum, ground.R.T
-    weights = np.ones(ground.dimension)
+def _discus(data: Ingredients) -> Batch:
+    optimum, rotation = data.optimum, data.R.T
+    weights = np.ones(data.dimension)
     weights[0] = 1e6
     return lambda x: oscillated((x - optimum) @ rotation) ** 2 @ weights
 
 
-def _bent_cigar(ground: Ground) -> Batch:
-    optimum, rotation, exponents = ground.optimum, ground.R.T, ground.exponents
+def _bent_cigar(data: Ingredients) -> Batch:
+    optimum, rotation, exponents = data.optimum, data.R.T, data.exponents
 
     def values(x: FloatArray) -> FloatArray:
         z = skewed((x - optimum) @ rotation, 0.5, exponents) @ rotation
@@ -301,9 +301,9 @@ def _bent_cigar(ground: Ground) -> Batch:
     return values
 
 
-def _sharp_ridge(ground: Ground) -> Batch:
-    optimum, matrix = ground.optimum, ground.product(10.0)
-    linear = max(1, math.ceil(ground.dimension / 40))
+def _sharp_ridge(data: Ingredients) -> Batch:
+    optimum, matrix = data.optimum, data.product(10.0)
+    linear = max(1, math.ceil(data.dimension / 40))
 
     def values(x: FloatArray) -> FloatArray:
         z = (x - optimum) @ matrix
@@ -312,21 +312,21 @@ def _sharp_ridge(ground: Ground) -> Batch:
     return values
 
 
-def _different_powers(ground: Ground) -> Batch:
-    optimum, rotation = ground.optimum, ground.R.T
-    powers = 2 + 4 * ground.exponents
+def _different_powers(data: Ingredients) -> Batch:
+    optimum, rotation = data.optimum, data.R.T
+    powers = 2 + 4 * data.exponents
     return lambda x: np.sqrt((np.abs((x - optimum) @ rotation) ** powers).sum(axis=1))
 
 
-def _rastrigin_rotated(ground: Ground) -> Batch:
-    optimum, exponents = ground.optimum, ground.exponents
-    rotation, matrix = ground.R.T, ground.product(10.0)
+def _rastrigin_rotated(data: Ingredients) -> Batch:
+    optimum, exponents = data.optimum, data.exponents
+    rotation, matrix = data.R.T, data.product(10.0)
     return lambda x: _waves(skewed(oscillated((x - optimum) @ rotation), 0.2, exponents) @ matrix)
 
 
-def _weierstrass(ground: Ground) -> Batch:
+def _weierstrass(data: Ingredients) -> Batch:
     """Σ_k 2^−k cos(2π 3^k z), k = 0 … 11; the angle is tripled by cubing a complex number."""
-    optimum, rotation, matrix = ground.optimum, ground.R.T, ground.product(0.01)
+    optimum, rotation, matrix = data.optimum, data.R.T, data.product(0.01)
     heights = 0.5 ** np.arange(12)
     least = -heights.sum()
 
@@ -337,15 +337,15 @@ def _weierstrass(ground: Ground) -> Batch:
         for height in heights[1:]:
             turning *= turning * turning
             total += height * turning.real.sum(axis=1)
-        return 10 * (total / ground.dimension - least) ** 3
+        return 10 * (total / data.dimension - least) ** 3
 
     return values
 
 
-def _schaffers(ground: Ground) -> Batch:
-    optimum, rotation, exponents = ground.optimum, ground.R.T, ground.exponents
-    condition = 10.0 if ground.function == 17 else 1000.0
-    matrix = (ground.scaled(condition)[:, np.newaxis] * ground.Q).T
+def _schaffers(data: Ingredients) -> Batch:
+    optimum, rotation, exponents = data.optimum, data.R.T, data.exponents
+    condition = 10.0 if data.function == 17 else 1000.0
+    matrix = (data.scaled(condition)[:, np.newaxis] * data.Q).T
 
     def values(x: FloatArray) -> FloatArray:
         z = (skewed((x - optimum) @ rotation, 0.5, exponents) @ matrix) ** 2
@@ -355,13 +355,13 @@ def _schaffers(ground: Ground) -> Batch:
     return values
 
 
-def _griewank_rosenbrock(ground: Ground) -> Batch:
-    matrix = ground.scale * ground.Q.T
+def _griewank_rosenbrock(data: Ingredients) -> Batch:
+    matrix = data.scale * data.Q.T
 
     def values(x: FloatArray) -> FloatArray:
         z = x @ matrix + 0.5
-        here, there = z[:, :-1], z[:, 1:]
-        s = 100 * (here * here - there) ** 2 + (1 - here) ** 2
+        left, right = z[:, :-1], z[:, 1:]
+        s = 100 * (left * left - right) ** 2 + (1 - left) ** 2
         return 10 + 10 * (s / 4000 - np.cos(s)).mean(axis=1)
 
     return values
@@ -371,13 +371,13 @@ SCHWEFEL = 4.2096874637
 """Twice the absolute value of the coordinates of f20's optimum."""
 
 
-def _schwefel(ground: Ground) -> Batch:
-    signs, scaled, place = ground.signs, ground.scaled(10.0), SCHWEFEL
+def _schwefel(data: Ingredients) -> Batch:
+    signs, scaled, shift = data.signs, data.scaled(10.0), SCHWEFEL
 
     def values(x: FloatArray) -> FloatArray:
         z = 2 * signs * x
-        z[:, 1:] += 0.25 * (z[:, :-1] - place)  # the right side is computed first, from values yet unchanged
-        z = 100 * (scaled * (z - place) + place)
+        z[:, 1:] += 0.25 * (z[:, :-1] - shift)  # the right side is computed first, from values yet unchanged
+        z = 100 * (scaled * (z - shift) + shift)
         absolute = np.abs(z)
         beyond = squares(np.maximum(absolute - 500, 0.0))
         return 0.01 * (beyond + 418.9828872724339 - (z * np.sin(np.sqrt(absolute))).mean(axis=1))
@@ -385,19 +385,19 @@ def _schwefel(ground: Ground) -> Batch:
     return values
 
 
-def _gallagher(ground: Ground) -> Batch:
+def _gallagher(data: Ingredients) -> Batch:
     """Peaks v_p exp(−(y − c_p)ᵀ S_p (y − c_p) / 2d) with y = Q (x − x_1) and c_p = Q (x_p − x_1).
 
     The squares are multiplied out, which is exact at the highest peak x_1, since c_1 = 0.
     """
-    seed, dimension, count = ground.seed, ground.dimension, len(ground.peaks)
+    seed, dimension, count = data.seed, data.dimension, len(data.peaks)
     order = np.argsort(coco_random.uniforms(count - 1, seed))
     conditions = np.array([math.sqrt(1000) if count == 101 else 1000.0, *1000.0 ** (order / (count - 2))])
     heights = np.array([10.0, *(1.1 + 8.0 * np.arange(count - 1) / (count - 2))])
     orders = [np.argsort(coco_random.uniforms(dimension, seed + 1000 * p)) for p in range(count)]
     shapes = conditions[:, np.newaxis] ** (np.array(orders) / (dimension - 1) - 0.5)
-    highest, rotation, factor = ground.optimum, ground.Q.T, -0.5 / dimension
-    centers = (ground.peaks - highest) @ rotation
+    highest, rotation, factor = data.optimum, data.Q.T, -0.5 / dimension
+    centers = (data.peaks - highest) @ rotation
     quadratic = factor * shapes.T
     linear = -2 * factor * (shapes * centers).T
     constant = factor * squares(np.sqrt(shapes) * centers)
@@ -410,9 +410,9 @@ def _gallagher(ground: Ground) -> Batch:
     return values
 
 
-def _katsuura(ground: Ground) -> Batch:
-    optimum, matrix, dimension = ground.optimum, ground.product(100.0), ground.dimension
-    places = np.arange(1, dimension + 1)
+def _katsuura(data: Ingredients) -> Batch:
+    optimum, matrix, dimension = data.optimum, data.product(100.0), data.dimension
+    positions = np.arange(1, dimension + 1)
     power, factor = 10 / dimension**1.2, 10 / dimension**2
     doubled = 2.0 ** np.arange(1, 33)
 
@@ -423,14 +423,14 @@ def _katsuura(ground: Ground) -> Batch:
 
     def values(x: FloatArray) -> FloatArray:
         total = np.array([ruggedness(z) for z in (x - optimum) @ matrix])
-        return factor * (np.exp(power * np.log1p(places * total).sum(axis=1)) - 1)
+        return factor * (np.exp(power * np.log1p(positions * total).sum(axis=1)) - 1)
 
     return values
 
 
-def _lunacek(ground: Ground) -> Batch:
-    dimension, matrix = ground.dimension, ground.product(100.0)
-    signs, first = 2 * ground.signs, 2.5
+def _lunacek(data: Ingredients) -> Batch:
+    dimension, matrix = data.dimension, data.product(100.0)
+    signs, first = 2 * data.signs, 2.5
     s = 1 - 0.5 / (math.sqrt(dimension + 20) - 4.1)
     second = -math.sqrt((first**2 - 1) / s)
 
@@ -442,54 +442,29 @@ def _lunacek(ground: Ground) -> Batch:
     return values
 
 
-_FUNCTIONS: dict[int, Callable[[Ground], Batch]] = dict(
-    enumerate(
-        (
-            _sphere,
-            _ellipsoid,
-            _rastrigin,
-            _bueche_rastrigin,
-            _linear_slope,
-            _attractive_sector,
-            _step_ellipsoid,
-            _rosenbrock,
-            _rosenbrock_rotated,
-            _ellipsoid_rotated,
-            _discus,
-            _bent_cigar,
-            _sharp_ridge,
-            _different_powers,
-            _rastrigin_rotated,
-            _weierstrass,
-            _schaffers,
-            _schaffers,
-            _griewank_rosenbrock,
-            _schwefel,
-            _gallagher,
-            _gallagher,
-            _katsuura,
-            _lunacek,
-        ),
-        start=1,
-    )
-)
+_FUNCTIONS: tuple[Callable[[Ingredients], Batch], ...] = (
+    _sphere, _ellipsoid, _rastrigin, _bueche_rastrigin, _linear_slope, _attractive_sector, _step_ellipsoid, _rosenbrock,
+    _rosenbrock_rotated, _ellipsoid_rotated, _discus, _bent_cigar, _sharp_ridge, _different_powers, _rastrigin_rotated,
+    _weierstrass, _schaffers, _schaffers, _griewank_rosenbrock, _schwefel, _gallagher, _gallagher, _katsuura, _lunacek,
+)  # fmt: skip
+"""f1 to f24."""
 
 
-def _of_griewank_rosenbrock(ground: Ground) -> FloatArray:
+def _griewank_rosenbrock_optimum(data: Ingredients) -> FloatArray:
     """As in `ioh`, where it is the optimum up to 64 variables only: beyond, a part of the sums is scaled twice."""
-    twice = np.where(np.tri(ground.dimension, dtype=np.bool_).T, ground.scale, 1.0)
-    return (twice * ground.Q).sum(axis=0) / (2 * ground.scale)
+    twice = np.where(np.tri(data.dimension, dtype=np.bool_).T, data.scale, 1.0)
+    return (twice * data.Q).sum(axis=0) / (2 * data.scale)
 
 
-_PLACES: dict[int, Callable[[Ground], FloatArray]] = {
-    4: lambda ground: np.where(np.arange(ground.dimension) % 2 == 0, np.abs(ground.drawn), ground.drawn),
-    5: lambda ground: np.copysign(HALF_WIDTH, ground.drawn),
-    8: lambda ground: 0.75 * ground.drawn,
-    9: lambda ground: ground.Q.sum(axis=0) / (2 * ground.scale),
-    19: _of_griewank_rosenbrock,
-    20: lambda ground: 0.5 * SCHWEFEL * ground.signs,
-    21: lambda ground: ground.peaks[0],
-    22: lambda ground: ground.peaks[0],
-    24: lambda ground: 1.25 * ground.signs,
+_OPTIMA: dict[int, Callable[[Ingredients], FloatArray]] = {
+    4: lambda data: np.where(np.arange(data.dimension) % 2 == 0, np.abs(data.drawn), data.drawn),
+    5: lambda data: np.copysign(HALF_WIDTH, data.drawn),
+    8: lambda data: 0.75 * data.drawn,
+    9: lambda data: data.Q.sum(axis=0) / (2 * data.scale),
+    19: _griewank_rosenbrock_optimum,
+    20: lambda data: 0.5 * SCHWEFEL * data.signs,
+    21: lambda data: data.peaks[0],
+    22: lambda data: data.peaks[0],
+    24: lambda data: 1.25 * data.signs,
 }
-"""Functions whose optimum is not where it is drawn."""
+"""Optima that are not where they are drawn."""

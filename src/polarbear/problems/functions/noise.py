@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 UNDISTURBED = 1e-8
-"""Below this, f is told as it is."""
+"""Below this, f is observed without noise."""
 
 SHIFT = 1.01e-8
-"""What is added to all disturbed values, so that none is told to be below `UNDISTURBED` that is not."""
+"""Added to all values with noise, so that none falls below `UNDISTURBED`."""
 
 BLOCK = 256
-"""Noise is drawn for so many evaluations at once, and used up one after the other."""
+"""Number of evaluations that noise is drawn for at once."""
 
 HALF_WIDTH = 5.0
 PENALTY = 100.0
@@ -41,7 +41,7 @@ class NoiseModel(Protocol):
         ...
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:
-        """Values f >= 1e-8, disturbed by the noise drawn; all numbers, or all arrays of one shape."""
+        """Values f >= 1e-8 with the noise drawn; all numbers, or all arrays of one shape."""
         ...
 
 
@@ -57,9 +57,7 @@ class GaussianNoise:
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
         """The factor."""
-        drawn = np.empty((count, 2))
-        drawn[:, 0] = np.exp(self.beta * rng.standard_normal(count))
-        return drawn
+        return _with_zeros(np.exp(self.beta * rng.standard_normal(count)))
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:  # noqa: ARG002
         """See `NoiseModel`."""
@@ -80,10 +78,10 @@ class UniformNoise:
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
         """The first factor, and the second's exponent."""
-        drawn = rng.random((count, 2))
-        drawn[:, 0] **= self.beta
-        drawn[:, 1] *= self.alpha
-        return drawn
+        noise = rng.random((count, 2))
+        noise[:, 0] **= self.beta
+        noise[:, 1] *= self.alpha
+        return noise
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:
         """See `NoiseModel`."""
@@ -104,16 +102,18 @@ class CauchyNoise:
 
     def draw(self, rng: np.random.Generator, count: int, /) -> FloatArray:
         """The summand."""
-        drawn = np.empty((count, 2))
         seldom = rng.random(count) < self.probability
         numerator, denominator = rng.standard_normal((count, 2)).T
         outliers = seldom * numerator / (np.abs(denominator) + 1e-199)
-        drawn[:, 0] = self.alpha * np.maximum(0.0, 1000.0 + outliers)
-        return drawn
+        return _with_zeros(self.alpha * np.maximum(0.0, 1000.0 + outliers))
 
     def apply(self, values: Any, first: Any, second: Any, /) -> Any:  # noqa: ARG002
         """See `NoiseModel`."""
         return values + first
+
+
+def _with_zeros(noise: FloatArray) -> FloatArray:
+    return np.stack([noise, np.zeros_like(noise)], axis=1)
 
 
 class NoiseStream:
@@ -132,8 +132,8 @@ class NoiseStream:
         self._rows: list[list[float]] = []
         self._next = 0
 
-    def one(self, value: float) -> float:
-        """What is told of f = `value`."""
+    def observe(self, value: float) -> float:
+        """The noisy observation of f = `value`."""
         if self._next == len(self._rows):
             self._refill()
         first, second = self._rows[self._next]
@@ -142,14 +142,13 @@ class NoiseStream:
             return value
         return float(self._model.apply(value, first, second)) + SHIFT
 
-    def many(self, values: FloatArray) -> FloatArray:
-        """What is told of (m,) f."""
-        drawn = self._take(len(values))
-        first, second = drawn[:, 0], drawn[:, 1]
+    def observe_batch(self, values: FloatArray) -> FloatArray:
+        """The noisy observations of (m,) f."""
+        first, second = self._take(len(values)).T
         if values.size and values.min() >= UNDISTURBED:
             return self._model.apply(values, first, second) + SHIFT
-        disturbed = self._model.apply(np.maximum(values, UNDISTURBED), first, second) + SHIFT
-        return np.where(values >= UNDISTURBED, disturbed, values)
+        noisy = self._model.apply(np.maximum(values, UNDISTURBED), first, second) + SHIFT
+        return np.where(values >= UNDISTURBED, noisy, values)
 
     def _take(self, count: int) -> FloatArray:
         begin = self._next
@@ -171,8 +170,54 @@ class NoiseStream:
         self._next = 0
 
 
+class Precisions:
+    """A function's distance to its best value, and the penalty 100 Σ max(0, |xᵢ| - 5)² that noise leaves as it is.
+
+    Args:
+        raw: (d,) -> f >= 0.
+        batch: (m, d) -> (m,) f.
+        own_penalty: The weight of Σ max(0, |xᵢ| - 5)² in `raw` and `batch`, which is taken away.
+    """
+
+    __slots__ = ("_batch", "_own_penalty", "_raw")
+
+    def __init__(
+        self,
+        raw: Callable[[FloatArray], float],
+        batch: Callable[[FloatArray], FloatArray],
+        own_penalty: float = 0.0,
+    ) -> None:
+        self._raw, self._batch, self._own_penalty = raw, batch, own_penalty
+
+    def raw(self, x: FloatArray) -> tuple[float, float]:
+        """The distance to the best value without any penalty, and the penalty, of one (d,) point."""
+        if np.abs(x).max() <= HALF_WIDTH:
+            return self._raw(x), 0.0
+        outside = float(_outside(x[np.newaxis])[0])
+        if not outside < np.inf:
+            return outside, outside
+        return self._raw(x) - self._own_penalty * outside, PENALTY * outside
+
+    def batch(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(m,) distances to the best value without any penalty, and (m,) penalties, of (m, d) points."""
+        if not points.size or np.abs(points).max() <= HALF_WIDTH:
+            return self._batch(points), np.zeros(len(points))
+        outside = _outside(points)
+        finite = outside < np.inf
+        precisions = outside.copy()  # infinite and NaN
+        precisions[finite] = self._batch(points[finite]) - self._own_penalty * outside[finite]
+        return precisions, PENALTY * outside
+
+
+def _outside(points: FloatArray) -> FloatArray:
+    """(m,) Σ max(0, |xᵢ| - 5)² of (m, d) points."""
+    excess = np.maximum(np.abs(points) - HALF_WIDTH, 0.0)
+    with np.errstate(over="ignore"):
+        return np.einsum("ij,ij->i", excess, excess)
+
+
 class NoisyTrial:
-    """One run's view of a noisy problem: told noisy values, judged by the value without noise."""
+    """One run's view of a noisy problem: observes noisy values, is judged by the value without noise."""
 
     __slots__ = ("_best", "_precisions", "_stream")
 
@@ -182,63 +227,15 @@ class NoisyTrial:
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
         """Evaluate one point (d,): a noisy observation, and the value without noise."""
-        precision, above = self._precisions.one(x)
+        precision, above = self._precisions.raw(x)
         above += self._best
-        return self._stream.one(precision) + above, precision + above
+        return self._stream.observe(precision) + above, precision + above
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
         """Evaluate (m, d) points: (m,) noisy observations, and the values without noise."""
-        precisions, above = self._precisions.many(points)
+        precisions, above = self._precisions.batch(points)
         above += self._best
-        return self._stream.many(precisions) + above, precisions + above
-
-
-class Precisions:
-    """A function's distance to its best value, and the penalty 100 Σ max(0, |xᵢ| - 5)² that noise leaves as it is.
-
-    Args:
-        one: (d,) -> f >= 0.
-        many: (m, d) -> (m,) f.
-        own_penalty: What `one` and `many` weigh Σ max(0, |xᵢ| - 5)² with on their own; it is taken away.
-    """
-
-    __slots__ = ("_many", "_one", "_own_penalty")
-
-    def __init__(
-        self,
-        one: Callable[[FloatArray], float],
-        many: Callable[[FloatArray], FloatArray],
-        own_penalty: float = 0.0,
-    ) -> None:
-        self._one, self._many, self._own_penalty = one, many, own_penalty
-
-    def one(self, x: FloatArray) -> tuple[float, float]:
-        """The distance to the best value without any penalty, and the penalty, of one (d,) point."""
-        if np.abs(x).max() <= HALF_WIDTH:
-            return self._one(x), 0.0
-        outside = float(_outside(x[np.newaxis])[0])
-        if not outside < np.inf:
-            return outside, outside
-        return self._one(x) - self._own_penalty * outside, PENALTY * outside
-
-    def many(self, points: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(m,) distances to the best value without any penalty, and (m,) penalties, of (m, d) points."""
-        if not points.size or np.abs(points).max() <= HALF_WIDTH:
-            return self._many(points), np.zeros(len(points))
-        outside = _outside(points)
-        known = outside < np.inf
-        if known.all():
-            return self._many(points) - self._own_penalty * outside, PENALTY * outside
-        found = outside.copy()  # infinite and NaN
-        found[known] = self._many(points[known]) - self._own_penalty * outside[known]
-        return found, PENALTY * outside
-
-
-def _outside(points: FloatArray) -> FloatArray:
-    """(m,) Σ max(0, |xᵢ| - 5)² of (m, d) points."""
-    excess = np.maximum(np.abs(points) - HALF_WIDTH, 0.0)
-    with np.errstate(over="ignore"):
-        return np.einsum("ij,ij->i", excess, excess)
+        return self._stream.observe_batch(precisions) + above, precisions + above
 
 
 class NoisyProblem(BuiltProblem):
@@ -261,12 +258,12 @@ class NoisyProblem(BuiltProblem):
         """Join a function's precisions, the noise, the box, and the best value."""
 
         def raw(x: FloatArray) -> float:
-            precision, above = precisions.one(x)
+            precision, above = precisions.raw(x)
             return precision + (above + optimum)
 
         def batch(points: FloatArray) -> FloatArray:
-            found, above = precisions.many(points)
-            return found + (above + optimum)
+            values, above = precisions.batch(points)
+            return values + (above + optimum)
 
         super().__init__(spec, raw, batch, bounds, optimum, traits=Traits(noisy=True))
         self._best, self._precisions, self.model = optimum, precisions, model

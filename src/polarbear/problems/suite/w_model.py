@@ -7,18 +7,14 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import Box, box_of, constructed, integer_problem
+from polarbear.problems.functions.ioh import Box, box_of, integer_problem, with_ioh
 from polarbear.problems.number_sets import NumbersLike, distinct, number_set, shares
-from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.problems.suite.base import ProductStream, SuiteProblem
 from polarbear.records import Instance
 from polarbear.validation import Checked, Natural, Positive, Share, settings, whole, whole_number
 
 FUNCTIONS = ("OneMax", "LeadingOnes")
 LAST_INSTANCE = 100
-
-
-def _functions(value: Any, name: str) -> tuple[str, ...]:
-    return distinct((value,) if isinstance(value, str) else value, name)
 
 
 @settings
@@ -42,8 +38,7 @@ class WModelProblem(SuiteProblem):
             s(s - 1)/2 if s bits are left by the layers before; 0 for not at all.
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If something is out of its range, or no bit is left.
+        FieldError: If something is no number or out of its range, or no bit is left.
     """
 
     function: Literal["OneMax", "LeadingOnes"]
@@ -54,9 +49,10 @@ class WModelProblem(SuiteProblem):
     neutrality_mu: Natural = 0
     ruggedness_gamma: Natural = 0
 
+    suite: ClassVar[str] = "w-model"
+
     def __post_init__(self) -> None:
-        d, rate = self.dimension, self.dummy_select_rate
-        selected = int(d * rate) if rate else d
+        d, rate, selected = self.dimension, self.dummy_select_rate, self._selected
         if not selected:
             raise ValueError(f"dummy_select_rate is {rate}, which selects none of {d} bits; raise it or the dimension")
         whole_number(self.neutrality_mu, "neutrality_mu", 0, selected)
@@ -64,35 +60,40 @@ class WModelProblem(SuiteProblem):
         whole_number(self.ruggedness_gamma, "ruggedness_gamma", 0, self.bits * (self.bits - 1) // 2 // d)
 
     @property
+    def _selected(self) -> int:
+        return int(self.dimension * self.dummy_select_rate) if self.dummy_select_rate else self.dimension
+
+    @property
     def bits(self) -> int:
-        """How many bits the count is made of: what dummies and neutrality leave."""
-        selected = int(self.dimension * self.dummy_select_rate) if self.dummy_select_rate else self.dimension
-        return selected // max(self.neutrality_mu, 1)
+        """Number of bits that are counted: what dummies and neutrality leave."""
+        return self._selected // max(self.neutrality_mu, 1)
 
     @property
     def identity(self) -> Instance:
         """As in ``"w-model-fOneMax-i1-d16"`` or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
-        layers = {
-            "s": self.dummy_select_rate,
-            "e": self.epistasis_block_size,
-            "n": self.neutrality_mu,
-            "r": self.ruggedness_gamma,
-        }
-        function = self.function + "".join(f"_{letter}{value!r}" for letter, value in layers.items() if value)
-        return Instance("w-model", function, int(self.dimension), str(self.instance))
+        layers = zip("senr", self._layers, strict=True)
+        function = self.function + "".join(f"_{letter}{value!r}" for letter, value in layers if value)
+        return Instance(self.suite, function, self.dimension, str(self.instance))
+
+    @property
+    def _layers(self) -> tuple[float, int, int, int]:
+        return self.dummy_select_rate, self.epistasis_block_size, self.neutrality_mu, self.ruggedness_gamma
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 in all."""
-        return integer_problem(self, *constructed(self._made))
+        return integer_problem(self, *with_ioh(self._made))
 
     def _made(self, ioh: Any) -> tuple[Any, Box, float]:
-        layers = (self.dummy_select_rate, self.epistasis_block_size, self.neutrality_mu, self.ruggedness_gamma)
-        problem = getattr(ioh.problem, f"WModel{self.function}")(self.instance, self.dimension, *layers)
-        # what a count of 0 and, over one bit, of 1 becomes in this instance
-        nothing = float(ioh.problem.WModelOneMax(self.instance, 1, 0.0, 0, 2, 0)([0]))
+        problem = getattr(ioh.problem, f"WModel{self.function}")(self.instance, self.dimension, *self._layers)
+        # the values of this instance at a count of 0 and, over one bit, of 1
+        zero = float(ioh.problem.WModelOneMax(self.instance, 1, 0.0, 0, 2, 0)([0]))
         one_bit = ioh.problem.WModelOneMax(self.instance, 1)
-        one = max((float(one_bit([bit])) for bit in (0, 1)), key=lambda value: abs(value - nothing))
-        return problem, box_of(problem), nothing + max(0.0, (one - nothing) * self.bits)
+        one = max((float(one_bit([bit])) for bit in (0, 1)), key=lambda value: abs(value - zero))
+        return problem, box_of(problem), zero + max(0.0, (one - zero) * self.bits)
+
+
+def _functions(value: Any, name: str) -> tuple[str, ...]:
+    return distinct((value,) if isinstance(value, str) else value, name)
 
 
 @settings
@@ -110,8 +111,7 @@ class WModel(ProductStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no number.
-        ValueError: If something is empty or named twice, or a combination is none that `WModelProblem` takes.
+        FieldError: If something is no number, empty or named twice, or `WModelProblem` does not take a combination.
     """
 
     functions: Annotated[str | Sequence[str], Checked(_functions)] = FUNCTIONS
@@ -124,7 +124,7 @@ class WModel(ProductStream):
     seed: Natural = 0
 
     problem: ClassVar[Any] = WModelProblem
-    drawn: ClassVar[Mapping[str, str]] = {
+    choices: ClassVar[Mapping[str, str]] = {
         "function": "functions",
         "dummy_select_rate": "dummy_select_rate",
         "epistasis_block_size": "epistasis_block_size",
@@ -135,6 +135,6 @@ class WModel(ProductStream):
     }
 
     def __post_init__(self) -> None:
-        varied = [argument for argument in self.drawn if argument != "instance"]
-        for values in itertools.product(*(getattr(self, self.drawn[argument]) for argument in varied)):
-            WModelProblem(instance=1, **dict(zip(varied, values, strict=True)))
+        names = [name for name in self.choices if name != "instance"]
+        for values in itertools.product(*(getattr(self, self.choices[name]) for name in names)):
+            WModelProblem(instance=1, **dict(zip(names, values, strict=True)))

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import one_by_one
+from polarbear.problems.evaluation import BuiltProblem, PointwiseTrial, evaluated_in_turn
 from polarbear.protocols import Traits
 
 if TYPE_CHECKING:
@@ -22,13 +21,13 @@ if TYPE_CHECKING:
     from polarbear.records import FloatArray
 
 POOL = 1_000
-"""Live-edge graphs that stand for all."""
+"""Number of live-edge graphs that cascades are drawn from."""
 
 CASCADES = 100
-"""Of how many cascades an observation is the mean."""
+"""Number of cascades in the mean that is observed."""
 
 Edges: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]
-"""(e,) sources, (e,) targets, and (e,) chances that a source passes on what it has."""
+"""(e,) sources in ascending order, (e,) targets, and (e,) chances that a source passes on what it has."""
 
 
 class LiveEdges:
@@ -37,7 +36,7 @@ class LiveEdges:
     __slots__ = ("_starts", "_targets", "nodes")
 
     def __init__(self, edges: Edges, nodes: int) -> None:
-        """Draw the pool, always the same one for the same edges; sources have to be in ascending order."""
+        """Draw the pool, always the same one for the same edges."""
         sources, targets, chances = edges
         rng = np.random.default_rng(2003)
         limits = chances.astype(np.float32)
@@ -66,26 +65,11 @@ class LiveEdges:
         return sizes.astype(np.float64)
 
 
-class _Graph:
-    """Edges that can be told apart quickly, as the key of the pool."""
-
-    __slots__ = ("_bytes", "edges", "nodes")
-
-    def __init__(self, edges: Edges, nodes: int) -> None:
-        self.edges, self.nodes = edges, nodes
-        self._bytes = b"".join(np.ascontiguousarray(column).tobytes() for column in edges)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Graph) and (self.nodes, self._bytes) == (other.nodes, other._bytes)
-
-    def __hash__(self) -> int:
-        return hash((self.nodes, self._bytes))
-
-
 @lru_cache(maxsize=1)
-def _pool_of(graph: _Graph) -> LiveEdges:
+def _pool(sources: bytes, targets: bytes, chances: bytes, nodes: int) -> LiveEdges:
     """The pool of a graph; all functions share one graph, and so the pool."""
-    return LiveEdges(graph.edges, graph.nodes)
+    edges = np.frombuffer(sources, np.int64), np.frombuffer(targets, np.int64), np.frombuffer(chances, np.float64)
+    return LiveEdges(edges, nodes)
 
 
 class InfluenceProblem(BuiltProblem):
@@ -93,7 +77,7 @@ class InfluenceProblem(BuiltProblem):
 
     The weight is the sum of the nodes' weights, plus the deviation times the square root of how many are selected:
     the chance constraint of weights that are themselves uncertain. Without noise, the value is the mean over the pool;
-    what an optimizer is told is the mean of `CASCADES` cascades, drawn from the pool with replacement.
+    an optimizer observes the mean of `CASCADES` cascades, drawn from the pool with replacement.
     """
 
     __slots__ = ("_deviation", "_limit", "_pool", "_weights")
@@ -101,16 +85,18 @@ class InfluenceProblem(BuiltProblem):
     def __init__(self, spec: ProblemSpec, edges: Edges, weights: FloatArray, limit: float, deviation: float) -> None:
         """Take the graph, the nodes' weights (d,), their limit, and the deviation of each."""
         d = len(weights)
-        self._pool = _pool_of(_Graph(edges, d))
+        sources, targets, chances = (column.tobytes() for column in edges)
+        self._pool = _pool(sources, targets, chances, d)
         self._weights, self._limit, self._deviation = weights, limit, deviation
+
+        def mean(x: FloatArray) -> float:
+            return self.observe(x, None)[1]
+
         traits = Traits(integers=np.ones(d, dtype=np.bool_), noisy=True)
         box = (np.zeros(d), np.ones(d))
-        super().__init__(spec, self._mean, one_by_one(self._mean), box, None, minimize=False, traits=traits)
+        super().__init__(spec, mean, evaluated_in_turn(mean), box, None, minimize=False, traits=traits)
 
-    def _mean(self, x: FloatArray) -> float:
-        return self._observed(x, None)[1]
-
-    def _observed(self, x: FloatArray, rng: np.random.Generator | None) -> tuple[float, float]:
+    def observe(self, x: FloatArray, rng: np.random.Generator | None) -> tuple[float, float]:
         """An observation, and the value without noise, at one point (d,)."""
         if np.shape(x) != (self.dimension,):
             return np.nan, np.nan
@@ -123,15 +109,15 @@ class InfluenceProblem(BuiltProblem):
         if excess > 0 or not len(seeds):
             return min(-excess, 0.0), min(-excess, 0.0)
         sizes = self._pool.reached(seeds)
-        told = sizes[rng.integers(POOL, size=CASCADES)].mean() if rng else sizes.mean()
-        return float(told), float(sizes.mean())
+        observed = sizes[rng.integers(POOL, size=CASCADES)].mean() if rng else sizes.mean()
+        return float(observed), float(sizes.mean())
 
     def trial(self, rng: np.random.Generator, /) -> InfluenceTrial:
         """A fresh trial, whose cascades `rng` chooses."""
         return InfluenceTrial(self, rng)
 
 
-class InfluenceTrial:
+class InfluenceTrial(PointwiseTrial):
     """One run's view: cascades of its own."""
 
     __slots__ = ("_problem", "_rng")
@@ -141,9 +127,4 @@ class InfluenceTrial:
 
     def __call__(self, x: FloatArray, /) -> tuple[float, float]:
         """Evaluate one point (d,): the mean of some cascades, and that of all."""
-        return self._problem._observed(x, self._rng)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-
-    def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
-        """Evaluate (m, d) points, one after the other: (m,) observations and (m,) values."""
-        values = np.array([self(point) for point in points], dtype=np.float64).reshape(-1, 2)
-        return values[:, 0], values[:, 1]
+        return self._problem.observe(x, self._rng)

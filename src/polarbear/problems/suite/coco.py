@@ -15,22 +15,22 @@ import numpy as np
 
 from polarbear.descriptions import FieldError, did_you_mean
 from polarbear.extras import Extra, optional
-from polarbear.problems.coco_random import SEEDS_PER_INSTANCE, location
-from polarbear.problems.constrained import ConstrainedProblem
-from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import LAST_INSTANCE, BBOBProblem, one_by_one
-from polarbear.problems.multiobjective import MultiObjectiveProblem
+from polarbear.problems.constraints import ConstrainedProblem
+from polarbear.problems.evaluation import BuiltProblem, MultiObjectiveProblem, evaluated_in_turn
+from polarbear.problems.functions.coco_random import SEEDS_PER_INSTANCE, location
+from polarbear.problems.functions.ioh import best_bbob_value
 from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
-from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.problems.suite.base import ProductStream, SuiteProblem
+from polarbear.problems.suite.bbob import LAST_INSTANCE
 from polarbear.protocols import Traits
 from polarbear.validation import Checked, Natural, Whole, set_fields, settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from polarbear.records import FloatArray
 
-_ONE_AT_A_TIME = threading.Lock()
+_LOCK = threading.Lock()
 """COCO keeps a log level and random numbers in global variables while it makes a suite."""
 
 MIXINT_SCALES = (
@@ -46,13 +46,11 @@ class Extent(NamedTuple):
     """What a suite of COCO holds.
 
     Attributes:
-        library: The suite's name in COCO.
         functions: How many functions there are, numbered from 1.
         dimensions: The numbers of variables there are; empty: any from 2.
         last_instance: The greatest instance number.
     """
 
-    library: str
     functions: int
     dimensions: tuple[int, ...]
     last_instance: int = LAST_INSTANCE
@@ -64,14 +62,14 @@ BIOBJECTIVE_INSTANCES = 15
 """COCO composes further instances anew, in a way that depends on which others are asked for together."""
 
 COCO_SUITES = {
-    "coco-bbob": Extent("bbob", 24, ()),
-    "bbob-largescale": Extent("bbob-largescale", 24, (20, 40, 80, 160, 320, 640)),
-    "bbob-constrained": Extent("bbob-constrained", 54, SMALL),
-    "bbob-mixint": Extent("bbob-mixint", 24, MIXED),
-    "bbob-boxed": Extent("bbob-boxed", 24, SMALL),
-    "bbob-biobj": Extent("bbob-biobj", 55, SMALL, BIOBJECTIVE_INSTANCES),
-    "bbob-biobj-ext": Extent("bbob-biobj-ext", 92, SMALL, BIOBJECTIVE_INSTANCES),
-    "bbob-biobj-mixint": Extent("bbob-biobj-mixint", 92, MIXED, BIOBJECTIVE_INSTANCES),
+    "coco-bbob": Extent(24, ()),
+    "bbob-largescale": Extent(24, (20, 40, 80, 160, 320, 640)),
+    "bbob-constrained": Extent(54, SMALL),
+    "bbob-mixint": Extent(24, MIXED),
+    "bbob-boxed": Extent(24, SMALL),
+    "bbob-biobj": Extent(55, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-ext": Extent(92, SMALL, BIOBJECTIVE_INSTANCES),
+    "bbob-biobj-mixint": Extent(92, MIXED, BIOBJECTIVE_INSTANCES),
 }
 """The suites by the names they have here: COCO's own, but for bbob, which is built over `ioh` under that name."""
 
@@ -82,15 +80,15 @@ def _suite(value: Any, name: str) -> str:
     return value
 
 
-def _checked(suite: str, of: str, value: Any, name: str) -> Numbers:
-    """Functions, dimensions or instances of a suite: `of` says which, `name` what messages call them."""
+def _in_suite(suite: str, value: Any, name: str) -> Numbers:
+    """Functions, dimensions or instances of a suite, one or several; `name` says which."""
     extent = COCO_SUITES[suite]
-    last = {"functions": extent.functions, "instances": extent.last_instance}
-    chosen = numbers(value, name, 1 if of in last else 2, last.get(of))
-    wrong = [number for number in chosen if of == "dimensions" and number not in (extent.dimensions or chosen)]
-    if wrong:
-        raise FieldError((name,), f"{name} is {wrong[0]}; valid are {', '.join(map(str, extent.dimensions))}")
-    return chosen
+    if name.startswith("dimension"):
+        dimensions = numbers(value, name, 2)
+        if extent.dimensions and (missing := [d for d in dimensions if d not in extent.dimensions]):
+            raise FieldError((name,), f"{name} is {missing[0]}; valid are {', '.join(map(str, extent.dimensions))}")
+        return dimensions
+    return numbers(value, name, 1, extent.functions if name.startswith("function") else extent.last_instance)
 
 
 @settings
@@ -107,8 +105,7 @@ class COCOProblem(SuiteProblem):
         dimension: Number of variables, one of those that the suite has.
 
     Raises:
-        TypeError: If a number is no whole number.
-        ValueError: If the suite is unknown, or has no such function, instance or dimension.
+        FieldError: If the suite is unknown, or has no such function, instance or dimension.
     """
 
     requires: ClassVar = Extra("cocoex", "coco")
@@ -119,16 +116,17 @@ class COCOProblem(SuiteProblem):
     dimension: Whole
 
     def __post_init__(self) -> None:
-        for field in ("function", "instance", "dimension"):
-            _checked(self.suite, f"{field}s", getattr(self, field), field)
+        for name in ("function", "instance", "dimension"):
+            _in_suite(self.suite, getattr(self, name), name)
 
     def build(self) -> BuiltProblem:
-        """Construct the problem.
+        """Construct the problem; a `ConstrainedProblem` or a `MultiObjectiveProblem` where it is one.
 
         Raises:
             ImportError: If the package coco-experiment is missing.
         """
-        return build(self)
+        library = optional("cocoex", "coco", f"the suite {self.suite}")
+        return _bare(self, library) if self.suite == "coco-bbob" else _from_suite(self, library)
 
 
 @settings
@@ -144,8 +142,7 @@ class COCOSuite(ProductStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number.
-        ValueError: If something is not in the suite, empty, or named twice.
+        FieldError: If something is no whole number, not in the suite, empty, or named twice.
     """
 
     functions: NumbersLike = range(1, 25)
@@ -155,11 +152,10 @@ class COCOSuite(ProductStream):
 
     suite: ClassVar[str]
     problem: ClassVar[Any] = COCOProblem
-    drawn: ClassVar[Mapping[str, str]] = {"function": "functions", "instance": "instances", "dimension": "dimensions"}
 
     def __post_init__(self) -> None:
-        for field in ("functions", "dimensions", "instances"):
-            set_fields(self, **{field: _checked(self.suite, field, getattr(self, field), field)})
+        for name in ("functions", "dimensions", "instances"):
+            set_fields(self, **{name: _in_suite(self.suite, getattr(self, name), name)})
 
     def _fixed(self) -> dict[str, Any]:
         return {"suite": self.suite}
@@ -229,32 +225,33 @@ class BBOBBiobjMixint(COCOSuite):
     suite: ClassVar[str] = "bbob-biobj-mixint"
 
 
-def build(spec: COCOProblem) -> BuiltProblem:
-    """Construct the problem; a `ConstrainedProblem` or a `MultiObjectiveProblem` where it is one."""
-    library = optional("cocoex", "coco", f"the suite {spec.suite}")
-    if spec.suite == "coco-bbob":
-        return _bare(spec, library)
-    with _ONE_AT_A_TIME:
+def _from_suite(spec: COCOProblem, library: Any) -> BuiltProblem:
+    with _LOCK:
         options = f"function_indices: {spec.function} dimensions: {spec.dimension}"
-        suite = library.Suite(COCO_SUITES[spec.suite].library, f"instances: {spec.instance}", options)
+        suite = library.Suite(spec.suite, f"instances: {spec.instance}", options)
         problem = suite.get_problem(0)
-    bounds = (problem.lower_bounds, problem.upper_bounds)
+    integers = problem.number_of_integer_variables  # COCO's come first
     traits = Traits(
-        integers=_integers(problem.number_of_integer_variables, spec.dimension),
+        integers=np.arange(spec.dimension) < integers if integers else None,
         objectives=problem.number_of_objectives,
         constraints=problem.number_of_constraints,
     )
+    shape, bounds = (spec.dimension,), (problem.lower_bounds, problem.upper_bounds)
     if traits.objectives > 1:
-        interest = (_ideal(problem.name, scaled=traits.integers is not None), problem.largest_fvalues_of_interest)
-        raw = _vectors(problem, spec.dimension, traits.objectives)
-        return MultiObjectiveProblem(spec, raw, bounds, interest, traits)
-    raw = _numbers(problem, spec.dimension)
+        parts = [(int(function), int(instance)) for function, instance in _PART.findall(problem.name)]
+        ideal = np.array([_best(function, instance, scaled=bool(integers)) for function, instance in parts])
+        objectives = _guarded(problem, shape, np.full(traits.objectives, np.nan))
+        return MultiObjectiveProblem(spec, objectives, bounds, (ideal, problem.largest_fvalues_of_interest), traits)
+
+    def raw(x: FloatArray) -> float:
+        return float(problem(x)) if x.shape == shape else np.nan
+
     if traits.constraints:
         best = raw(location(spec.dimension, spec.function + SEEDS_PER_INSTANCE * spec.instance))
-        constraints = _vectors(problem.constraint, spec.dimension, traits.constraints)
+        constraints = _guarded(problem.constraint, shape, np.full(traits.constraints, np.nan))
         return ConstrainedProblem(spec, raw, constraints, bounds, best, traits)
-    best = _best(spec.function, spec.instance, scaled=traits.integers is not None)
-    return BuiltProblem(spec, raw, one_by_one(raw), bounds, best, traits=traits)
+    best = _best(spec.function, spec.instance, scaled=bool(integers))
+    return BuiltProblem(spec, raw, evaluated_in_turn(raw), bounds, best, traits=traits)
 
 
 def _bare(spec: COCOProblem, library: Any) -> BuiltProblem:
@@ -272,36 +269,11 @@ def _bare(spec: COCOProblem, library: Any) -> BuiltProblem:
     return BuiltProblem(spec, raw, batch, (-box, box), function.best_value())
 
 
-def _numbers(problem: Any, dimension: int) -> Callable[[FloatArray], float]:
-    shape = (dimension,)
-
-    def raw(x: FloatArray) -> float:
-        return float(problem(x)) if x.shape == shape else np.nan
-
-    return raw
-
-
-def _vectors(function: Any, dimension: int, length: int) -> Callable[[FloatArray], FloatArray]:
-    shape = (dimension,)
-
-    def raw(x: FloatArray) -> FloatArray:
-        return function(x) if x.shape == shape else np.full(length, np.nan)
-
-    return raw
-
-
-def _integers(count: int, dimension: int) -> Any:
-    """COCO's integer variables come first."""
-    return np.arange(dimension) < count if count else None
+def _guarded(function: Any, shape: tuple[int], undefined: FloatArray) -> Callable[[FloatArray], FloatArray]:
+    """A function of one point that gives NaN at points of another shape."""
+    return lambda x: function(x) if x.shape == shape else undefined.copy()
 
 
 def _best(function: int, instance: int, *, scaled: bool) -> float:
-    """The best value of a function of bbob, which does not depend on the dimension."""
-    best = float(BBOBProblem(function, instance, 2).build().raw.optimum.y)
+    best = best_bbob_value(function, instance)
     return best * MIXINT_SCALES[function - 1] if scaled else best
-
-
-def _ideal(name: str, *, scaled: bool) -> FloatArray:
-    """The ideal point of a problem whose name tells its two functions of bbob and their instances."""
-    parts = [(int(function), int(instance)) for function, instance in _PART.findall(name)]
-    return np.array([_best(function, instance, scaled=scaled) for function, instance in parts])

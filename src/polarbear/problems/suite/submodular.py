@@ -9,13 +9,15 @@ import numpy as np
 
 from polarbear.descriptions import FieldError
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.influence_maximization import Edges, InfluenceProblem
-from polarbear.problems.ioh_suites import constructed, created, integer_problem
-from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
-from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.problems.functions.influence_maximization import Edges, InfluenceProblem
+from polarbear.problems.functions.ioh import integer_problem, ioh_problem, with_ioh
+from polarbear.problems.number_sets import NumbersLike, numbers
+from polarbear.problems.suite.base import ProductStream, SuiteProblem
 from polarbear.validation import Checked, Natural, settings, whole_number
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from polarbear.records import FloatArray
 
 _COVERAGE = (*(450, 450, 595, 760) * 7, 425, 425, 204, 204, 379, 379, 615, 615, 715, 715, 500, 500)
@@ -34,15 +36,11 @@ DIMENSIONS: Mapping[int, int] = (
 VALID = "2000-2004,2100-2139,2200-2223,2300-2308"
 
 
-def _check(functions: Numbers, name: str) -> Numbers:
+def _known(functions: Iterable[int], name: str) -> Any:
     for function in functions:
         if function not in DIMENSIONS:
             raise FieldError((name,), f"{name} is {function}; valid are {VALID}")
     return functions
-
-
-def _functions(value: Any, name: str) -> Numbers:
-    return _check(numbers(value, name, min(DIMENSIONS), max(DIMENSIONS)), name)
 
 
 @settings
@@ -59,11 +57,10 @@ class SubmodularProblem(SuiteProblem):
             338,090, and one instance.
 
     Raises:
-        TypeError: If it is no whole number.
-        ValueError: If there is no such function.
+        FieldError: If there is no such function.
     """
 
-    function: Annotated[int, Checked(lambda value, name: _check((whole_number(value, name),), name)[0])]
+    function: Annotated[int, Checked(lambda value, name: _known((whole_number(value, name),), name)[0])]
 
     suite: ClassVar[str] = "submodular"
     instance: ClassVar[int] = 1
@@ -75,22 +72,22 @@ class SubmodularProblem(SuiteProblem):
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; MaxInfluence takes its graph and weights alone from `ioh`."""
-        if self.function in INFLUENCE:
-            return InfluenceProblem(self, *constructed(self._graph))
-        problem, box = constructed(lambda ioh: created(ioh, "GRAPH", self.function, 1, self.dimension))
-        return integer_problem(self, problem, box, None)
+        problem, box = ioh_problem("GRAPH", self.function, 1, self.dimension)
+        if self.function not in INFLUENCE:
+            return integer_problem(self, problem, box, None)
+        return InfluenceProblem(self, *with_ioh(lambda _: _graph(problem.graph)))
 
-    def _graph(self, ioh: Any) -> tuple[Edges, FloatArray, float, float]:
-        """Edges (source, target, chance) and nodes' weights, the limit, and the deviation of a node's weight."""
-        graph = created(ioh, "GRAPH", self.function, 1, self.dimension)[0].graph
-        sources, targets, chances = (np.array(column) for column in zip(*graph.edges, strict=True))
-        deviation = float(graph.meta.constraint_variances or 0)
-        return (
-            (sources, targets, chances),
-            np.array(graph.constraint_weights),
-            float(graph.meta.constraint_limit),
-            deviation,
-        )
+
+def _graph(graph: Any) -> tuple[Edges, FloatArray, float, float]:
+    """The graph's edges, its nodes' weights, their limit, and the deviation of a node's weight."""
+    sources, targets, chances = (np.array(column) for column in zip(*graph.edges, strict=True))
+    deviation = float(graph.meta.constraint_variances or 0)
+    weights = np.array(graph.constraint_weights)
+    return (sources, targets, chances), weights, float(graph.meta.constraint_limit), deviation
+
+
+def _functions(value: Any, name: str) -> Any:
+    return _known(numbers(value, name, min(DIMENSIONS), max(DIMENSIONS)), name)
 
 
 @settings
@@ -102,15 +99,14 @@ class Submodular(ProductStream):
         seed: Which stream.
 
     Raises:
-        TypeError: If something is no whole number.
-        ValueError: If there is no such function, or it is named twice.
+        FieldError: If there is no such function, or it is named twice.
     """
 
     functions: Annotated[NumbersLike, Checked(_functions)] = VALID
     seed: Natural = 0
 
     problem: ClassVar[Any] = SubmodularProblem
-    drawn: ClassVar[Mapping[str, str]] = {"function": "functions"}
+    choices: ClassVar[Mapping[str, str]] = {"function": "functions"}
 
     def grid(self) -> tuple[SubmodularProblem, ...]:
         """All problems of the suite: by dimension, then by function."""

@@ -1,0 +1,1 @@
+"""The functions that suites are made from, and the library `ioh`."""

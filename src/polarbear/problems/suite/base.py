@@ -1,0 +1,128 @@
+"""What suites have in common: problems with a function, dimension and instance, and endless streams of them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.functions.ioh import batch_evaluation, ioh_problem
+from polarbear.problems.number_sets import Numbers, NumbersLike
+from polarbear.records import Instance
+
+if TYPE_CHECKING:
+    from polarbear.protocols import ProblemSpec
+
+Spec = TypeVar("Spec", bound="ProblemSpec")
+
+
+class SuiteProblem:
+    """A problem that its suite, function, dimension and instance identify; subclasses have these attributes."""
+
+    @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        own: Any = self
+        return Instance(own.suite, str(own.function), own.dimension, str(own.instance))
+
+    @property
+    def name(self) -> str:
+        """Such as ``"bbob-f3-i7-d5"``."""
+        return self.identity.name
+
+
+class IohProblem(SuiteProblem):
+    """One function of a suite over `ioh`; subclasses are settings with a function, an instance and a dimension."""
+
+    function: int
+    instance: int
+    dimension: int
+
+    suite: ClassVar[str]
+    family: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        self.check(self.function, self.dimension)
+
+    @classmethod
+    def check(cls, function: int, dimension: int) -> None:
+        """Raise a ValueError if there is no such function in this dimension."""
+
+    def build(self) -> BuiltProblem:
+        """Construct the `ioh` problem."""
+        problem, box = ioh_problem(self.family, self.function, self.instance, self.dimension)
+        return BuiltProblem(self, problem, batch_evaluation(problem), box, float(problem.optimum.y))
+
+
+class EndlessStream(ABC, Generic[Spec]):
+    """A seeded stream without an end; subclasses make the problem at an index."""
+
+    @property
+    def size(self) -> None:
+        """None: the stream is endless."""
+        return
+
+    def __getitem__(self, index: int) -> Spec:
+        """The problem at `index`, from 0; always the same one for the same seed."""
+        if index < 0:
+            raise IndexError(f"instance {index}; they are counted from 0")
+        return self._at(index)
+
+    @abstractmethod
+    def _at(self, index: int) -> Spec: ...
+
+
+class ProductStream(EndlessStream["ProblemSpec"]):
+    """An endless stream over a product of choices, each of which is drawn uniformly and independently.
+
+    Subclasses are settings with a field for each choice and a `seed`.
+
+    Attributes:
+        problem: Makes a specification from one value of each choice.
+        choices: The arguments of `problem` with the fields that hold their values, in the order they are drawn.
+    """
+
+    problem: ClassVar[Any]
+    choices: ClassVar[Mapping[str, str]] = {"function": "functions", "instance": "instances", "dimension": "dimensions"}
+    seed: int
+
+    @property
+    def combinations(self) -> int:
+        """How many problems `grid` has."""
+        return math.prod(len(getattr(self, field)) for field in self.choices.values())
+
+    def _at(self, index: int) -> ProblemSpec:
+        rng = np.random.default_rng(np.random.SeedSequence([self.seed, index]))
+        values = {name: getattr(self, field) for name, field in self.choices.items()}
+        drawn = {name: choices[int(rng.integers(len(choices)))] for name, choices in values.items()}
+        return self.problem(**drawn, **self._fixed())
+
+    def grid(self) -> tuple[ProblemSpec, ...]:
+        """All problems of the suite: dimensions slowest, then functions and what else there is, then instances."""
+        names = sorted(self.choices, key=lambda name: (name == "instance") - (name == "dimension"))
+        fixed = self._fixed()
+        return tuple(
+            self.problem(**dict(zip(names, values, strict=True)), **fixed)
+            for values in itertools.product(*(getattr(self, self.choices[name]) for name in names))
+        )
+
+    def _fixed(self) -> dict[str, Any]:
+        """Arguments of `problem` that all problems of the suite share."""
+        return {}
+
+
+class IohStream(ProductStream):
+    """Functions, dimensions and instances of an `IohProblem`, which has to exist for all of them."""
+
+    functions: NumbersLike
+    dimensions: NumbersLike
+
+    def __post_init__(self) -> None:
+        numbers = cast("tuple[Numbers, Numbers]", (self.functions, self.dimensions))
+        for function, dimension in itertools.product(*numbers):
+            self.problem.check(function, dimension)

@@ -1,0 +1,218 @@
+"""GP-BBOB: mixtures of the SBOX-BBOB functions whose weights change from place to place, drawn from priors.
+
+The generator is that of Wurth et al. (2026), appendix C, equations 39 to 45 and table 3.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from functools import partial
+from typing import Annotated, Any, cast
+
+import numpy as np
+
+from polarbear.problems.evaluation import BuiltProblem
+from polarbear.problems.functions.bbob import HALF_WIDTH
+from polarbear.problems.functions.gp_bbob import Mixture
+from polarbear.problems.functions.ioh import FUNCTIONS
+from polarbear.problems.number_sets import Numbers
+from polarbear.problems.suite.base import EndlessStream
+from polarbear.problems.suite.bbob import BBOBInstances, Dimension, InstanceOfEach
+from polarbear.problems.suite.priors import STANDARD, Prior
+from polarbear.protocols import PLAIN, Traits
+from polarbear.validation import Checked, Finite, Natural, Positive, real, set_fields, settings
+
+SPARSITY = "Trunc(LN(1.1, 0.5); [2, 24])"
+"""F_K of table 3."""
+
+
+def _sparsity(value: Any, name: str) -> str | float:
+    prior = Prior.parse(value, name)
+    low, high = prior.support
+    if low < 1 or high >= FUNCTIONS + 1:
+        raise ValueError(
+            f"{name} is {value!r}, which allows {low:g} to {high:g} active components; valid is 1 to {FUNCTIONS}"
+        )
+    return prior.written
+
+
+Sparsity = Annotated[str | float, Checked(_sparsity)]
+"""F_K as it is written, checked to lie where there are components."""
+
+
+@settings(kw_only=True)
+class GPBBOBProblem:
+    """One GP-BBOB function in the box [-5, 5]^d; the value outside is +inf. Its best value is not known.
+
+    Attributes:
+        dimension: Number of variables d, from 2.
+        instances: (24,) instance numbers of the SBOX-BBOB functions, i_1 to i_24.
+        seed: From which the features of both fields derive.
+        offset: y_0, added to all values.
+        temperature: T, positive: the lower, the more the greatest logit prevails.
+        features: m, how many random Fourier features the logits have.
+        lengthscale: ℓ of the logits, positive, in the units of the box.
+        amplitude: σ of the logits, not negative.
+        sparsity: F_K, the distribution whose whole part is k(x), the number of active components; or that number.
+        sparsity_features: m_k, how many features the field behind k(x) has.
+        sparsity_lengthscale: ℓ_k of that field, positive.
+        sparsity_amplitude: σ_k of that field, not negative; at 1, k(x) has the distribution F_K.
+        label: The instance's name; by default made from the contents.
+
+    Raises:
+        FieldError: If something is no number or out of its range, or there are not 24 instances.
+    """
+
+    dimension: Dimension
+    instances: InstanceOfEach
+    seed: Natural = 0
+    offset: Finite = 0.0
+    temperature: Annotated[float, real(gt=0)] = 1.0
+    features: Positive = 128
+    lengthscale: Annotated[float, real(gt=0)] = 5.0
+    amplitude: Annotated[float, real(ge=0)] = 1.0
+    sparsity: Sparsity = SPARSITY
+    sparsity_features: Positive = 64
+    sparsity_lengthscale: Annotated[float, real(gt=0)] = 5.0
+    sparsity_amplitude: Annotated[float, real(ge=0)] = 1.0
+    label: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.label:
+            contents = repr([getattr(self, field) for field in self.__dataclass_fields__ if field != "label"])
+            digest = hashlib.sha256(contents.encode()).hexdigest()[:10]
+            set_fields(self, label=f"gp-bbob-d{self.dimension}-x{digest}")
+
+    @property
+    def traits(self) -> Traits:
+        """It is nothing beyond a function over a box."""
+        return PLAIN
+
+    @property
+    def name(self) -> str:
+        """The label, such as ``"gp-bbob-d240-s0-17"``."""
+        return self.label
+
+    def mixture(self) -> Mixture:
+        """The function itself, which also tells weights and sparsity; builds all 24 components."""
+        return Mixture(self, sparsity_thresholds(Prior.parse(self.sparsity, "sparsity")))
+
+    def build(self) -> BuiltProblem:
+        """Draw the fields and build all components."""
+        function = self.mixture()
+        box = np.full(self.dimension, HALF_WIDTH)
+        return BuiltProblem(self, function, function.batch, (-box, box), None)
+
+
+def sparsity_thresholds(prior: Prior) -> list[float]:
+    """Where k(x) = F_K⁻¹(Φ(h)) grows by one: k is 1 and as many as these are not above h.
+
+    K is the whole part of a number with the given distribution.
+
+    Returns:
+        h at which k becomes 2, 3, …, 24: infinite where that happens for no h, or for all.
+    """
+    return [_probit(prior.below(float(k))) for k in range(2, FUNCTIONS + 1)]
+
+
+def _probit(u: float) -> float:
+    """Φ⁻¹(u), infinite at 0 and 1."""
+    return -math.inf if u <= 0 else math.inf if u >= 1 else STANDARD.inv_cdf(u)
+
+
+COUNTS = ("dimension", "features", "sparsity_features")
+"""Fields whose values are rounded down to whole numbers."""
+
+
+def _prior(value: Any, name: str, least: float = -math.inf, positive: bool = False) -> str | float:
+    prior = Prior.parse(value, name)
+    lowest = prior.support[0]
+    strictly = positive and prior.kind == "fixed"
+    if lowest < least or (strictly and lowest == 0):
+        raise ValueError(
+            f"{name} is {value!r}, which allows {lowest:g}; valid is {least:g} or more"
+            + (" (above 0)" if strictly else "")
+            + "; a distribution is cut off as in 'Trunc(N(240, 30); [2, 320])'"
+        )
+    if name in COUNTS and prior.kind == "fixed" and not lowest.is_integer():
+        raise ValueError(f"{name} is {value!r}; it must be a whole number")
+    return prior.written
+
+
+AnyPrior = Annotated[str | float, Checked(_prior)]
+AtLeast0 = Annotated[str | float, Checked(partial(_prior, least=0))]
+AtLeast1 = Annotated[str | float, Checked(partial(_prior, least=1))]
+AtLeast2 = Annotated[str | float, Checked(partial(_prior, least=2))]
+Above0 = Annotated[str | float, Checked(partial(_prior, least=0, positive=True))]
+"""Priors as they are written, which give no value below a limit."""
+
+
+@settings
+class GPBBOB(EndlessStream[GPBBOBProblem]):
+    """An endless stream of random GP-BBOB functions (Wurth et al. 2026, appendix C); the defaults are its table 3.
+
+    Each prior is a number, for a fixed value, or a distribution as the table writes them: ``"N(mean, sd)"``,
+    ``"LN(mean, sd)"``, ``"Cauchy(location, scale)"``, ``"U(low, high)"``, ``"DU{low, ..., high}"``, any but the last
+    inside ``"Trunc(…; [low, high])"``, and with a factor in front, ``"1000 * Cauchy(0, 1)"``. What counts something is
+    cast to a whole number, downwards. No prior changes what the others give.
+
+    Attributes:
+        dimension: d.
+        seed: Which stream.
+        instances: Which instance numbers of the SBOX-BBOB functions to draw from, uniformly: i.
+        offset: y_0.
+        temperature: T.
+        features: m.
+        lengthscale: ℓ.
+        amplitude: σ.
+        sparsity: F_K, not drawn but used as it is: k(x) = ⌊F_K⁻¹(Φ(h(x)))⌋.
+        sparsity_features: m_k.
+        sparsity_lengthscale: ℓ_k.
+        sparsity_amplitude: σ_k.
+
+    Raises:
+        FieldError: If something is neither a number nor a distribution, or allows impossible values.
+    """
+
+    dimension: AtLeast2 = "Trunc(N(240, 30); [2, 320])"
+    seed: Natural = 0
+    instances: BBOBInstances = range(1, 1000)
+    offset: AnyPrior = "1000 * Cauchy(0, 1)"
+    temperature: Above0 = "LN(-0.5, 0.5)"
+    features: AtLeast1 = "DU{32, ..., 128}"
+    lengthscale: Above0 = "LN(2, 1)"
+    amplitude: AtLeast0 = "LN(0, 0.7)"
+    sparsity: Sparsity = SPARSITY
+    sparsity_features: AtLeast1 = "DU{16, ..., 64}"
+    sparsity_lengthscale: Above0 = "LN(0, 1)"
+    sparsity_amplitude: AtLeast0 = "LN(0, 0.7)"
+
+    def _at(self, index: int) -> GPBBOBProblem:
+        for_fields, for_instances, *others = map(
+            np.random.default_rng, np.random.SeedSequence([self.seed, index]).spawn(2 + len(DRAWN))
+        )
+        drawn: dict[str, Any] = {}
+        for name, rng in zip(DRAWN, others, strict=True):
+            value = Prior.parse(getattr(self, name), name).draw(rng)
+            drawn[name] = math.floor(value) if name in COUNTS else value
+        choices = cast("Numbers", self.instances)
+        return GPBBOBProblem(
+            **drawn,
+            instances=[choices[int(i)] for i in for_instances.integers(len(choices), size=FUNCTIONS)],
+            sparsity=self.sparsity,
+            seed=int(for_fields.integers(2**53)),
+            label=f"gp-bbob-d{drawn['dimension']}-s{self.seed}-{index}{self._suffix()}",
+        )
+
+    def _suffix(self) -> str:
+        """Tells streams apart that do not draw from table 3; the dimension has its place in the name."""
+        fields = [field for name, field in GPBBOB.__dataclass_fields__.items() if name not in {"dimension", "seed"}]
+        values = [getattr(self, field.name) for field in fields]
+        if values == [field.default for field in fields]:
+            return ""
+        return f"-p{hashlib.sha256(repr(values).encode()).hexdigest()[:6]}"
+
+
+DRAWN = tuple(name for name in GPBBOB.__dataclass_fields__ if name not in {"seed", "instances", "sparsity"})
+"""Fields that are drawn for each problem, in this order."""
