@@ -20,13 +20,14 @@ from polarbear.inference.model.instance_bootstrap import InstanceBootstrap
 from polarbear.inference.model.random_walk import RandomWalk
 from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
 from polarbear.inference.model.temporal import TemporalModel
-from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
+from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.cache import FitCache
 from polarbear.inference.sampling.settings import NUTS, PATHFINDER, Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.plugins import load_plugin, plugin_names
-from polarbear.rankings import ChoiceCounts
+from polarbear.rankings import ChoiceCounts, Rankings, count_choices
+from polarbear.rankings.rankings import checked_names, checked_times
 
 _OURS: dict[str, type[Model]] = {
     kind.name: kind
@@ -44,7 +45,7 @@ _OURS: dict[str, type[Model]] = {
 
 
 def fit(
-    counts: ChoiceCounts,
+    counts: ChoiceCounts | Rankings,
     *,
     times: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -57,18 +58,18 @@ def fit(
     """Infer the ratings of n algorithms at T timepoints from rankings.
 
     Args:
-        counts: The rankings, as `polarbear.rankings.choice_counts` gives them.
-        times: (T,) the timepoints; default 0, 1, ….
-        names: The n algorithms' names; default "algorithm 0", ….
+        counts: The rankings, or their counts as `polarbear.rankings.choice_counts` gives them.
+        times: (T,) the timepoints; default those of the rankings, for counts 0, 1, ….
+        names: The n algorithms' names; default those of the rankings, for counts "algorithm 0", ….
         model: The prior; default `IndependentDirichlet()`.
-        draws: How many posterior draws.
+        draws: Number of posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
-            Markov chains of our own, which go on until they are reliable or a limit is met; "nuts" is the No-U-Turn
-            sampler, for anyone who doubts, and "pathfinder" is there for comparison and warns; these two need
+            Markov chains of our own, which run until they are reliable or reach a limit; "nuts" is the No-U-Turn
+            sampler, an independent check, and "pathfinder" is there for comparison and warns; these two need
             ``pip install 'polarbear[nuts]'``.
-        cache: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
-            has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
+        cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint by
+            itself recompute only timepoints whose counts have changed. The draws do not depend on it.
 
     Returns:
         The posterior.
@@ -79,13 +80,16 @@ def fit(
         TypeError: If `rng` is no numpy Generator.
         ImportError: If `method` needs a package that is not installed.
     """
-    chosen = IndependentDirichlet() if model is None else model
-    if method is not None and method not in chosen.methods:
-        raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
-    way = chosen.methods[0] if method is None else method
+    if isinstance(counts, Rankings):
+        times, names = counts.times if times is None else times, counts.algorithms if names is None else names
+        counts = count_choices(counts)
+    model = IndependentDirichlet() if model is None else model
+    if method is not None and method not in model.methods:
+        raise ValueError(f"{model.name} cannot be computed by method {method!r}; it has {', '.join(model.methods)}")
+    method = model.methods[0] if method is None else method
     with one_thread():
-        sampling = Sampling(draws, rng, way, FitCache() if cache is None else cache)
-        posterior = _sampler(chosen, way)(
+        sampling = Sampling(draws, rng, method, FitCache() if cache is None else cache)
+        posterior = _sampler(model, method)(
             counts,
             times=checked_times(times, counts.timepoints),
             names=checked_names(names, counts.algorithms),
@@ -93,11 +97,11 @@ def fit(
         )
         if counts.instances is not None:
             posterior = replace(posterior, tally=Wins(counts.instances, draws, sampling.seeds(1)[0]))
-        return adjusted(posterior, counts) if chosen.adjusted else posterior
+        return adjusted(posterior, counts.known_instances) if model.adjusted else posterior
 
 
 def _sampler(model: Model, method: str) -> Callable[..., Posterior]:
-    """What computes the posterior; libraries sample a NumPyro program of any model here."""
+    """The function that computes the posterior; libraries sample a NumPyro program of the model."""
     if method == NUTS:
         from polarbear.inference.reference.nuts import nuts
 
@@ -115,7 +119,7 @@ def models() -> dict[str, type[Model]]:
 
 
 def from_description(description: Mapping[str, Any]) -> Model:
-    """The model that `Model.describe` described; parameters left out take their defaults.
+    """The model that `Model.describe` described; missing parameters take their defaults.
 
     Raises:
         ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
@@ -133,9 +137,9 @@ def from_description(description: Mapping[str, Any]) -> Model:
 
 
 def as_published(model: Model) -> Model:
-    """The model whose draws are the posterior of its likelihood, which scores and checks need.
+    """The model whose draws are the posterior of its likelihood, as scores and checks need.
 
-    Of a model over time it is that with `repeated` "as published", of `InstanceBootstrap` the independent one.
+    For a model over time it is the one with `repeated` "as published", for `InstanceBootstrap` the independent one.
     """
     if isinstance(model, TemporalModel):
         return replace(model, repeated="as published")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -19,6 +19,7 @@ from polarbear.inference.sampling.settings import Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.rankings import ChoiceCounts
+from polarbear.rankings.rankings import checked_names, checked_times
 from polarbear.records import FloatArray
 
 _SAME_TIME = 1e-9
@@ -425,36 +426,6 @@ def matched(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
 def nearest(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
     """(S,) the position of the nearest of some timepoints to each of the times."""
     return np.argmin(np.abs(times[:, np.newaxis] - among), axis=1)
-
-
-def checked_times(times: ArrayLike | None, count: int) -> FloatArray:
-    """The timepoints (count,), read-only; their indices if None.
-
-    Raises:
-        ValueError: If there are not `count` strictly increasing finite timepoints.
-    """
-    checked = np.arange(count, dtype=np.float64) if times is None else np.array(times, dtype=np.float64)
-    if checked.shape != (count,):
-        raise ValueError(f"times has shape {checked.shape}; there are {count} timepoints")
-    if not np.isfinite(checked).all() or not (np.diff(checked) > 0).all():
-        raise ValueError("times must be finite and strictly increasing")
-    checked.flags.writeable = False
-    return checked
-
-
-def checked_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """The algorithms' names; "algorithm 0", "algorithm 1", … if None.
-
-    Raises:
-        ValueError: If there are not `count` names, or two are equal.
-    """
-    checked = tuple(f"algorithm {i}" for i in range(count)) if names is None else tuple(names)
-    if len(checked) != count:
-        raise ValueError(f"there are {len(checked)} names ({', '.join(checked)}) for {count} algorithms")
-    repeated = sorted({name for name in checked if checked.count(name) > 1})
-    if repeated:
-        raise ValueError(f"two algorithms are named {repeated[0]!r}; give names that differ")
-    return checked
 
 
 def _log(ratings: FloatArray) -> FloatArray:

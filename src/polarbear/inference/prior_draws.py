@@ -8,10 +8,11 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
+from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.diagnostics import PRIOR_DRAWS, Diagnostics
 from polarbear.inference.sampling.settings import Sampling
 from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.rankings.rankings import checked_names, checked_times
 from polarbear.records import FloatArray
 
 

@@ -28,7 +28,8 @@ from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
 from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
 from polarbear.race.state import FEW, RaceState
-from polarbear.rankings import choice_counts
+from polarbear.rankings import NOT_RUN, Rankings
+from polarbear.rankings.rankings import best_so_far
 from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
 
 Indices = NDArray[np.intp]
@@ -360,11 +361,8 @@ class Race:
 
     def _enter(self, draw: int, run: Run) -> None:
         index = self.names.index(run.key.algorithm)
-        values = run.trajectory.value_at(self.times, self.settings.axis)
-        values[self._state.asked[draw, index] :] = np.nan
-        if run.target is not None:
-            values = np.maximum(values, run.target)
-        self._values[draw, :, index] = values
+        asked = self._state.asked[draw, index]
+        self._values[draw, :asked, index] = best_so_far(run, self.times, self.settings.axis)[:asked]
 
     def _rated(self, also: Collection[str] = ()) -> Indices:
         """Which algorithms are rated: the candidates, and some more; all if there are few."""
@@ -375,9 +373,12 @@ class Race:
     def _infer(self, rated: Indices) -> Posterior:
         posterior = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
         return fit(
-            choice_counts(self._values[:, :, rated], precision=self.settings.precision),
-            times=self.times,
-            names=[self.names[index] for index in map(int, rated)],
+            Rankings.of(
+                self._values[:, :, rated],
+                times=self.times,
+                algorithms=[self.names[index] for index in map(int, rated)],
+                precision=self.settings.precision,
+            ),
             model=self.model,
             draws=self.settings.draws,
             rng=np.random.default_rng(posterior),
@@ -435,7 +436,7 @@ class Race:
 
     def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
         settings, posterior, rated = self.settings, self.posterior, self._in_posterior()
-        observed = (~np.isnan(self._values[:, :, rated])).astype(np.float64)
+        observed = (posterior.known_wins.instances.ranks != NOT_RUN).astype(np.float64)
         return open_pairs(
             settings.compared(posterior),
             posterior.names,
@@ -466,8 +467,7 @@ class Race:
         outcomes = [run.outcome for run in self._runs.values()]
         posterior, excess = self.posterior, None
         if self.model.pooled and not posterior.honest and state.instances > 1:
-            values = self._values[:, :, self._in_posterior()]
-            excess = overconfidence(posterior, values, precision=self.settings.precision)
+            excess = overconfidence(posterior)
         this = Round(
             number=state.round,
             batch=len({request.draw for request in requests.values()}),

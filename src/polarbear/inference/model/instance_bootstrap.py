@@ -34,7 +34,7 @@ from polarbear.inference.model.independent import IndependentDirichlet
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.proposal import stick_breaking
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, Sampling
-from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, InstanceRanks
+from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, Rankings
 from polarbear.records import FloatArray, IntArray
 
 _TINY = np.finfo(np.float64).tiny
@@ -93,9 +93,9 @@ class InstanceBootstrap:
         Raises:
             ValueError: If `counts` does not know the instances.
         """
-        instances = counts.known_instances
+        rankings = counts.known_instances
         apart = IndependentDirichlet(self.alpha).fit(counts, times=times, names=names, sampling=sampling)
-        together = _tied(apart.draws, counts, instances, self.alpha, sampling.rng.spawn(1)[0])
+        together = _tied(apart.draws, counts, rankings, self.alpha, sampling.rng.spawn(1)[0])
         diagnostics = replace(apart.diagnostics, widened=widening(apart.draws, together))
         return Posterior(together, times, names, self.joint, diagnostics, model=self)
 
@@ -173,14 +173,12 @@ class _Timepoint:
         return theta / theta.sum(axis=0)
 
 
-def _tied(
-    apart: FloatArray, counts: ChoiceCounts, instances: InstanceRanks, alpha: float, rng: Generator
-) -> FloatArray:
+def _tied(apart: FloatArray, counts: ChoiceCounts, rankings: Rankings, alpha: float, rng: Generator) -> FloatArray:
     """(D, T, n) draws that belong together over time, from draws that do not."""
     draws, timepoints, n = apart.shape
     if n == 1:
         return apart
-    rankings, groups = DistinctRankings.of(instances), instances.units
+    distinct, groups = DistinctRankings.of(rankings), rankings.units
     weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of what comes of them matters
     theta = np.empty((timepoints, n, draws))
     step = max(1, _ENTRIES_AT_ONCE // (max(draws, groups + n) * n))
@@ -188,8 +186,8 @@ def _tied(
         prepared: list[_Timepoint] = []
         for t in range(start, min(start + step, timepoints)):
             centre = _Centre.of(Choices.at(counts, t, alpha), apart[:, t])
-            scores = instances.summed(rankings.scores(t, centre.ratings))
-            runs = np.count_nonzero(instances.ranks[rankings.ranked[:, t], t] != NOT_RUN, axis=0)
+            scores = rankings.group_sums(distinct.scores(t, centre.ratings))
+            runs = np.count_nonzero(rankings.ranks[distinct.ranked[:, t], t] != NOT_RUN, axis=0)
             prepared.append(_Timepoint.of(apart[:, t].T, scores, centre, runs, alpha))
         luck = weights @ np.concatenate([here.influence for here in prepared], axis=1, dtype=np.float32)
         for t, (here, part) in enumerate(zip(prepared, np.split(luck, len(prepared), axis=1), strict=True), start):
