@@ -20,9 +20,11 @@ _STEERING = re.compile(
     "\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069"  # the direction of writing
     "\u2028\u2029\ud800-\udfff]"  # further ends of lines, and halves of characters
 )
-Place = tuple[str | int, ...]
+FieldPath = tuple[str | int, ...]
 """Keys, and positions in arrays: ``("algorithms", 1, "name")``."""
 
+_SHOWN = 60
+"""How many characters of what users wrote are repeated in messages."""
 
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
 _GROUPS: dict[str, Group] = {"optimizer": "optimizers", "suite": "problems", "problem": "problems"}
@@ -30,23 +32,42 @@ _METHODS = {"optimizer": {"__call__", "ask"}, "suite": {"__getitem__"}, "problem
 """What a class of one's own has one of, by what it is to be."""
 
 
-class Misplaced(ValueError):  # noqa: N818 - says what is the case
-    """Something is wrong with what stands at a place of a description, or of the file that holds it."""
+class FieldError(ValueError):
+    """A field of settings, or of the file that describes them, has a wrong value.
 
-    def __init__(self, where: Place, message: str) -> None:
+    Attributes:
+        where: The path of the field; empty where it is not known.
+    """
+
+    def __init__(self, where: FieldPath, message: str) -> None:
         super().__init__(message)
         self.where = where
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.where, str(self))
+
+
+class FieldTypeError(FieldError, TypeError):
+    """A field has a value of a wrong type, is missing, or is unknown."""
+
 
 @contextmanager
-def placed(*where: str | int) -> Generator[None]:
-    """What is made here was described at this place, ``placed("algorithms", 1)``; errors are `Misplaced` there."""
+def errors_at(*where: str | int) -> Generator[None]:
+    """Raise errors of the block as `FieldError` at a path, such as ``errors_at("algorithms", 1)``."""
     try:
         yield
-    except Misplaced as error:
-        raise Misplaced((*where, *error.where), str(error)) from error
-    except (ValueError, TypeError) as error:
-        raise Misplaced(where, str(error)) from error
+    except FieldError as error:
+        raise type(error)((*where, *error.where), str(error)) from error
+    except TypeError as error:
+        raise FieldTypeError(where, str(error)) from error
+    except ValueError as error:
+        raise FieldError(where, str(error)) from error
+
+
+def shortened(value: object) -> str:
+    """The `repr` of what a user wrote, for messages; of what is long, the beginning."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def did_you_mean(word: str, valid: Iterable[str]) -> str:
@@ -224,8 +245,8 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
     check_arguments(cls, arguments, what)
     try:
         return cls(**arguments)
-    except Misplaced as error:
-        raise Misplaced(error.where, f"{what}: {error}") from error
+    except FieldError as error:
+        raise type(error)(error.where, f"{what}: {error}") from error
     except (TypeError, ValueError) as error:
         raise ValueError(f"{what}: {error}") from error
 
@@ -240,7 +261,7 @@ def check_arguments(cls: type[Any], given: Collection[str], what: str) -> None:
     valid = [name for name, kind in kinds.items() if kind not in _GATHERING]
     for name in given:
         if name not in valid and inspect.Parameter.VAR_KEYWORD not in kinds.values():
-            raise ValueError(f"{what} has no argument {name!r};{did_you_mean(name, valid)}")
+            raise FieldError((name,), f"{what} has no argument {name!r};{did_you_mean(name, valid)}")
     missing = [name for name in valid if known[name].default is inspect.Parameter.empty and name not in given]
     if missing:
         raise ValueError(f"{what} lacks {' and '.join(missing)}")

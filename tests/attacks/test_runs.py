@@ -215,7 +215,7 @@ def test_generator_and_async_functions_are_refused_by_name(tmp_path, function, t
         race(tmp_path / "a.study", {"a": function, "b": steps})
     with pytest.raises(TypeError, match=f"function {told}.*plain function"):
         pb.problems.FunctionProblem(function, lower=0, upper=1, dimension=2)
-    with pytest.raises(TypeError, match=f"the function of a constraint {told}"):
+    with pytest.raises(TypeError, match=f"a constraint: function {told}"):
         pb.problems.FunctionProblem(sphere, lower=0, upper=1, dimension=2, constraints=[function])
 
 

@@ -302,7 +302,7 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
         (
             "repetitions = 3",
             'repetitions = 3\naxis = "hours"',
-            "line 5: plan.axis is 'hours'; it must be 'evaluations' or 'seconds'",
+            "line 5: plan.axis is 'hours'; valid are: evaluations, seconds",
         ),
         ("[plan]", "[pan]", "line 2: pan is no field of a plan; did you mean 'plan'?"),
         ('suite = "bbob"', 'suite = "bob"', "line 7: suite 'bob' is unknown"),

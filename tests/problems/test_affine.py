@@ -150,7 +150,7 @@ def test_descriptions_come_back():
     [
         ({"functions": 25}, ValueError, "functions is 25; valid is 1 to 24"),
         ({"second_functions": 0}, ValueError, "second_functions is 0"),
-        ({"alphas": 1.1}, ValueError, "alphas is 1.1; it must be from 0 to 1"),
+        ({"alphas": 1.1}, ValueError, "alphas is 1.1; valid is 0 to 1"),
         ({"alphas": (0.5, 0.5)}, ValueError, "alphas is .* names one twice"),
         ({"alphas": ()}, ValueError, "alphas is empty"),
         ({"alphas": "half"}, TypeError, "alphas is 'half'"),
@@ -169,14 +169,14 @@ def test_the_stream_refuses(keywords, error, complaint):
 @pytest.mark.parametrize(
     ("arguments", "error", "complaint"),
     [
-        ((0, 1, 0.5, 1, 2), ValueError, "affine-bbob first function is 0"),
-        ((1, 25, 0.5, 1, 2), ValueError, "affine-bbob second function is 25"),
-        ((1, 1, -0.5, 1, 2), ValueError, "alpha is -0.5; it must be from 0 to 1"),
+        ((0, 1, 0.5, 1, 2), ValueError, "first is 0"),
+        ((1, 25, 0.5, 1, 2), ValueError, "second is 25"),
+        ((1, 1, -0.5, 1, 2), ValueError, "alpha is -0.5; valid is 0 to 1"),
         ((1, 1, math.nan, 1, 2), ValueError, "alpha is nan"),
         ((1, 1, None, 1, 2), TypeError, "alpha is None"),
-        ((1, 1, 0.5, 0, 2), ValueError, "affine-bbob instance is 0"),
-        ((1, 1, 0.5, 1, 1), ValueError, "affine-bbob dimension is 1"),
-        ((1, 1, 0.5, 1, 2, 1.5), TypeError, "affine-bbob second instance is 1.5"),
+        ((1, 1, 0.5, 0, 2), ValueError, "instance is 0"),
+        ((1, 1, 0.5, 1, 1), ValueError, "dimension is 1"),
+        ((1, 1, 0.5, 1, 2, 1.5), TypeError, "second_instance is 1.5"),
     ],
 )
 def test_a_problem_refuses(arguments, error, complaint):

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from polarbear import problems
-from polarbear.problems.arguments import numbers
+from polarbear.problems.number_sets import numbers
 
 
 def sphere(x):

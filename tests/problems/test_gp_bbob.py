@@ -411,10 +411,10 @@ def test_the_stream_refuses(keywords, error, complaint):
 @pytest.mark.parametrize(
     ("keywords", "error", "complaint"),
     [
-        ({"instances": [1] * 23}, ValueError, "mixes 24"),
+        ({"instances": [1] * 23}, ValueError, "holds 23 numbers, not one for each of the 24 functions"),
         ({"instances": [0] * 24}, ValueError, "instance of function 1 is 0"),
         ({"dimension": 1}, ValueError, "dimension is 1"),
-        ({"temperature": 0.0}, ValueError, "must be positive"),
+        ({"temperature": 0.0}, ValueError, "valid is above 0"),
         ({"amplitude": -1.0}, ValueError, "0 or more"),
         ({"offset": math.nan}, ValueError, "finite"),
         ({"lengthscale": "long"}, TypeError, "must be a number"),

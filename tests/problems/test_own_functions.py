@@ -156,12 +156,12 @@ class TestConstraints:
     @pytest.mark.parametrize(
         ("given", "message"),
         [
-            ({"kind": "soft"}, "names no function"),
-            ({"function": sphere, "weigth": 1}, "no field 'weigth'; did you mean 'weight'"),
-            ({"function": sphere, "kind": "sof"}, "kind of a constraint is 'sof'; did you mean 'soft'"),
-            ({"function": sphere, "exponent": 0}, "exponent 0"),
-            ({"function": sphere, "weight": -1.0}, "weight -1.0"),
-            ({"function": "no_such_module:g"}, "function of a constraint is 'no_such_module:g'"),
+            ({"kind": "soft"}, "a constraint lacks function"),
+            ({"function": sphere, "weigth": 1}, "a constraint has no argument 'weigth'; did you mean 'weight'"),
+            ({"function": sphere, "kind": "sof"}, "a constraint: kind is 'sof'; did you mean 'soft'"),
+            ({"function": sphere, "exponent": 0}, "exponent is 0.0; valid is above 0"),
+            ({"function": sphere, "weight": -1.0}, "weight is -1.0; valid is 0 or more"),
+            ({"function": "no_such_module:g"}, "a constraint: function is 'no_such_module:g'"),
         ],
     )
     def test_bad_constraints_are_named(self, given, message):
@@ -170,9 +170,9 @@ class TestConstraints:
 
     @pytest.mark.parametrize("field", ["weight", "exponent"])
     def test_weights_and_exponents_are_finite_numbers(self, field):
-        with pytest.raises(TypeError, match=f"the {field} of a constraint is '2'; it must be a number"):
+        with pytest.raises(TypeError, match=f"{field} is '2'; it must be a number"):
             Constraint(sphere, "soft", **{field: "2"})
-        with pytest.raises(ValueError, match=f"the {field} of a constraint is inf; it must be finite"):
+        with pytest.raises(ValueError, match=f"{field} is inf; it must be finite"):
             Constraint(sphere, "soft", **{field: np.inf})
 
 

@@ -201,7 +201,7 @@ def test_whole_variables_with_other_bounds_cannot_be_reflected():
     [
         (Variations(FunctionProblem(sphere, -1, 1, 2)), -1, "index is -1; valid is 0 or more"),
         (Variations(FunctionProblem(sphere, -1, 1, 2)), "1", "index is '1'; it must be a whole number"),
-        (problems.BBOB(), 1, "stream is BBOB.*; it must be variations of a problem"),
+        (problems.BBOB(), 1, "stream is BBOB.*; it must be a Variations"),
     ],
 )
 def test_a_single_one_is_named_by_stream_and_index(stream, index, message):

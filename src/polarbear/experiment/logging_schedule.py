@@ -18,8 +18,8 @@ from typing import Any, Literal
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
-from polarbear.problems.arguments import whole_number
 from polarbear.records import Parameters
+from polarbear.validation import whole_number
 
 RECOMMENDATION = "recommendation"
 """The parameter under which the value of the recommended point is logged."""

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.bbob_functions import as_list, objective
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE
-from polarbear.problems.streams import ProductStream, share, shares
+from polarbear.problems.number_sets import NumbersLike, number_set, shares
+from polarbear.problems.streams import ProductStream, SuiteProblem
 from polarbear.records import Instance
+from polarbear.validation import Checked, Natural, Share, settings, whole
 
 if TYPE_CHECKING:
     from polarbear.records import FloatArray
@@ -76,8 +76,8 @@ def _power(logarithm: float) -> float:
     return math.pow(10, logarithm) if logarithm < 308 or logarithm != logarithm else math.inf
 
 
-@dataclass(frozen=True)
-class AffineBBOBProblem:
+@settings
+class AffineBBOBProblem(SuiteProblem):
     """One pairwise affine combination of BBOB functions in the box [-5, 5]^d (thesis, section 6.1.1).
 
     Its value is 10^(α log₁₀(F₁(x) - F₁(O₁)) + (1 - α) log₁₀(F₂(x - O₁ + O₂) - F₂(O₂))), O the functions' optima: the
@@ -97,35 +97,19 @@ class AffineBBOBProblem:
         ValueError: If something is out of its range.
     """
 
-    first: int
-    second: int
-    alpha: float
-    instance: int
-    dimension: int
-    second_instance: int = 1
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            first=whole_number(self.first, "affine-bbob first function", 1, FUNCTIONS),
-            second=whole_number(self.second, "affine-bbob second function", 1, FUNCTIONS),
-            alpha=share(self.alpha, "alpha"),
-            instance=whole_number(self.instance, "affine-bbob instance", 1, LAST_INSTANCE),
-            dimension=whole_number(self.dimension, "affine-bbob dimension", 2),
-            second_instance=whole_number(self.second_instance, "affine-bbob second instance", 1, LAST_INSTANCE),
-        )
+    first: Annotated[int, whole(1, FUNCTIONS)]
+    second: Annotated[int, whole(1, FUNCTIONS)]
+    alpha: Share
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Annotated[int, whole(2)]
+    second_instance: Annotated[int, whole(1, LAST_INSTANCE)] = 1
 
     @property
     def identity(self) -> Instance:
-        """Its suite, function, dimension and instance."""
+        """As in ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` behind α if F₂'s instance is 2."""
         other = f"_j{self.second_instance}" if self.second_instance != 1 else ""
         function = f"{self.first}_{self.second}_a{self.alpha!r}{other}"
         return Instance("affine-bbob", function, self.dimension, str(self.instance))
-
-    @property
-    def name(self) -> str:
-        """Such as ``"affine-bbob-f21_1_a0.25-i1-d5"``; with ``_j2`` behind α if F₂'s instance is 2."""
-        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the two functions."""
@@ -134,7 +118,7 @@ class AffineBBOBProblem:
         return BuiltProblem(self, function, function.batch, (-box, box), 0.0)
 
 
-@dataclass(frozen=True)
+@settings
 class PairwiseAffine(ProductStream):
     """An endless stream of pairwise affine combinations: all choices drawn uniformly and independently.
 
@@ -152,13 +136,13 @@ class PairwiseAffine(ProductStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(1, FUNCTIONS + 1)
-    second_functions: NumbersLike = (1,)
-    alphas: float | Sequence[float] = QUARTERS
-    dimensions: NumbersLike = (5,)
-    instances: NumbersLike = range(1, 1000)
-    second_instances: NumbersLike = (1,)
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = range(1, FUNCTIONS + 1)
+    second_functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = (1,)
+    alphas: Annotated[float | Sequence[float], Checked(shares)] = QUARTERS
+    dimensions: Annotated[NumbersLike, number_set(2)] = (5,)
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
+    second_instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = (1,)
+    seed: Natural = 0
 
     problem: ClassVar[Any] = AffineBBOBProblem
     drawn: ClassVar[Mapping[str, str]] = {
@@ -169,15 +153,3 @@ class PairwiseAffine(ProductStream):
         "instance": "instances",
         "dimension": "dimensions",
     }
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            functions=numbers(self.functions, "functions", 1, FUNCTIONS),
-            second_functions=numbers(self.second_functions, "second_functions", 1, FUNCTIONS),
-            alphas=shares(self.alphas, "alphas"),
-            dimensions=numbers(self.dimensions, "dimensions", 2),
-            instances=numbers(self.instances, "instances", 1, LAST_INSTANCE),
-            second_instances=numbers(self.second_instances, "second_instances", 1, LAST_INSTANCE),
-            seed=whole_number(self.seed, "seed", 0),
-        )

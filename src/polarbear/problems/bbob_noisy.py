@@ -7,8 +7,7 @@ better than there.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -24,11 +23,12 @@ from polarbear.problems.noise import (
     Precisions,
     UniformNoise,
 )
+from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.validation import settings, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.problems.arguments import NumbersLike
     from polarbear.records import FloatArray
 
 FIRST, LAST = 101, 130
@@ -46,7 +46,7 @@ SEEDS_TO_ROTATION = 1_000_000
 """How far the seed of a rotation is from that of the optimum, in COCO."""
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBNoisyProblem(IohProblem):
     """One noisy function of BBOB, in the box [-5, 5]^d; points outside are evaluated as well, with a penalty.
 
@@ -60,10 +60,11 @@ class BBOBNoisyProblem(IohProblem):
         ValueError: If one of them is out of its range.
     """
 
+    function: Annotated[int, whole(FIRST, LAST)]
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Annotated[int, whole(2)]
+
     suite: ClassVar[str] = "bbob-noisy"
-    functions: ClassVar[tuple[int, int]] = (FIRST, LAST)
-    least_dimension: ClassVar[int] = 2
-    last_instance: ClassVar[int] = LAST_INSTANCE
 
     @property
     def base(self) -> int:
@@ -143,10 +144,10 @@ class Ellipsoid:
         return oscillated((points - self._optimum) @ self._turned) ** 2 @ self._scales
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBNoisy(BBOB):
     """An endless stream of noisy functions of BBOB, of 101 to 130; as `BBOB`."""
 
-    functions: NumbersLike = range(FIRST, LAST + 1)
+    functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)
 
     problem: ClassVar[Any] = BBOBNoisyProblem

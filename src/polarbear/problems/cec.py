@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import numpy as np
 
-from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import IohProblem, IohStream, constructed, created, defined
-from polarbear.problems.streams import ProductStream
-from polarbear.records import Instance
+from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.validation import Natural, settings, whole
 
 if TYPE_CHECKING:
     from polarbear.protocols import ProblemSpec
@@ -35,8 +34,8 @@ UNEVEN_MAXIMA, UNEVEN_MAXIMUM = 3, 0.9999998284544727
 """The greatest of the uneven decreasing maxima; `ioh` states 0.999999828."""
 
 
-@dataclass(frozen=True)
-class CEC2013Problem:
+@settings
+class CEC2013Problem(SuiteProblem):
     """One function of the CEC 2013 niching competition (Li, Engelbrecht and Epitropakis 2013), to be maximized.
 
     What is recorded is the best value found; how many optima were found is not. Points outside the box are evaluated
@@ -50,28 +49,15 @@ class CEC2013Problem:
         ValueError: If it is out of its range.
     """
 
-    function: int
+    function: Annotated[int, whole(1, len(DIMENSIONS_2013))]
 
     suite: ClassVar[str] = "cec2013"
-
-    def __post_init__(self) -> None:
-        function = whole_number(self.function, f"{self.suite} function", 1, len(DIMENSIONS_2013))
-        set_fields(self, function=function)
+    instance: ClassVar[int] = 1
 
     @property
     def dimension(self) -> int:
         """Number of variables."""
         return DIMENSIONS_2013[self.function - 1]
-
-    @property
-    def identity(self) -> Instance:
-        """Its suite, function, dimension and instance."""
-        return Instance(self.suite, str(self.function), self.dimension, "1")
-
-    @property
-    def name(self) -> str:
-        """Such as ``"cec2013-f6-i1-d2"``."""
-        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem."""
@@ -82,7 +68,7 @@ class CEC2013Problem:
         return BuiltProblem(self, *defined(problem, self.dimension, -np.inf), box, optimum, minimize=False)
 
 
-@dataclass(frozen=True)
+@settings
 class CEC2013(ProductStream):
     """An endless stream of functions of CEC 2013, drawn uniformly.
 
@@ -95,25 +81,18 @@ class CEC2013(ProductStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(1, len(DIMENSIONS_2013) + 1)
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(1, len(DIMENSIONS_2013))] = range(1, len(DIMENSIONS_2013) + 1)
+    seed: Natural = 0
 
     problem: ClassVar[Any] = CEC2013Problem
     drawn: ClassVar[Mapping[str, str]] = {"function": "functions"}
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            functions=numbers(self.functions, "functions", 1, len(DIMENSIONS_2013)),
-            seed=whole_number(self.seed, "seed", 0),
-        )
 
     def grid(self) -> tuple[ProblemSpec, ...]:
         """All problems of the suite: by dimension, then by function."""
         return tuple(sorted(super().grid(), key=lambda spec: (spec.dimension, spec.function)))  # pyright: ignore
 
 
-@dataclass(frozen=True)
+@settings
 class CEC2022Problem(IohProblem):
     """One function of the CEC 2022 competition (Kumar et al. 2021) in the box [-100, 100]^d, to be minimized.
 
@@ -129,11 +108,12 @@ class CEC2022Problem(IohProblem):
         ValueError: If one of them is out of its range.
     """
 
+    function: Annotated[int, whole(1, 12)]
+    instance: Annotated[int, whole(1, 1)]
+    dimension: Annotated[int, whole(2)]
+
     suite: ClassVar[str] = "cec2022"
     ioh_class: ClassVar[str] = "CEC2022"
-    functions: ClassVar[tuple[int, int]] = (1, 12)
-    least_dimension: ClassVar[int] = 2
-    last_instance: ClassVar[int] = 1
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
@@ -150,7 +130,7 @@ class CEC2022Problem(IohProblem):
         return BuiltProblem(self, *defined(problem, self.dimension, np.inf), box, float(problem.optimum.y))
 
 
-@dataclass(frozen=True)
+@settings
 class CEC2022(IohStream):
     """An endless stream of functions of CEC 2022: function and dimension drawn uniformly and independently.
 
@@ -164,9 +144,9 @@ class CEC2022(IohStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(1, 13)
-    dimensions: NumbersLike = (10,)
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(1, 12)] = range(1, 13)
+    dimensions: Annotated[NumbersLike, number_set(2)] = (10,)
+    seed: Natural = 0
 
     instances: ClassVar[NumbersLike] = range(1, 2)  # pyright: ignore[reportIncompatibleVariableOverride]
     problem: ClassVar[Any] = CEC2022Problem

@@ -9,22 +9,21 @@ from __future__ import annotations
 
 import re
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean
+from polarbear.descriptions import FieldError, did_you_mean
 from polarbear.extras import Extra, optional
-from polarbear.problems.arguments import Numbers, NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.coco_random import SEEDS_PER_INSTANCE, location
 from polarbear.problems.constrained import ConstrainedProblem
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import LAST_INSTANCE, BBOBProblem, one_by_one
 from polarbear.problems.multiobjective import MultiObjectiveProblem
-from polarbear.problems.streams import ProductStream
+from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
+from polarbear.problems.streams import ProductStream, SuiteProblem
 from polarbear.protocols import Traits
-from polarbear.records import Instance
+from polarbear.validation import Checked, Natural, Whole, set_fields, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,19 +76,25 @@ COCO_SUITES = {
 """The suites by the names they have here: COCO's own, but for bbob, which is built over `ioh` under that name."""
 
 
-def _checked(suite: str, of: str, value: Any, what: str) -> Numbers:
-    """Functions, dimensions or instances of a suite: `of` says which, `what` what messages call them."""
+def _suite(value: Any, name: str) -> str:
+    if value not in COCO_SUITES:
+        raise FieldError((name,), f"suite {value!r} is unknown;{did_you_mean(str(value), COCO_SUITES)}")
+    return value
+
+
+def _checked(suite: str, of: str, value: Any, name: str) -> Numbers:
+    """Functions, dimensions or instances of a suite: `of` says which, `name` what messages call them."""
     extent = COCO_SUITES[suite]
     last = {"functions": extent.functions, "instances": extent.last_instance}
-    chosen = numbers(value, what, 1 if of in last else 2, last.get(of))
+    chosen = numbers(value, name, 1 if of in last else 2, last.get(of))
     wrong = [number for number in chosen if of == "dimensions" and number not in (extent.dimensions or chosen)]
     if wrong:
-        raise ValueError(f"{what} is {wrong[0]}; valid are {', '.join(map(str, extent.dimensions))}")
+        raise FieldError((name,), f"{name} is {wrong[0]}; valid are {', '.join(map(str, extent.dimensions))}")
     return chosen
 
 
-@dataclass(frozen=True)
-class COCOProblem:
+@settings
+class COCOProblem(SuiteProblem):
     """One problem of a suite of COCO; see https://coco-platform.org.
 
     Building it needs the package coco-experiment, and resets the noise of that package's own suite bbob-noisy (unless
@@ -108,29 +113,14 @@ class COCOProblem:
 
     requires: ClassVar = Extra("cocoex", "coco")
 
-    suite: str
-    function: int
-    instance: int
-    dimension: int
+    suite: Annotated[str, Checked(_suite)]
+    function: Whole
+    instance: Whole
+    dimension: Whole
 
     def __post_init__(self) -> None:
-        if self.suite not in COCO_SUITES:
-            raise ValueError(f"suite {self.suite!r} is unknown;{did_you_mean(str(self.suite), COCO_SUITES)}")
         for field in ("function", "instance", "dimension"):
-            what = f"{self.suite} {field}"
-            number = whole_number(getattr(self, field), what, 1)
-            _checked(self.suite, f"{field}s", number, what)
-            set_fields(self, **{field: number})
-
-    @property
-    def identity(self) -> Instance:
-        """Its suite, function, dimension and instance."""
-        return Instance(self.suite, str(self.function), self.dimension, str(self.instance))
-
-    @property
-    def name(self) -> str:
-        """Such as ``"bbob-biobj-f3-i1-d5"``."""
-        return self.identity.name
+            _checked(self.suite, f"{field}s", getattr(self, field), field)
 
     def build(self) -> BuiltProblem:
         """Construct the problem.
@@ -141,7 +131,7 @@ class COCOProblem:
         return build(self)
 
 
-@dataclass(frozen=True)
+@settings
 class COCOSuite(ProductStream):
     """An endless stream of problems of one suite: function, instance and dimension drawn uniformly and independently.
 
@@ -161,7 +151,7 @@ class COCOSuite(ProductStream):
     functions: NumbersLike = range(1, 25)
     dimensions: NumbersLike = (5,)
     instances: NumbersLike = range(1, 16)
-    seed: int = 0
+    seed: Natural = 0
 
     suite: ClassVar[str]
     problem: ClassVar[Any] = COCOProblem
@@ -169,21 +159,20 @@ class COCOSuite(ProductStream):
 
     def __post_init__(self) -> None:
         for field in ("functions", "dimensions", "instances"):
-            set_fields(self, **{field: _checked(self.suite, field, getattr(self, field), f"{self.suite} {field}")})
-        set_fields(self, seed=whole_number(self.seed, "seed", 0))
+            set_fields(self, **{field: _checked(self.suite, field, getattr(self, field), field)})
 
     def _fixed(self) -> dict[str, Any]:
         return {"suite": self.suite}
 
 
-@dataclass(frozen=True)
+@settings
 class COCOBBOB(COCOSuite):
     """The 24 functions of bbob, as COCO computes them; see `COCOSuite`. `BBOB` has the same over `ioh`."""
 
     suite: ClassVar[str] = "coco-bbob"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBLargescale(COCOSuite):
     """The 24 functions of bbob-largescale, with 20 to 640 variables (Elhara et al. 2019); see `COCOSuite`."""
 
@@ -191,7 +180,7 @@ class BBOBLargescale(COCOSuite):
     suite: ClassVar[str] = "bbob-largescale"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBConstrained(COCOSuite):
     """The 54 functions of bbob-constrained: 9 objectives with 6 numbers of constraints each; see `COCOSuite`."""
 
@@ -199,14 +188,14 @@ class BBOBConstrained(COCOSuite):
     suite: ClassVar[str] = "bbob-constrained"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBMixint(COCOSuite):
     """The 24 functions of bbob-mixint: 4 of 5 variables are whole numbers (Tušar et al. 2019); see `COCOSuite`."""
 
     suite: ClassVar[str] = "bbob-mixint"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBBoxed(COCOSuite):
     """The 24 functions of bbob-boxed: bbob with optima anywhere in the box, and +inf outside; see `COCOSuite`.
 
@@ -216,7 +205,7 @@ class BBOBBoxed(COCOSuite):
     suite: ClassVar[str] = "bbob-boxed"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBBiobj(COCOSuite):
     """The 55 functions of bbob-biobj: pairs of functions of bbob (Brockhoff et al. 2022); see `COCOSuite`."""
 
@@ -224,7 +213,7 @@ class BBOBBiobj(COCOSuite):
     suite: ClassVar[str] = "bbob-biobj"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBBiobjExt(COCOSuite):
     """The 92 functions of bbob-biobj-ext: those of bbob-biobj, and 37 further pairs; see `COCOSuite`."""
 
@@ -232,7 +221,7 @@ class BBOBBiobjExt(COCOSuite):
     suite: ClassVar[str] = "bbob-biobj-ext"
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBBiobjMixint(COCOSuite):
     """The 92 functions of bbob-biobj-mixint: pairs of functions of bbob-mixint; see `COCOSuite`."""
 

@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import numpy as np
 
-from polarbear.descriptions import check_runs_when_called, did_you_mean, imported
-from polarbear.problems.arguments import real_number, set_fields
+from polarbear.descriptions import FieldTypeError, check_runs_when_called, errors_at, imported, made
 from polarbear.problems.evaluation import as_points, one_number
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, real, settings
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from polarbear.records import FloatArray
 
-KINDS = ("hard", "soft", "told")
+def _callable(value: Any, name: str) -> Callable[..., Any]:
+    function = imported(value, name) if isinstance(value, str) else value
+    if not callable(function):
+        raise FieldTypeError((name,), f"{name} is {function!r}, which cannot be called")
+    check_runs_when_called(function, name)
+    return function
 
 
-@dataclass(frozen=True)
+@settings
 class Constraint:
     """g(x) <= 0, and what follows where it does not hold (Vermetten 2025, section 3.1.1).
 
@@ -42,26 +45,10 @@ class Constraint:
         ValueError: If the kind is unknown or a number out of its range.
     """
 
-    function: Callable[[FloatArray], float] | str
+    function: Annotated[Callable[[FloatArray], float] | str, Checked(_callable)]
     kind: Literal["hard", "soft", "told"] = "hard"
-    weight: float = 1.0
-    exponent: float = 1.0
-
-    def __post_init__(self) -> None:
-        if isinstance(self.function, str):
-            set_fields(self, function=imported(self.function, "the function of a constraint"))
-        if not callable(self.function):
-            raise TypeError(f"the function of a constraint is {self.function!r}, which cannot be called")
-        check_runs_when_called(self.function, "the function of a constraint")
-        if self.kind not in KINDS:
-            raise ValueError(f"the kind of a constraint is {self.kind!r};{did_you_mean(str(self.kind), KINDS)}")
-        for name in ("weight", "exponent"):
-            set_fields(self, **{name: real_number(getattr(self, name), f"the {name} of a constraint")})
-        if self.weight < 0 or self.exponent <= 0:
-            raise ValueError(
-                f"a constraint has weight {self.weight!r} and exponent {self.exponent!r}; the weight must be at least "
-                "0 and the exponent above 0"
-            )
+    weight: Annotated[float, real(ge=0)] = 1.0
+    exponent: Annotated[float, real(gt=0)] = 1.0
 
     def __call__(self, x: FloatArray) -> float:
         """g(x); TypeError if the function returns no real number. A note at its own errors names it."""
@@ -122,25 +109,15 @@ def constraints_of(given: Any, dimension: int, integers: NDArray[np.bool_] | Non
         dimension: The problem's number of variables d.
         integers: (d,) which variables are whole numbers, or None if none is.
     """
-    listed: Sequence[Any] = cast("Sequence[Any]", given) if isinstance(given, (list, tuple)) else (given,)
-    made = Constraints(map(_constraint, listed))
-    made.dimension, made.integers = dimension, integers
-    return made
-
-
-def _constraint(given: Any) -> Constraint:
-    if isinstance(given, Constraint):
-        return given
-    if not isinstance(given, Mapping):
-        return Constraint(given)
-    fields = dict(cast("Mapping[str, Any]", given))
-    valid = [field.name for field in dataclasses.fields(Constraint)]
-    for name in fields:
-        if name not in valid:
-            raise ValueError(f"a constraint has no field {name!r};{did_you_mean(name, valid)}")
-    if "function" not in fields:
-        raise ValueError(f"the constraint {fields!r} names no function")
-    return Constraint(**fields)
+    several: Sequence[Any] = cast("Sequence[Any]", given) if isinstance(given, (list, tuple)) else (given,)
+    constraints: list[Constraint] = []
+    for position, entry in enumerate(several):
+        with errors_at("constraints", position):
+            fields = cast("Mapping[str, Any]", entry) if isinstance(entry, Mapping) else {"function": entry}
+            constraints.append(entry if isinstance(entry, Constraint) else made(Constraint, fields, "a constraint"))
+    result = Constraints(constraints)
+    result.dimension, result.integers = dimension, integers
+    return result
 
 
 def penalty(constraints: Sequence[Constraint], x: FloatArray) -> float:

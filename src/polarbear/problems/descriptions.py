@@ -11,16 +11,15 @@ import numpy as np
 from polarbear.descriptions import (
     check_arguments,
     did_you_mean,
+    errors_at,
     made,
     own_description,
     own_object,
     parameters,
-    placed,
     plain_value,
 )
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.problems.affine import AffineBBOBProblem, PairwiseAffine
-from polarbear.problems.arguments import plain
 from polarbear.problems.bbob_noisy import BBOBNoisy, BBOBNoisyProblem
 from polarbear.problems.cec import CEC2013, CEC2022, CEC2013Problem, CEC2022Problem
 from polarbear.problems.coco_suites import (
@@ -40,6 +39,7 @@ from polarbear.problems.gp_bbob import GPBBOB, GPBBOBProblem
 from polarbear.problems.instances import FiniteInstances, as_instances, as_spec
 from polarbear.problems.ioh_suites import BBOB, SBOX, BBOBProblem, SBOXProblem
 from polarbear.problems.ma_bbob import MABBOB, MABBOBProblem
+from polarbear.problems.number_sets import plain
 from polarbear.problems.pbo import PBO, PBOProblem
 from polarbear.problems.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
 from polarbear.problems.submodular import Submodular, SubmodularProblem
@@ -221,10 +221,10 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
     fields = preset | fields
     check_arguments(cls, fields, f"{kind} {name!r}")
     if isinstance(fields.get("problem"), Mapping):
-        with placed("problem"):
+        with errors_at("problem"):
             fields["problem"] = _problem(fields["problem"])
     if isinstance(fields.get("stream"), Mapping):
-        with placed("stream"):
+        with errors_at("stream"):
             fields["stream"] = _from_description(fields["stream"], SUITES, "suite")
     if "problems" in fields:
         if not isinstance(fields["problems"], (list, tuple)):
@@ -237,7 +237,7 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
 
 
 def _listed(position: int, description: Any) -> ProblemSpec:
-    with placed("problems", position):
+    with errors_at("problems", position):
         return _problem(description)
 
 

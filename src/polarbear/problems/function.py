@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.descriptions import check_runs_when_called, checked_name, imported
-from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
+from polarbear.descriptions import FieldError, check_runs_when_called, checked_name, imported
 from polarbear.problems.constrained import ConstrainedProblem
 from polarbear.problems.constraints import Constraint, Constraints, constraints_of, penalty, rounded
 from polarbear.problems.evaluation import FLOAT64, Evaluation, as_points, one_number, read_only, unmasked
 from polarbear.protocols import Traits
+from polarbear.validation import flag, real_number, real_numbers, set_fields, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -219,23 +219,25 @@ def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | N
     elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
         mask = np.isin(np.arange(d), given)
     else:
-        raise ValueError(
-            f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}"
+        raise FieldError(
+            ("integers",),
+            f"integers is {integers!r}; give true or false, {d} of these, or a list of indices from 0 to {d - 1}",
         )
     if (mask & (box != np.rint(box))).any():
         i = int(np.argmax((mask & (box != np.rint(box))).any(axis=0)))
-        raise ValueError(_not_whole(i, *box[:, i].tolist()))
+        raise _not_whole(i, *box[:, i].tolist())
     mask.flags.writeable = False
     return mask if mask.any() else None
 
 
-def _not_whole(i: int, low: float, high: float) -> str:
+def _not_whole(i: int, low: float, high: float) -> FieldError:
     """What is wrong with the bounds of variable i, a whole number, and what to do."""
     bound, value, nearest = ("lower", low, math.ceil(low)) if low % 1 else ("upper", high, math.floor(high))
     mend = f"give the nearest whole number inside, {nearest}"
     if math.ceil(low) >= math.floor(high):
         mend = f"from {low!r} to {high!r} there are less than two; widen the box"
-    return f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
+    message = f"{bound}[{i}] is {value!r}, but variable {i} takes whole numbers only (integers); {mend}"
+    return FieldError((bound,), message)
 
 
 def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArray:
@@ -247,11 +249,12 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
     d = whole_number(dimension, "dimension", 1)
     for label, end in zip(("lower", "upper"), ends, strict=True):
         if end.shape not in {(), (d,)}:
-            raise ValueError(f"{label} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
+            raise FieldError((label,), f"{label} has shape {end.shape}; dimension {d} needs one number or shape ({d},)")
     box = np.stack([np.broadcast_to(end, (d,)) for end in ends])
     if not (box[0] < box[1]).all():
         i = int(np.argmin(box[0] < box[1]))
-        raise ValueError(f"lower[{i}] is {box[0, i]:g} and upper[{i}] is {box[1, i]:g}; lower must be below upper")
+        message = f"lower[{i}] is {box[0, i]:g} and upper[{i}] is {box[1, i]:g}; lower must be below upper"
+        raise FieldError(("lower",), message)
     return box
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from collections.abc import Iterable, Sequence
+from typing import Annotated, Any, cast
 
-from polarbear.problems.arguments import flag
 from polarbear.problems.function import FunctionProblem
 from polarbear.protocols import Instances, ProblemSpec
+from polarbear.validation import Checked, Flag, settings
 
 
-@dataclass(frozen=True)
+def _specs(problems: Iterable[Any], name: str) -> tuple[ProblemSpec, ...]:
+    specs = tuple(as_spec(problem) for problem in problems)
+    if not specs:
+        raise ValueError(f"{name} is empty; list at least one problem")
+    by_name: dict[str, ProblemSpec] = {}
+    for spec in specs:
+        if by_name.setdefault(spec.name, spec) != spec:
+            raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
+    return specs
+
+
+@settings
 class FiniteInstances:
     """The listed problems in the listed order, once or again and again.
 
@@ -24,19 +34,8 @@ class FiniteInstances:
         ValueError: If the list is empty, or two different problems have the same name.
     """
 
-    problems: tuple[ProblemSpec, ...]
-    repeat: bool = False
-
-    def __post_init__(self) -> None:
-        flag(self.repeat, "repeat")
-        specs = tuple(as_spec(problem) for problem in self.problems)
-        if not specs:
-            raise ValueError("problems is empty; list at least one problem")
-        named: dict[str, ProblemSpec] = {}
-        for spec in specs:
-            if named.setdefault(spec.name, spec) != spec:
-                raise ValueError(f"two problems are called {spec.name!r}; give each its own name (name=...)")
-        object.__setattr__(self, "problems", specs)
+    problems: Annotated[tuple[ProblemSpec, ...], Checked(_specs)]
+    repeat: Flag = False
 
     @property
     def size(self) -> int | None:

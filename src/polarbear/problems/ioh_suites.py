@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar, cast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
+from polarbear.descriptions import FieldError, errors_at
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.streams import ProductStream
+from polarbear.problems.number_sets import Numbers, NumbersLike, number_set
+from polarbear.problems.streams import ProductStream, SuiteProblem
 from polarbear.protocols import Traits
-from polarbear.records import Instance
+from polarbear.validation import Checked, Natural, settings, whole, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -31,6 +32,18 @@ _ONE_AT_A_TIME = threading.Lock()
 FUNCTIONS = 24
 LAST_INSTANCE = 200_000
 """COCO seeds an instance with function + 10,000 · instance in 32 bits; beyond this it overflows."""
+
+
+def _instances(value: Any, name: str) -> tuple[int, ...]:
+    given = tuple(value)
+    if len(given) != FUNCTIONS:
+        raise FieldError((name,), f"{name} holds {len(given)} numbers, not one for each of the {FUNCTIONS} functions")
+    with errors_at(name):
+        return tuple(whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(given, 1))
+
+
+BBOBInstances = Annotated[Sequence[int], Checked(_instances)]
+"""An instance number for each of the 24 functions."""
 
 
 def constructed(make: Callable[[Any], Made]) -> Made:
@@ -55,19 +68,8 @@ def box_of(problem: Any) -> Box:
     return np.array(problem.bounds.lb, dtype=np.float64), np.array(problem.bounds.ub, dtype=np.float64)
 
 
-@dataclass(frozen=True)
-class IohProblem:
-    """One function of a suite over `ioh`, chosen by function, instance and dimension.
-
-    Attributes:
-        function: The function's number within the suite.
-        instance: The instance's number.
-        dimension: Number of variables.
-
-    Raises:
-        TypeError: If one of them is no whole number.
-        ValueError: If one of them is out of its range.
-    """
+class IohProblem(SuiteProblem):
+    """One function of a suite over `ioh`; subclasses are settings with a function, an instance and a dimension."""
 
     function: int
     instance: int
@@ -75,32 +77,13 @@ class IohProblem:
 
     suite: ClassVar[str]
     ioh_class: ClassVar[str]
-    functions: ClassVar[tuple[int, int]]
-    least_dimension: ClassVar[int]
-    last_instance: ClassVar[int]
 
     def __post_init__(self) -> None:
-        set_fields(
-            self,
-            function=whole_number(self.function, f"{self.suite} function", *self.functions),
-            instance=whole_number(self.instance, f"{self.suite} instance", 1, self.last_instance),
-            dimension=whole_number(self.dimension, f"{self.suite} dimension", self.least_dimension),
-        )
         self.check(self.function, self.dimension)
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
         """Raise a ValueError if there is no such function in this dimension."""
-
-    @property
-    def identity(self) -> Instance:
-        """Its suite, function, dimension and instance."""
-        return Instance(self.suite, str(self.function), int(self.dimension), str(self.instance))
-
-    @property
-    def name(self) -> str:
-        """Such as ``"bbob-f3-i7-d5"``."""
-        return self.identity.name
 
     def _made(self, ioh: Any) -> tuple[Any, Box]:
         """The `ioh` problem and its box."""
@@ -181,7 +164,7 @@ def integer_problem(
     return BuiltProblem(spec, raw, one_by_one(raw), box, optimum, minimize=False, traits=traits)
 
 
-@dataclass(frozen=True)
+@settings
 class BBOBProblem(IohProblem):
     """One BBOB function (Hansen et al. 2009), in the box [-5, 5]^d; points outside are evaluated as well.
 
@@ -197,14 +180,15 @@ class BBOBProblem(IohProblem):
         ValueError: If one of them is out of its range.
     """
 
+    function: Annotated[int, whole(1, FUNCTIONS)]
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Annotated[int, whole(2)]
+
     suite: ClassVar[str] = "bbob"
     ioh_class: ClassVar[str] = "BBOB"
-    functions: ClassVar[tuple[int, int]] = (1, FUNCTIONS)
-    least_dimension: ClassVar[int] = 2
-    last_instance: ClassVar[int] = LAST_INSTANCE
 
 
-@dataclass(frozen=True)
+@settings
 class SBOXProblem(BBOBProblem):
     """One function of SBOX-BBOB (Vermetten et al. 2023): BBOB with a strict box; the value outside is +inf."""
 
@@ -213,7 +197,7 @@ class SBOXProblem(BBOBProblem):
 
 
 class IohStream(ProductStream):
-    """Functions, dimensions and instances of an `IohProblem`; subclasses are dataclasses with these fields."""
+    """Functions, dimensions and instances of an `IohProblem`; subclasses are settings with these fields."""
 
     functions: NumbersLike
     dimensions: NumbersLike
@@ -222,20 +206,12 @@ class IohStream(ProductStream):
     drawn: ClassVar[Mapping[str, str]] = {"function": "functions", "instance": "instances", "dimension": "dimensions"}
 
     def __post_init__(self) -> None:
-        of: type[IohProblem] = self.problem
-        set_fields(
-            self,
-            functions=numbers(self.functions, "functions", *of.functions),
-            dimensions=numbers(self.dimensions, "dimensions", of.least_dimension),
-            instances=numbers(self.instances, "instances", 1, of.last_instance),
-            seed=whole_number(self.seed, "seed", 0),
-        )
-        for function in cast("range", self.functions):
-            for dimension in cast("range", self.dimensions):
-                of.check(function, dimension)
+        for function in cast("Numbers", self.functions):
+            for dimension in cast("Numbers", self.dimensions):
+                self.problem.check(function, dimension)
 
 
-@dataclass(frozen=True)
+@settings
 class BBOB(IohStream):
     """An endless stream of BBOB problems: function, instance and dimension drawn uniformly and independently.
 
@@ -252,15 +228,15 @@ class BBOB(IohStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(1, FUNCTIONS + 1)
-    dimensions: NumbersLike = (5,)
-    instances: NumbersLike = range(1, 1000)
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(1, FUNCTIONS)] = range(1, FUNCTIONS + 1)
+    dimensions: Annotated[NumbersLike, number_set(2)] = (5,)
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
+    seed: Natural = 0
 
     problem: ClassVar[Any] = BBOBProblem
 
 
-@dataclass(frozen=True)
+@settings
 class SBOX(BBOB):
     """An endless stream of SBOX-BBOB problems; as `BBOB`."""
 

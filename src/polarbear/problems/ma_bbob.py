@@ -11,16 +11,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import Numbers, NumbersLike, numbers, real_numbers, set_fields, whole_number
+from polarbear.descriptions import FieldError
 from polarbear.problems.bbob_functions import as_list, objective
 from polarbear.problems.evaluation import BuiltProblem
-from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE
-from polarbear.problems.streams import EndlessStream, share
+from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE, BBOBInstances
+from polarbear.problems.number_sets import Numbers, NumbersLike, number_set, numbers
+from polarbear.problems.streams import EndlessStream
+from polarbear.validation import Checked, Natural, Share, real_numbers, set_fields, settings, whole_number
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike
@@ -109,7 +110,25 @@ def _rescaled(precision: float) -> float:
     return math.log10(precision) + 8
 
 
-@dataclass(frozen=True)
+def _weights(value: Any, name: str) -> tuple[float, ...]:
+    weights = real_numbers(value, name)
+    if len(weights) != FUNCTIONS:
+        raise FieldError((name,), f"{name} holds {len(weights)} numbers; MA-BBOB combines {FUNCTIONS} functions")
+    if min(weights) < 0 or not 0 < sum(weights) < math.inf:
+        raise FieldError((name,), f"{name} are {list(weights)}; none may be negative, and one must be positive")
+    return weights
+
+
+def _dimensions(value: Any, name: str) -> int | Numbers:
+    if isinstance(value, tuple) and len(ends := cast("tuple[object, ...]", value)) == 2:
+        low, high = (whole_number(end, name, 2) for end in ends)
+        if low > high:
+            raise FieldError((name,), f"{name} is ({low}, {high}); the first must not be above the second")
+        return range(low, high + 1)
+    return numbers(value, name, 2) if isinstance(value, (str, Iterable)) else whole_number(value, name, 2)
+
+
+@settings
 class MABBOBProblem:
     """One MA-BBOB function in the box [-5, 5]^d; points outside are evaluated as well.
 
@@ -127,31 +146,20 @@ class MABBOBProblem:
         ValueError: If there are not 24 weights and instances, a weight is negative, or all are 0.
     """
 
-    weights: Sequence[float]
-    instances: Sequence[int]
-    location: Sequence[float]
+    weights: Annotated[Sequence[float], Checked(_weights)]
+    instances: BBOBInstances
+    location: Annotated[Sequence[float], Checked(real_numbers)]
     label: str = ""
 
     def __post_init__(self) -> None:
-        weights = np.array(self.weights, dtype=np.float64)
-        if weights.shape != (FUNCTIONS,) or len(self.instances) != FUNCTIONS:
-            raise ValueError(
-                f"weights and instances hold {weights.size} and {len(self.instances)} entries; "
-                f"MA-BBOB combines {FUNCTIONS} functions"
-            )
-        if not (weights >= 0).all() or not 0 < weights.sum() < math.inf:
-            raise ValueError(f"weights are {weights.tolist()}; none may be negative, and one must be positive")
-        instances = tuple(
-            whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(self.instances, 1)
-        )
-        location = real_numbers(self.location, "location")
-        whole_number(len(location), "ma-bbob dimension", 2)
+        weights = np.array(self.weights)
+        whole_number(len(self.location), "ma-bbob dimension", 2)
         total = weights.sum()
         scaled = weights if math.isclose(total, 1.0, rel_tol=1e-12) else weights / total
-        set_fields(self, weights=tuple(scaled.tolist()), instances=instances, location=location)
+        set_fields(self, weights=tuple(scaled.tolist()))
         if not self.label:
-            digest = hashlib.sha256(repr((self.weights, instances, location)).encode()).hexdigest()[:10]
-            set_fields(self, label=f"ma-bbob-d{len(location)}-x{digest}")
+            digest = hashlib.sha256(repr((self.weights, self.instances, self.location)).encode()).hexdigest()[:10]
+            set_fields(self, label=f"ma-bbob-d{self.dimension}-x{digest}")
 
     @property
     def name(self) -> str:
@@ -170,7 +178,7 @@ class MABBOBProblem:
         return BuiltProblem(self, function, function.batch, (-box, box), function(np.array(self.location)))
 
 
-@dataclass(frozen=True)
+@settings
 class MABBOB(EndlessStream[MABBOBProblem]):
     """An endless stream of random MA-BBOB functions (thesis, section 6.1.2).
 
@@ -189,19 +197,10 @@ class MABBOB(EndlessStream[MABBOBProblem]):
         ValueError: If something is out of its range.
     """
 
-    dimension: NumbersLike = 5
-    seed: int = 0
-    threshold: float = 0.85
-    instances: NumbersLike = range(1, 1000)
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            dimension=_dimensions(self.dimension),
-            seed=whole_number(self.seed, "seed", 0),
-            threshold=share(self.threshold, "threshold"),
-            instances=numbers(self.instances, "instances", 1, LAST_INSTANCE),
-        )
+    dimension: Annotated[NumbersLike, Checked(_dimensions)] = 5
+    seed: Natural = 0
+    threshold: Share = 0.85
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
 
     def _at(self, index: int) -> MABBOBProblem:
         drawing = np.random.SeedSequence([self.seed, index]).spawn(4)
@@ -226,14 +225,3 @@ class MABBOB(EndlessStream[MABBOBProblem]):
             digest = hashlib.sha256(repr(self.instances).encode()).hexdigest()[:6]
             parts.append(f"-i{digest}")
         return "".join(parts)
-
-
-def _dimensions(chosen: NumbersLike) -> int | Numbers:
-    if isinstance(chosen, tuple) and len(chosen) == 2:
-        low, high = (whole_number(end, "dimension", 2) for end in chosen)
-        if low > high:
-            raise ValueError(f"dimension is ({low}, {high}); the first must not be above the second")
-        return range(low, high + 1)
-    if isinstance(chosen, (str, Iterable)):
-        return numbers(chosen, "dimension", 2)
-    return whole_number(chosen, "dimension", 2)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from polarbear.problems.arguments import NumbersLike
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import IohProblem, IohStream, constructed, integer_problem
+from polarbear.problems.number_sets import NumbersLike, number_set
+from polarbear.validation import Natural, settings, whole
 
 LAST_FUNCTION = 25
 LAST_INSTANCE = 100
@@ -21,7 +21,7 @@ MAXIMUM_INDEPENDENT_SET, N_QUEENS, CONCATENATED_TRAP = 22, 23, 24
 TRAP_LENGTH = 5
 
 
-@dataclass(frozen=True)
+@settings
 class PBOProblem(IohProblem):
     """One pseudo-Boolean function (Doerr et al. 2020), to be maximized over {0, 1}^d.
 
@@ -38,11 +38,12 @@ class PBOProblem(IohProblem):
         ValueError: If one of them is out of its range.
     """
 
+    function: Annotated[int, whole(1, LAST_FUNCTION)]
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Annotated[int, whole(2)]
+
     suite: ClassVar[str] = "pbo"
     ioh_class: ClassVar[str] = "PBO"
-    functions: ClassVar[tuple[int, int]] = (1, LAST_FUNCTION)
-    least_dimension: ClassVar[int] = 2
-    last_instance: ClassVar[int] = LAST_INSTANCE
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
@@ -81,7 +82,7 @@ class PBOProblem(IohProblem):
         return None
 
 
-@dataclass(frozen=True)
+@settings
 class PBO(IohStream):
     """An endless stream of PBO problems: function, instance and dimension drawn uniformly and independently.
 
@@ -96,9 +97,9 @@ class PBO(IohStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(1, LAST_FUNCTION + 1)
-    dimensions: NumbersLike = (100,)
-    instances: NumbersLike = range(1, LAST_INSTANCE + 1)
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(1, LAST_FUNCTION)] = range(1, LAST_FUNCTION + 1)
+    dimensions: Annotated[NumbersLike, number_set(2)] = (100,)
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, LAST_INSTANCE + 1)
+    seed: Natural = 0
 
     problem: ClassVar[Any] = PBOProblem

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from polarbear.problems.arguments import NumbersLike, flag, set_fields
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import Box, IohProblem, IohStream, constructed, created, defined, integer_problem
+from polarbear.problems.number_sets import NumbersLike, number_set
 from polarbear.records import Instance
+from polarbear.validation import Flag, Natural, settings, whole
 
 FIRST, LAST = 30, 59
 SOBOL = range(40, 50)
 LAST_SOBOL_DIMENSION = 1111
+LAST_INSTANCE = 2**31 - 1
 
 
-@dataclass(frozen=True)
+@settings
 class StarDiscrepancyProblem(IohProblem):
     """The local discrepancy of a point set (Clément et al. 2023), to be maximized; its maximum is not known.
 
@@ -39,16 +41,12 @@ class StarDiscrepancyProblem(IohProblem):
         ValueError: If one of them is out of its range.
     """
 
-    integer: bool = False
+    function: Annotated[int, whole(FIRST, LAST)]
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Annotated[int, whole(1)]
+    integer: Flag = False
 
     suite: ClassVar[str] = "star-discrepancy"
-    functions: ClassVar[tuple[int, int]] = (FIRST, LAST)
-    least_dimension: ClassVar[int] = 1
-    last_instance: ClassVar[int] = 2**31 - 1
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_fields(self, integer=flag(self.integer, "integer"))
 
     @classmethod
     def check(cls, function: int, dimension: int) -> None:
@@ -77,7 +75,7 @@ class StarDiscrepancyProblem(IohProblem):
         return BuiltProblem(self, *defined(problem, self.dimension, -np.inf), box, None, minimize=False)
 
 
-@dataclass(frozen=True)
+@settings
 class StarDiscrepancy(IohStream):
     """An endless stream of discrepancies: point set, instance and dimension drawn uniformly and independently.
 
@@ -93,17 +91,13 @@ class StarDiscrepancy(IohStream):
         ValueError: If something is out of its range, empty, or named twice.
     """
 
-    functions: NumbersLike = range(FIRST, LAST + 1)
-    dimensions: NumbersLike = (5,)
-    instances: NumbersLike = range(1, 1000)
-    integer: bool = False
-    seed: int = 0
+    functions: Annotated[NumbersLike, number_set(FIRST, LAST)] = range(FIRST, LAST + 1)
+    dimensions: Annotated[NumbersLike, number_set(1)] = (5,)
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
+    integer: Flag = False
+    seed: Natural = 0
 
     problem: ClassVar[Any] = StarDiscrepancyProblem
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        set_fields(self, integer=flag(self.integer, "integer"))
 
     def _fixed(self) -> dict[str, Any]:
         return {"integer": self.integer}

@@ -1,14 +1,15 @@
-"""Suites that combine functions, dimensions and instances, drawn from endlessly or listed; and their choices."""
+"""What suites have in common: problems with a function, dimension and instance, and endless streams of them."""
 
 from __future__ import annotations
 
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
+
+from polarbear.records import Instance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,6 +17,21 @@ if TYPE_CHECKING:
     from polarbear.protocols import ProblemSpec
 
 Spec = TypeVar("Spec", bound="ProblemSpec")
+
+
+class SuiteProblem:
+    """A problem that its suite, function, dimension and instance identify; subclasses have these attributes."""
+
+    @property
+    def identity(self) -> Instance:
+        """Its suite, function, dimension and instance."""
+        own: Any = self
+        return Instance(own.suite, str(own.function), own.dimension, str(own.instance))
+
+    @property
+    def name(self) -> str:
+        """Such as ``"bbob-f3-i7-d5"``."""
+        return self.identity.name
 
 
 class EndlessStream(ABC, Generic[Spec]):
@@ -76,29 +92,3 @@ class ProductStream(EndlessStream["ProblemSpec"]):
     def _fixed(self) -> dict[str, Any]:
         """Arguments of `problem` that all problems of the suite share."""
         return {}
-
-
-def share(value: object, what: str) -> float:
-    """`value` as a number from 0 to 1, or an error that names it."""
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise TypeError(f"{what} is {value!r}; it must be a number from 0 to 1")
-    if not 0 <= value <= 1:
-        raise ValueError(f"{what} is {value!r}; it must be from 0 to 1")
-    return float(value)
-
-
-def shares(value: object, what: str) -> tuple[float, ...]:
-    """One or several numbers from 0 to 1, none of them twice."""
-    if isinstance(value, Iterable) and not isinstance(value, str):
-        return distinct((share(entry, what) for entry in cast("Iterable[object]", value)), what)
-    return (share(value, what),)
-
-
-def distinct(values: Iterable[Any], what: str) -> tuple[Any, ...]:
-    """`values` as a tuple, which must neither be empty nor name anything twice."""
-    chosen = tuple(values)
-    if not chosen:
-        raise ValueError(f"{what} is empty; at least one is needed")
-    if len(set(chosen)) < len(chosen):
-        raise ValueError(f"{what} is {list(chosen)}, which names one twice")
-    return chosen

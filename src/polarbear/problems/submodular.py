@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
+from polarbear.descriptions import FieldError
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.influence_maximization import Edges, InfluenceProblem
 from polarbear.problems.ioh_suites import constructed, created, integer_problem
-from polarbear.problems.streams import ProductStream
-from polarbear.records import Instance
+from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
+from polarbear.problems.streams import ProductStream, SuiteProblem
+from polarbear.validation import Checked, Natural, settings, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from polarbear.records import FloatArray
 
 _COVERAGE = (*(450, 450, 595, 760) * 7, 425, 425, 204, 204, 379, 379, 615, 615, 715, 715, 500, 500)
@@ -36,8 +34,19 @@ DIMENSIONS: Mapping[int, int] = (
 VALID = "2000-2004,2100-2139,2200-2223,2300-2308"
 
 
-@dataclass(frozen=True)
-class SubmodularProblem:
+def _check(functions: Numbers, name: str) -> Numbers:
+    for function in functions:
+        if function not in DIMENSIONS:
+            raise FieldError((name,), f"{name} is {function}; valid are {VALID}")
+    return functions
+
+
+def _functions(value: Any, name: str) -> Numbers:
+    return _check(numbers(value, name, min(DIMENSIONS), max(DIMENSIONS)), name)
+
+
+@settings
+class SubmodularProblem(SuiteProblem):
     """A submodular problem on a graph (Neumann et al. 2023), to be maximized over {0, 1}^d; no best value is known.
 
     Of a selection that is too heavy, the value is minus the excess weight, and in packing while travelling lower still
@@ -54,28 +63,15 @@ class SubmodularProblem:
         ValueError: If there is no such function.
     """
 
-    function: int
+    function: Annotated[int, Checked(lambda value, name: _check((whole_number(value, name),), name)[0])]
 
     suite: ClassVar[str] = "submodular"
-
-    def __post_init__(self) -> None:
-        set_fields(self, function=whole_number(self.function, "submodular function", min(DIMENSIONS)))
-        _check((self.function,), "submodular function")
+    instance: ClassVar[int] = 1
 
     @property
     def dimension(self) -> int:
         """Number of variables."""
         return DIMENSIONS[self.function]
-
-    @property
-    def identity(self) -> Instance:
-        """Its suite, function, dimension and instance."""
-        return Instance(self.suite, str(self.function), self.dimension, "1")
-
-    @property
-    def name(self) -> str:
-        """Such as ``"submodular-f2000-i1-d800"``."""
-        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; MaxInfluence takes its graph and weights alone from `ioh`."""
@@ -97,7 +93,7 @@ class SubmodularProblem:
         )
 
 
-@dataclass(frozen=True)
+@settings
 class Submodular(ProductStream):
     """An endless stream of submodular problems on graphs, drawn uniformly.
 
@@ -110,27 +106,13 @@ class Submodular(ProductStream):
         ValueError: If there is no such function, or it is named twice.
     """
 
-    functions: NumbersLike = VALID
-    seed: int = 0
+    functions: Annotated[NumbersLike, Checked(_functions)] = VALID
+    seed: Natural = 0
 
     problem: ClassVar[Any] = SubmodularProblem
     drawn: ClassVar[Mapping[str, str]] = {"function": "functions"}
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            functions=numbers(self.functions, "functions", min(DIMENSIONS), max(DIMENSIONS)),
-            seed=whole_number(self.seed, "seed", 0),
-        )
-        _check(cast("range", self.functions), "functions")
 
     def grid(self) -> tuple[SubmodularProblem, ...]:
         """All problems of the suite: by dimension, then by function."""
         specs = cast("tuple[SubmodularProblem, ...]", super().grid())
         return tuple(sorted(specs, key=lambda spec: (spec.dimension, spec.function)))
-
-
-def _check(functions: Iterable[int], what: str) -> None:
-    for function in functions:
-        if function not in DIMENSIONS:
-            raise ValueError(f"{what} is {function}; valid are {VALID}")

@@ -9,29 +9,40 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, cast
+from dataclasses import fields
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import flag, real_number, real_numbers, set_fields, whole_number
+from polarbear.descriptions import FieldError
 from polarbear.problems.evaluation import BuiltProblem, read_only
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import as_spec
 from polarbear.problems.streams import EndlessStream
-from polarbear.protocols import traits_of
+from polarbear.protocols import ProblemSpec, traits_of
+from polarbear.validation import Checked, Flag, Natural, Reals, Share, real, real_number, settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polarbear.protocols import Problem, ProblemSpec
+    from polarbear.protocols import Problem
     from polarbear.records import FloatArray
 
 ROUNDING = 1e-6
 """How far the value at `location` may be from the optimum, absolutely or relative to it."""
 
 
-@dataclass(frozen=True)
+def _range(value: Any, name: str, gt: float | None = None) -> tuple[float, float]:
+    if not isinstance(value, (tuple, list)) or len(cast("list[Any]", value)) != 2:
+        raise FieldError((name,), f"{name} is {value!r}; give a range, [low, high]")
+    low, high = (real_number(end, name, gt=gt) for end in cast("list[Any]", value))
+    if low > high:
+        raise FieldError((name,), f"{name} is {value!r}; the low end has to come first")
+    return low, high
+
+
+@settings
 class Variations(EndlessStream["Variation"]):
     """An endless stream of instances of one problem. Nothing is transformed that is not asked for.
 
@@ -58,33 +69,18 @@ class Variations(EndlessStream["Variation"]):
             problem says so when an instance of it is built.
     """
 
-    problem: ProblemSpec
-    shift: float = 0.0
-    flip: bool = False
-    permute: bool = False
-    stretch: float = 1.0
-    rotate: bool = False
-    factor: tuple[float, float] = (1.0, 1.0)
-    offset: tuple[float, float] = (0.0, 0.0)
-    location: tuple[float, ...] | None = None
-    seed: int = 0
+    problem: Annotated[ProblemSpec, Checked(lambda value, _: as_spec(value))]
+    shift: Share = 0.0
+    flip: Flag = False
+    permute: Flag = False
+    stretch: Annotated[float, real(ge=1)] = 1.0
+    rotate: Flag = False
+    factor: Annotated[tuple[float, float], Checked(partial(_range, gt=0))] = (1.0, 1.0)
+    offset: Annotated[tuple[float, float], Checked(_range)] = (0.0, 0.0)
+    location: Reals | None = None
+    seed: Natural = 0
 
     def __post_init__(self) -> None:
-        for name in ("flip", "permute", "rotate"):
-            set_fields(self, **{name: flag(getattr(self, name), name)})
-        for name in ("shift", "stretch"):
-            set_fields(self, **{name: real_number(getattr(self, name), name)})
-        if not 0 <= self.shift <= 1:
-            raise ValueError(f"shift is {self.shift!r}; it has to be a part of the box, from 0 to 1")
-        if self.stretch < 1:
-            raise ValueError(f"stretch is {self.stretch!r}; it has to be at least 1")
-        for name in ("factor", "offset"):
-            set_fields(self, **{name: _range(getattr(self, name), name)})
-        if self.factor[0] <= 0:
-            raise ValueError(f"factor is {list(self.factor)!r}; both ends have to be above 0")
-        if self.location is not None:
-            set_fields(self, location=real_numbers(self.location, "location"))
-        set_fields(self, problem=as_spec(self.problem), seed=whole_number(self.seed, "seed", 0))
         if isinstance(self.problem, FunctionProblem):  # what it is need not be built to be known
             _check(self, self.problem)
 
@@ -104,7 +100,7 @@ class Variations(EndlessStream["Variation"]):
         return not (self.shift or self.rotate or self.stretch > 1)
 
 
-@dataclass(frozen=True)
+@settings
 class Variation:
     """One instance of a problem.
 
@@ -118,12 +114,7 @@ class Variation:
     """
 
     stream: Variations
-    index: int
-
-    def __post_init__(self) -> None:
-        if not isinstance(cast("object", self.stream), Variations):
-            raise TypeError(f"stream is {self.stream!r}; it must be variations of a problem")
-        set_fields(self, index=whole_number(self.index, "index", 0))
+    index: Natural
 
     @property
     def name(self) -> str:
@@ -190,15 +181,6 @@ class _Domain:
         found = np.empty_like(u)
         found[self._order] = u / self._factors
         return found
-
-
-def _range(value: Any, what: str) -> tuple[float, float]:
-    if not isinstance(value, (tuple, list)) or len(cast("list[Any]", value)) != 2:
-        raise ValueError(f"{what} is {value!r}; give a range, [low, high]")
-    low, high = (real_number(end, what) for end in cast("list[Any]", value))
-    if low > high:
-        raise ValueError(f"{what} is {value!r}; the low end has to come first")
-    return low, high
 
 
 def _rotation(d: int, rng: np.random.Generator) -> FloatArray:

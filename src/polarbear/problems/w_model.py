@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
-from polarbear.descriptions import did_you_mean
-from polarbear.problems.arguments import NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.ioh_suites import Box, box_of, constructed, integer_problem
-from polarbear.problems.streams import ProductStream, distinct, share, shares
+from polarbear.problems.number_sets import NumbersLike, distinct, number_set, shares
+from polarbear.problems.streams import ProductStream, SuiteProblem
 from polarbear.records import Instance
+from polarbear.validation import Checked, Natural, Positive, Share, settings, whole, whole_number
 
 FUNCTIONS = ("OneMax", "LeadingOnes")
 LAST_INSTANCE = 100
 
 
-@dataclass(frozen=True)
-class WModelProblem:
+def _functions(value: Any, name: str) -> tuple[str, ...]:
+    return distinct((value,) if isinstance(value, str) else value, name)
+
+
+@settings
+class WModelProblem(SuiteProblem):
     """One function of the W-model (Weise and Wu 2018), as `ioh` has it, to be maximized over {0, 1}^d.
 
     The layers, in the order in which they act: a share of the bits is selected and the others are dummies; blocks of
@@ -43,33 +46,22 @@ class WModelProblem:
         ValueError: If something is out of its range, or no bit is left.
     """
 
-    function: str
-    instance: int
-    dimension: int
-    dummy_select_rate: float = 0.0
-    epistasis_block_size: int = 0
-    neutrality_mu: int = 0
-    ruggedness_gamma: int = 0
+    function: Literal["OneMax", "LeadingOnes"]
+    instance: Annotated[int, whole(1, LAST_INSTANCE)]
+    dimension: Positive
+    dummy_select_rate: Share = 0.0
+    epistasis_block_size: Natural = 0
+    neutrality_mu: Natural = 0
+    ruggedness_gamma: Natural = 0
 
     def __post_init__(self) -> None:
-        if self.function not in FUNCTIONS:
-            raise ValueError(f"w-model function is {self.function!r};{did_you_mean(str(self.function), FUNCTIONS)}")
-        d = whole_number(self.dimension, "w-model dimension", 1)
-        rate = share(self.dummy_select_rate, "dummy_select_rate")
+        d, rate = self.dimension, self.dummy_select_rate
         selected = int(d * rate) if rate else d
         if not selected:
             raise ValueError(f"dummy_select_rate is {rate}, which selects none of {d} bits; raise it or the dimension")
-        mu = whole_number(self.neutrality_mu, "neutrality_mu", 0, selected)
-        left = selected // max(mu, 1)
-        set_fields(
-            self,
-            instance=whole_number(self.instance, "w-model instance", 1, LAST_INSTANCE),
-            dimension=d,
-            dummy_select_rate=rate,
-            epistasis_block_size=whole_number(self.epistasis_block_size, "epistasis_block_size", 0, left),
-            neutrality_mu=mu,
-            ruggedness_gamma=whole_number(self.ruggedness_gamma, "ruggedness_gamma", 0, left * (left - 1) // 2 // d),
-        )
+        whole_number(self.neutrality_mu, "neutrality_mu", 0, selected)
+        whole_number(self.epistasis_block_size, "epistasis_block_size", 0, self.bits)
+        whole_number(self.ruggedness_gamma, "ruggedness_gamma", 0, self.bits * (self.bits - 1) // 2 // d)
 
     @property
     def bits(self) -> int:
@@ -79,7 +71,7 @@ class WModelProblem:
 
     @property
     def identity(self) -> Instance:
-        """Its suite, function with its layers, dimension and instance."""
+        """As in ``"w-model-fOneMax-i1-d16"`` or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
         layers = {
             "s": self.dummy_select_rate,
             "e": self.epistasis_block_size,
@@ -88,11 +80,6 @@ class WModelProblem:
         }
         function = self.function + "".join(f"_{letter}{value!r}" for letter, value in layers.items() if value)
         return Instance("w-model", function, int(self.dimension), str(self.instance))
-
-    @property
-    def name(self) -> str:
-        """Such as ``"w-model-fOneMax-i1-d16"``, or ``"w-model-fOneMax_s0.5_e4_n2_r1-i1-d64"``."""
-        return self.identity.name
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 in all."""
@@ -108,7 +95,7 @@ class WModelProblem:
         return problem, box_of(problem), nothing + max(0.0, (one - nothing) * self.bits)
 
 
-@dataclass(frozen=True)
+@settings
 class WModel(ProductStream):
     """An endless stream of W-model problems: all choices drawn uniformly and independently.
 
@@ -127,14 +114,14 @@ class WModel(ProductStream):
         ValueError: If something is empty or named twice, or a combination is none that `WModelProblem` takes.
     """
 
-    functions: str | Sequence[str] = FUNCTIONS
-    dimensions: NumbersLike = (64,)
-    instances: NumbersLike = range(1, LAST_INSTANCE + 1)
-    dummy_select_rate: float | Sequence[float] = (0.0,)
-    epistasis_block_size: NumbersLike = (0,)
-    neutrality_mu: NumbersLike = (0,)
-    ruggedness_gamma: NumbersLike = (0,)
-    seed: int = 0
+    functions: Annotated[str | Sequence[str], Checked(_functions)] = FUNCTIONS
+    dimensions: Annotated[NumbersLike, number_set(1)] = (64,)
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, LAST_INSTANCE + 1)
+    dummy_select_rate: Annotated[float | Sequence[float], Checked(shares)] = (0.0,)
+    epistasis_block_size: Annotated[NumbersLike, number_set(0)] = (0,)
+    neutrality_mu: Annotated[NumbersLike, number_set(0)] = (0,)
+    ruggedness_gamma: Annotated[NumbersLike, number_set(0)] = (0,)
+    seed: Natural = 0
 
     problem: ClassVar[Any] = WModelProblem
     drawn: ClassVar[Mapping[str, str]] = {
@@ -148,18 +135,6 @@ class WModel(ProductStream):
     }
 
     def __post_init__(self) -> None:
-        named = (self.functions,) if isinstance(self.functions, str) else self.functions
-        set_fields(
-            self,
-            functions=distinct(named, "functions"),
-            dimensions=numbers(self.dimensions, "dimensions", 1),
-            instances=numbers(self.instances, "instances", 1, LAST_INSTANCE),
-            dummy_select_rate=shares(self.dummy_select_rate, "dummy_select_rate"),
-            epistasis_block_size=numbers(self.epistasis_block_size, "epistasis_block_size", 0),
-            neutrality_mu=numbers(self.neutrality_mu, "neutrality_mu", 0),
-            ruggedness_gamma=numbers(self.ruggedness_gamma, "ruggedness_gamma", 0),
-            seed=whole_number(self.seed, "seed", 0),
-        )
         varied = [argument for argument in self.drawn if argument != "instance"]
         for values in itertools.product(*(getattr(self, self.drawn[argument]) for argument in varied)):
             WModelProblem(instance=1, **dict(zip(varied, values, strict=True)))

@@ -17,9 +17,9 @@ import numpy as np
 
 from polarbear.experiment import WorkerPool, machine, run_tasks
 from polarbear.experiment.process import WorkerDied
-from polarbear.problems.arguments import whole_number
 from polarbear.records import Outcome, Reason, RunKey, lost
 from polarbear.study.plan import Plan
+from polarbear.validation import whole_number
 
 PILOT_SECONDS = 10.0
 """How long a pilot takes at most, unless said otherwise."""

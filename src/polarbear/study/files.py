@@ -12,9 +12,9 @@ from typing import Any, ClassVar, TypeVar, cast, get_args
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from polarbear.descriptions import Misplaced, Place, did_you_mean
-from polarbear.problems.arguments import shortened
+from polarbear.descriptions import FieldError, FieldPath, did_you_mean
 from polarbear.study.lines import line_of, lines_of
+from polarbear.validation import complaint
 
 Built = TypeVar("Built")
 File = TypeVar("File", bound="Root")
@@ -24,25 +24,6 @@ _KINDS = ("suite", "problem", "optimizer", "model")
 
 _KIND_AND_NAME = re.compile(rf"\b({'|'.join(_KINDS)}) '[^']*'")
 """How messages tell what a table is about; the name may be that of a field as well."""
-
-_WANTED = {
-    "model_type": "a table",
-    "dict_type": "a table",
-    "list_type": "a list",
-    "string_type": "text in quotes",
-    "int_type": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "finite_number": "a finite number",
-    "bool_type": "true or false",
-    "literal_error": "{expected}",
-    "greater_than": "more than {gt}",
-    "greater_than_equal": "{ge} or more",
-    "less_than": "less than {lt}",
-    "less_than_equal": "{le} or less",
-    "too_short": "a list of {min_length} or more",
-}
-"""What has to stand in a field, by the kind of fault that pydantic finds."""
 
 
 class StudyFileError(ValueError):
@@ -71,14 +52,14 @@ class Root(Section):
         """Import what `imports` names.
 
         Raises:
-            Misplaced: If a module cannot be imported.
+            FieldError: If a module cannot be imported.
         """
         for position, name in enumerate(self.imports):
             try:
                 importlib.import_module(name)
             except (Exception, SystemExit) as error:
                 why = f"{name!r} cannot be imported: {type(error).__name__}: {error}"
-                raise Misplaced(("imports", position), why) from error
+                raise FieldError(("imports", position), why) from error
 
 
 _OTHERS = {
@@ -98,7 +79,7 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
     with contents(Path(path), root) as data:
         for table, told in _OTHERS.items():
             if table in data and root.about not in data:
-                raise Misplaced((table,), f"{told} {path}")
+                raise FieldError((table,), f"{told} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
         return build(spec)
@@ -128,7 +109,7 @@ def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
         lines = lines_of(text)
         faults = [_fault(fault, root, lines) for fault in error.errors() if not _beside_the_point(fault)]
         raise StudyFileError(f"{path}: {'; '.join(dict.fromkeys(faults))}") from error
-    except Misplaced as error:
+    except FieldError as error:
         line = line_of(lines_of(text), _narrowed(error, data))
         raise StudyFileError(f"{path}: {_at(line)}{error}") from error
     except (ValueError, TypeError) as error:
@@ -141,30 +122,20 @@ def _beside_the_point(fault: Any) -> bool:
     return "times" in fault["loc"] and fault["loc"][-1] in {"TimesSection", "list[float]"} and meant not in fault["loc"]
 
 
-def _fault(fault: Any, root: type[Root], lines: Mapping[Place, int]) -> str:
+def _fault(fault: Any, root: type[Root], lines: Mapping[FieldPath, int]) -> str:
     where = tuple(part for part in fault["loc"] if part not in {"TimesSection", "list[float]"})
     place, at = ".".join(map(str, where)), _at(line_of(lines, where))
     if fault["type"] == "extra_forbidden":
         hint = did_you_mean(str(where[-1]), _section(root, where[:-1]).model_fields)
         return f"{at}{place} is no field of a {root.kind};{hint}"
-    return f"{at}{place} {wanted(fault)}"
-
-
-def wanted(fault: Any) -> str:
-    """What is wrong with a field in which pydantic found a fault, and what has to stand there."""
-    if fault["type"] == "missing":
-        return "is missing"
-    given = shortened(fault["input"])
-    if kind := _WANTED.get(fault["type"]):
-        return f"is {given}; it must be {kind.format(**fault.get('ctx', {}))}"
-    return f"is {given}: {fault['msg'].removeprefix('Value error, ')}"
+    return f"{at}{place} {complaint(fault)}"
 
 
 def _at(line: int | None) -> str:
     return "" if line is None else f"line {line}: "
 
 
-def _section(section: type[BaseModel], where: Place) -> type[BaseModel]:
+def _section(section: type[BaseModel], where: FieldPath) -> type[BaseModel]:
     """The section that stands at a place."""
     for name in where:
         annotation: Any = section.model_fields[str(name)].annotation
@@ -176,7 +147,7 @@ def _is_section(kind: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
-def _narrowed(error: Misplaced, data: Mapping[str, Any]) -> Place:
+def _narrowed(error: FieldError, data: Mapping[str, Any]) -> FieldPath:
     """The place of the field that an error names, if it names one; else the place it gives."""
     found: Any = data
     for step in error.where:
@@ -185,7 +156,7 @@ def _narrowed(error: Misplaced, data: Mapping[str, Any]) -> Place:
         except (KeyError, IndexError, TypeError):
             return error.where
     said = _KIND_AND_NAME.sub(r"\1", str(error).partition(";")[0])
-    named: dict[Place, int] = {}
+    named: dict[FieldPath, int] = {}
     for inner in _fields(found):
         if mention := re.search(rf"(?<![\w-]){re.escape(str(inner[-1]))}(?![\w-])", said):
             named[inner] = mention.start()
@@ -193,7 +164,7 @@ def _narrowed(error: Misplaced, data: Mapping[str, Any]) -> Place:
     return (*error.where, *fields[0]) if fields else error.where
 
 
-def _fields(found: Any) -> Generator[Place]:
+def _fields(found: Any) -> Generator[FieldPath]:
     """The places of the fields of a table, and then of the tables within it, also of those in arrays."""
     if isinstance(found, Mapping):
         table = cast("Mapping[str, Any]", found)

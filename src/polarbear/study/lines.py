@@ -8,7 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Mapping
 
-from polarbear.descriptions import Place
+from polarbear.descriptions import FieldPath
 
 _BLANK = re.compile(r"(?:[ \t\r\n]|#[^\n]*)*")
 _STRING = re.compile(
@@ -22,7 +22,7 @@ _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _BARE_VALUE = re.compile(r"[^,\]}#\n]*")
 
 
-def lines_of(text: str) -> dict[Place, int]:
+def lines_of(text: str) -> dict[FieldPath, int]:
     """The line, from 1, on which each table, field and entry of an array begins.
 
     Args:
@@ -33,7 +33,7 @@ def lines_of(text: str) -> dict[Place, int]:
     return scanner.lines
 
 
-def line_of(lines: Mapping[Place, int], place: Place) -> int | None:
+def line_of(lines: Mapping[FieldPath, int], place: FieldPath) -> int | None:
     """The line of a field; of what it stands in if it is not there itself; None if that is the whole file."""
     return next((lines[place[:end]] for end in range(len(place), 0, -1) if place[:end] in lines), None)
 
@@ -42,14 +42,14 @@ class _Scanner:
     """Goes through the text once and notes where things begin."""
 
     def __init__(self, text: str) -> None:
-        self.lines: dict[Place, int] = {}
+        self.lines: dict[FieldPath, int] = {}
         self._text = text.replace("\r\n", "\n")
         self._at: int = 0
         self._ends = [place for place, sign in enumerate(self._text) if sign == "\n"]
-        self._tables: Counter[Place] = Counter()  # how many tables each array of tables holds so far
+        self._tables: Counter[FieldPath] = Counter()  # how many tables each array of tables holds so far
 
     def scan(self) -> None:
-        table: Place = ()
+        table: FieldPath = ()
         while self._after_blanks():
             before = self._at
             if self._takes("["):
@@ -59,7 +59,7 @@ class _Scanner:
             if self._at == before:  # no TOML: go on behind it
                 self._at += 1
 
-    def _header(self, began: int) -> Place:
+    def _header(self, began: int) -> FieldPath:
         of_array = self._takes("[")
         keys, place = self._keys(), ()
         for key in keys[:-1]:
@@ -73,11 +73,11 @@ class _Scanner:
         self._takes("]]" if of_array else "]")
         return place
 
-    def _latest(self, place: Place) -> Place:
+    def _latest(self, place: FieldPath) -> FieldPath:
         """The table meant by a name: of an array of tables the last one."""
         return (*place, self._tables[place] - 1) if place in self._tables else place
 
-    def _field(self, table: Place) -> None:
+    def _field(self, table: FieldPath) -> None:
         began, place = self._at, table
         for key in self._keys():
             place = (*place, key)
@@ -85,7 +85,7 @@ class _Scanner:
         self._takes("=")
         self._value(place)
 
-    def _value(self, place: Place) -> None:
+    def _value(self, place: FieldPath) -> None:
         self._after_blanks()
         if self._takes("{"):
             while self._after_blanks() and not self._takes("}"):
@@ -118,7 +118,7 @@ class _Scanner:
             if not self._takes("."):
                 return keys
 
-    def _note(self, place: Place, at: int) -> None:
+    def _note(self, place: FieldPath, at: int) -> None:
         self.lines.setdefault(place, bisect_left(self._ends, at) + 1)
 
     def _after_blanks(self) -> bool:

@@ -12,15 +12,15 @@ from typing import Any, cast
 import numpy as np
 
 from polarbear import optimizers, problems
-from polarbear.descriptions import checked_name, plain_value
+from polarbear.descriptions import checked_name, plain_value, shortened
 from polarbear.experiment import Limits, Task
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
-from polarbear.problems.arguments import shortened, whole_number
 from polarbear.protocols import identity_of
 from polarbear.records import Axis, RunKey, check_axis
 from polarbear.study.building import built
 from polarbear.study.suitability import check_optima, check_pairs
+from polarbear.validation import whole_number
 
 _PER_DIMENSION = re.compile(r"\s*(?P<amount>[\d.][\d_.]*(?:[eE][+-]?\d+)?)\s*\*\s*d\s*")
 _ORDER = 0x706C616E

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from polarbear import problems
-from polarbear.descriptions import Misplaced, placed
+from polarbear.descriptions import FieldError, errors_at
 from polarbear.records import Axis
 from polarbear.study.files import Root, Section, read_file
 from polarbear.study.plan import Budget, Plan
@@ -55,10 +55,10 @@ class PlanSpec(Root):
         algorithms = built_algorithms(self.algorithms)
         fields = dict(self.instances)
         draws = fields.pop("draws", None)
-        with placed("instances"):
+        with errors_at("instances"):
             stream = problems.from_description(fields)
         watch = built_watch(self.log)
-        with placed("plan"):
+        with errors_at("plan"):
             Budget.of(self.plan.budget, self.plan.axis)
         settings = self.plan.model_dump() | self.limits.model_dump()
         try:
@@ -66,7 +66,7 @@ class PlanSpec(Root):
         except (ValueError, TypeError) as error:
             at_fault = getattr(error, "algorithm", "")
             where = ("algorithms", list(algorithms).index(at_fault)) if at_fault else (_section_of(str(error)),)
-            raise Misplaced(where, str(error)) from error
+            raise FieldError(where, str(error)) from error
 
 
 def _section_of(message: str) -> str:

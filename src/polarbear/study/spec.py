@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict, Field
 
 from polarbear import inference, optimizers, problems
-from polarbear.descriptions import placed
+from polarbear.descriptions import errors_at
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.race import Race
 from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
@@ -95,11 +95,11 @@ class _RaceSpec(Root):
     def race_of(self, algorithms: Mapping[str, object] | Sequence[object]) -> Race:
         """A fresh race of these algorithms, otherwise as described."""
         settings, times = self.race.model_dump(exclude={"times"}), self.race.times
-        with placed("race", "times"):
+        with errors_at("race", "times"):
             grid = np.array(times) if isinstance(times, list) else times.grid(self.race.axis)
-        with placed("model"):
+        with errors_at("model"):
             model = inference.from_description({"model": "instance-bootstrap"} | self.model)
-        with placed("race"):
+        with errors_at("race"):
             return Race(algorithms, times=grid, model=model, **settings)
 
 
@@ -121,7 +121,7 @@ class StudySpec(_RaceSpec):
 
     def build_instances(self) -> problems.Instances:
         """The distribution of problem instances as described."""
-        with placed("instances"):
+        with errors_at("instances"):
             return problems.from_description(self.instances)
 
     def run_settings(self) -> dict[str, Any]:
@@ -161,8 +161,8 @@ def read_recorded_spec(path: str | Path) -> RecordedSpec:
 
 
 def built_watch(log: LogSection | None) -> Watch | None:
-    """What `[log]` describes, if it is there; `Misplaced` if it names no moment, or a parameter twice."""
-    with placed("log"):
+    """What `[log]` describes, if it is there; `FieldError` if it names no moment, or a parameter twice."""
+    with errors_at("log"):
         return Watch(**log.model_dump()) if log else None
 
 
@@ -170,11 +170,11 @@ def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimi
     """The optimizers that `[[algorithms]]` describes, by name.
 
     Raises:
-        Misplaced: If one of them cannot be made, or two have the same name.
+        FieldError: If one of them cannot be made, or two have the same name.
     """
     built: dict[str, optimizers.Optimizer] = {}
     for position, description in enumerate(descriptions):
-        with placed("algorithms", position):
+        with errors_at("algorithms", position):
             algorithm = optimizers.from_description(description)
             if algorithm.name in built:
                 raise ValueError(f"two algorithms are named {algorithm.name!r}; give each a name that differs")

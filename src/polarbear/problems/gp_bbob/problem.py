@@ -5,20 +5,17 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_right
-from collections.abc import Sequence
-from dataclasses import dataclass
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from polarbear.problems.arguments import set_fields, whole_number
 from polarbear.problems.bbob_functions import HALF_WIDTH, ROWS, BBOBFunction
 from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.gp_bbob.fields import RandomField
 from polarbear.problems.gp_bbob.priors import STANDARD, Prior
-from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE, SBOXProblem
+from polarbear.problems.ioh_suites import FUNCTIONS, BBOBInstances, SBOXProblem
 from polarbear.protocols import PLAIN, Traits
+from polarbear.validation import Checked, Finite, Natural, Positive, real, set_fields, settings, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,27 +25,25 @@ if TYPE_CHECKING:
 SPARSITY = "Trunc(LN(1.1, 0.5); [2, 24])"
 """F_K of table 3."""
 
-LEAST: dict[str, float] = {
-    "dimension": 2,
-    "offset": -math.inf,
-    "temperature": 0,
-    "features": 1,
-    "lengthscale": 0,
-    "amplitude": 0,
-    "sparsity_features": 1,
-    "sparsity_lengthscale": 0,
-    "sparsity_amplitude": 0,
-}
-"""What is drawn for each problem, in this order, and the least value it may take."""
 
-COUNTS = ("dimension", "features", "sparsity_features")
-"""What is cast to a whole number."""
+def _sparsity(value: Any, name: str) -> str | float:
+    prior = Prior.parse(value, name)
+    low, high = prior.support
+    if low < 1 or high >= FUNCTIONS + 1:
+        raise ValueError(
+            f"{name} is {value!r}, which allows {low:g} to {high:g} active components; valid is 1 to {FUNCTIONS}"
+        )
+    return prior.written
+
+
+Sparsity = Annotated[str | float, Checked(_sparsity)]
+"""F_K as it is written, checked to lie where there are components."""
 
 GREATEST_FOR_IOH = 64
 """Up to here components are those of `ioh`, which evaluates single points of few variables several times as fast."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@settings(kw_only=True)
 class GPBBOBProblem:
     """One GP-BBOB function in the box [-5, 5]^d; the value outside is +inf. Its best value is not known.
 
@@ -72,48 +67,25 @@ class GPBBOBProblem:
         ValueError: If something is out of its range, or there are not 24 instances.
     """
 
-    dimension: int
-    instances: Sequence[int]
-    seed: int = 0
-    offset: float = 0.0
-    temperature: float = 1.0
-    features: int = 128
-    lengthscale: float = 5.0
-    amplitude: float = 1.0
-    sparsity: str | float = SPARSITY
-    sparsity_features: int = 64
-    sparsity_lengthscale: float = 5.0
-    sparsity_amplitude: float = 1.0
+    dimension: Annotated[int, whole(2)]
+    instances: BBOBInstances
+    seed: Natural = 0
+    offset: Finite = 0.0
+    temperature: Annotated[float, real(gt=0)] = 1.0
+    features: Positive = 128
+    lengthscale: Annotated[float, real(gt=0)] = 5.0
+    amplitude: Annotated[float, real(ge=0)] = 1.0
+    sparsity: Sparsity = SPARSITY
+    sparsity_features: Positive = 64
+    sparsity_lengthscale: Annotated[float, real(gt=0)] = 5.0
+    sparsity_amplitude: Annotated[float, real(ge=0)] = 1.0
     label: str = ""
 
     def __post_init__(self) -> None:
-        given = tuple(self.instances)
-        if len(given) != FUNCTIONS:
-            raise ValueError(f"instances holds {len(given)} numbers; GP-BBOB mixes {FUNCTIONS} functions")
-        drawn = {
-            name: whole_number(getattr(self, name), name, int(least)) if name in COUNTS else self._real(name, least)
-            for name, least in LEAST.items()
-        }
-        instances = tuple(
-            whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(given, 1)
-        )
-        seed = whole_number(self.seed, "seed", 0)
-        set_fields(self, **drawn, instances=instances, seed=seed, sparsity=checked_sparsity(self.sparsity))
         if not self.label:
             contents = repr([getattr(self, field) for field in self.__dataclass_fields__ if field != "label"])
             digest = hashlib.sha256(contents.encode()).hexdigest()[:10]
             set_fields(self, label=f"gp-bbob-d{self.dimension}-x{digest}")
-
-    def _real(self, name: str, least: float) -> float:
-        value: object = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, Real):
-            raise TypeError(f"{name} is {value!r}; it must be a number")
-        value = float(value)
-        positive = name == "temperature" or name.endswith("lengthscale")
-        if not math.isfinite(value) or value < least or (positive and value == 0):
-            valid = "positive" if positive else "finite" if least < 0 else "0 or more"
-            raise ValueError(f"{name} is {value!r}; it must be {valid}")
-        return value
 
     @property
     def traits(self) -> Traits:
@@ -134,17 +106,6 @@ class GPBBOBProblem:
         function = self.mixture()
         box = np.full(self.dimension, HALF_WIDTH)
         return BuiltProblem(self, function, function.batch, (-box, box), None)
-
-
-def checked_sparsity(value: Any) -> str | float:
-    """F_K as it is written, checked to lie where there are components."""
-    prior = Prior.parse(value, "sparsity")
-    low, high = prior.support
-    if low < 1 or high >= FUNCTIONS + 1:
-        raise ValueError(
-            f"sparsity is {value!r}, which allows {low:g} to {high:g} active components; valid is 1 to {FUNCTIONS}"
-        )
-    return prior.written
 
 
 def sparsity_thresholds(prior: Prior) -> list[float]:

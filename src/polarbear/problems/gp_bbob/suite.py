@@ -4,19 +4,56 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
-from typing import Any, cast
+from functools import partial
+from typing import Annotated, Any, cast
 
 import numpy as np
 
-from polarbear.problems.arguments import Numbers, NumbersLike, numbers, set_fields, whole_number
 from polarbear.problems.gp_bbob.priors import Prior
-from polarbear.problems.gp_bbob.problem import COUNTS, LEAST, SPARSITY, GPBBOBProblem, checked_sparsity
+from polarbear.problems.gp_bbob.problem import SPARSITY, GPBBOBProblem, Sparsity
 from polarbear.problems.ioh_suites import FUNCTIONS, LAST_INSTANCE
+from polarbear.problems.number_sets import Numbers, NumbersLike, number_set
 from polarbear.problems.streams import EndlessStream
+from polarbear.validation import Checked, Natural, settings
+
+DRAWN = (
+    "dimension",
+    "offset",
+    "temperature",
+    "features",
+    "lengthscale",
+    "amplitude",
+    "sparsity_features",
+    "sparsity_lengthscale",
+    "sparsity_amplitude",
+)
+"""Fields that are drawn for each problem, in this order."""
+
+COUNTS = ("dimension", "features", "sparsity_features")
+"""Fields whose values are rounded down to whole numbers."""
 
 
-@dataclass(frozen=True)
+def _prior(value: Any, name: str, least: float = -math.inf, positive: bool = False) -> str | float:
+    prior = Prior.parse(value, name)
+    lowest = prior.support[0]
+    strictly = positive and prior.kind == "fixed"
+    if lowest < least or (strictly and lowest == 0):
+        raise ValueError(
+            f"{name} is {value!r}, which allows {lowest:g}; valid is {least:g} or more"
+            + (" (above 0)" if strictly else "")
+            + "; a distribution is cut off as in 'Trunc(N(240, 30); [2, 320])'"
+        )
+    if name in COUNTS and prior.kind == "fixed" and not lowest.is_integer():
+        raise ValueError(f"{name} is {value!r}; it must be a whole number")
+    return prior.written
+
+
+def prior(least: float = -math.inf, *, positive: bool = False) -> Checked:
+    """A prior as it is written, checked to give no value below `least`; if `positive`, no fixed value of 0 either."""
+    return Checked(partial(_prior, least=least, positive=positive))
+
+
+@settings
 class GPBBOB(EndlessStream[GPBBOBProblem]):
     """An endless stream of random GP-BBOB functions (Wurth et al. 2026, appendix C); the defaults are its table 3.
 
@@ -44,34 +81,25 @@ class GPBBOB(EndlessStream[GPBBOBProblem]):
         ValueError: If a distribution is malformed or allows impossible values.
     """
 
-    dimension: str | float = "Trunc(N(240, 30); [2, 320])"
-    seed: int = 0
-    instances: NumbersLike = range(1, 1000)
-    offset: str | float = "1000 * Cauchy(0, 1)"
-    temperature: str | float = "LN(-0.5, 0.5)"
-    features: str | float = "DU{32, ..., 128}"
-    lengthscale: str | float = "LN(2, 1)"
-    amplitude: str | float = "LN(0, 0.7)"
-    sparsity: str | float = SPARSITY
-    sparsity_features: str | float = "DU{16, ..., 64}"
-    sparsity_lengthscale: str | float = "LN(0, 1)"
-    sparsity_amplitude: str | float = "LN(0, 0.7)"
-
-    def __post_init__(self) -> None:
-        set_fields(
-            self,
-            **{name: _prior(getattr(self, name), name, least) for name, least in LEAST.items()},
-            seed=whole_number(self.seed, "seed", 0),
-            instances=numbers(self.instances, "instances", 1, LAST_INSTANCE),
-            sparsity=checked_sparsity(self.sparsity),
-        )
+    dimension: Annotated[str | float, prior(2)] = "Trunc(N(240, 30); [2, 320])"
+    seed: Natural = 0
+    instances: Annotated[NumbersLike, number_set(1, LAST_INSTANCE)] = range(1, 1000)
+    offset: Annotated[str | float, prior()] = "1000 * Cauchy(0, 1)"
+    temperature: Annotated[str | float, prior(0, positive=True)] = "LN(-0.5, 0.5)"
+    features: Annotated[str | float, prior(1)] = "DU{32, ..., 128}"
+    lengthscale: Annotated[str | float, prior(0, positive=True)] = "LN(2, 1)"
+    amplitude: Annotated[str | float, prior(0)] = "LN(0, 0.7)"
+    sparsity: Sparsity = SPARSITY
+    sparsity_features: Annotated[str | float, prior(1)] = "DU{16, ..., 64}"
+    sparsity_lengthscale: Annotated[str | float, prior(0, positive=True)] = "LN(0, 1)"
+    sparsity_amplitude: Annotated[str | float, prior(0)] = "LN(0, 0.7)"
 
     def _at(self, index: int) -> GPBBOBProblem:
         for_fields, for_instances, *others = map(
-            np.random.default_rng, np.random.SeedSequence([self.seed, index]).spawn(2 + len(LEAST))
+            np.random.default_rng, np.random.SeedSequence([self.seed, index]).spawn(2 + len(DRAWN))
         )
         drawn: dict[str, Any] = {
-            name: Prior.parse(getattr(self, name), name).draw(rng) for name, rng in zip(LEAST, others, strict=True)
+            name: Prior.parse(getattr(self, name), name).draw(rng) for name, rng in zip(DRAWN, others, strict=True)
         }
         drawn |= {name: math.floor(drawn[name]) for name in COUNTS}
         choices = cast("Numbers", self.instances)
@@ -90,19 +118,3 @@ class GPBBOB(EndlessStream[GPBBOBProblem]):
         if settings == [usual[field].default for field in usual if field not in {"dimension", "seed"}]:
             return ""
         return f"-p{hashlib.sha256(repr(settings).encode()).hexdigest()[:6]}"
-
-
-def _prior(value: Any, what: str, least: float) -> str | float:
-    """A prior as it is written, checked to give no value below `least`."""
-    prior = Prior.parse(value, what)
-    lowest = prior.support[0]
-    strictly = prior.kind == "fixed" and (what == "temperature" or what.endswith("lengthscale"))
-    if lowest < least or (strictly and lowest == 0):
-        raise ValueError(
-            f"{what} is {value!r}, which allows {lowest:g}; valid is {least:g} or more"
-            + (" (above 0)" if strictly else "")
-            + "; a distribution is cut off as in 'Trunc(N(240, 30); [2, 320])'"
-        )
-    if what in COUNTS and prior.kind == "fixed" and not lowest.is_integer():
-        raise ValueError(f"{what} is {value!r}; it must be a whole number")
-    return prior.written

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polarbear import problems
-from polarbear.problems.arguments import MOST, numbers, plain, real_number
+from polarbear.problems.number_sets import MOST, numbers, plain
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,3 @@ def test_suites_refuse_sets_without_an_upper_limit_that_are_too_large(suite, fie
 def test_functions_of_submodular_problems_end_somewhere():
     with pytest.raises(ValueError, match="functions is 1000000000; valid is 2000 to 2308"):
         problems.Submodular("2000-1000000000")
-
-
-def test_a_number_too_large_for_a_float_is_named():
-    with pytest.raises(ValueError, match=r"^x is 9{60}\.\.\.; a number must be below 1\.8e308"):
-        real_number(int("9" * 400), "x")

@@ -1,0 +1,110 @@
+"""Sets of whole numbers: functions, dimensions and instances to draw from."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from polarbear.descriptions import FieldError, shortened
+from polarbear.validation import Checked, real_number, whole_number
+
+NumbersLike = int | str | Iterable[int]
+"""What users may write for a set of whole numbers."""
+
+Numbers = range | tuple[int, ...]
+"""A set of whole numbers to draw from; ranges stay ranges, so that they are short to write down."""
+
+MOST = 1_000_000
+"""How many numbers a set may have that is not one range between fixed ends: some of its users go through all."""
+
+
+def number_set(ge: int, le: int | None = None) -> Checked:
+    """A field that takes a set of whole numbers within limits: an int, a range, a sequence or text like "1-5,8"."""
+    return Checked(functools.partial(numbers, ge=ge, le=le))
+
+
+def numbers(value: Any, name: str, ge: int, le: int | None = None) -> Numbers:
+    """A set of whole numbers from an int, a range, a sequence, or COCO's notation ``"1-5,8"``.
+
+    Args:
+        value: What the user wrote.
+        name: The argument's name.
+        ge: The smallest valid number.
+        le: The largest valid number; None for no limit.
+
+    Raises:
+        FieldTypeError: If an entry is no whole number.
+        FieldError: If it is empty, repeats a number, leaves the valid range, or has too many numbers.
+    """
+    if isinstance(value, (str, range)):
+        spans = _spans(value, name) if isinstance(value, str) else [value]
+        for end in (end for span in spans for end in (*span[:1], *span[-1:])):
+            whole_number(end, name, ge, le)
+        count = sum((span[-1] - span[0]) // span.step + 1 for span in spans if span)  # len() takes no such numbers
+        if count > MOST and (le is None or len(spans) > 1):
+            raise FieldError((name,), f"{name} is {shortened(value)}, which names more than {MOST} numbers; give fewer")
+        chosen = _compact(spans[0] if len(spans) == 1 else tuple(itertools.chain(*spans)))
+    else:
+        try:
+            entries = tuple(value)
+        except TypeError:
+            entries = (value,)
+        chosen = _compact(tuple(whole_number(entry, name, ge, le) for entry in entries))
+    if not chosen:
+        raise FieldError((name,), f"{name} is empty; at least one number is needed")
+    if not isinstance(chosen, range) and len(set(chosen)) < len(chosen):
+        twice, _ = Counter(chosen).most_common(1)[0]
+        raise FieldError((name,), f"{name} is {shortened(value)}, which names {twice} twice; name each number once")
+    return chosen
+
+
+def _spans(text: str, name: str) -> list[range]:
+    """The parts of COCO's notation, which are not written out."""
+    spans: list[range] = []
+    for part in text.split(","):
+        first, dash, last = part.strip().partition("-")
+        try:
+            spans.append(range(int(first), int(last if dash else first) + 1))
+        except ValueError:
+            raise FieldError((name,), f"{name} is {shortened(text)}; write it like '1-5' or '1,3,5-7'") from None
+        if not spans[-1]:
+            empty = f"{shortened(text)}, where {part.strip()!r} is empty"
+            raise FieldError((name,), f"{name} is {empty}; write {last}-{first}")
+    return spans
+
+
+def _compact(chosen: Sequence[int]) -> Numbers:
+    """The one way to write down these numbers: a range that ends with its last number, if they make one."""
+    if len(chosen) < 2 or (not isinstance(chosen, range) and len(set(chosen)) < len(chosen)):
+        return tuple(chosen)
+    step = chosen[1] - chosen[0]
+    spanned = range(chosen[0], chosen[-1] + (1 if step > 0 else -1), step)
+    return spanned if isinstance(chosen, range) or tuple(spanned) == chosen else tuple(chosen)
+
+
+def shares(value: Any, name: str) -> tuple[float, ...]:
+    """One or several numbers from 0 to 1, none of them twice."""
+    entries: Iterable[Any] = value if np.iterable(value) and not isinstance(value, str) else (value,)
+    return distinct((real_number(entry, name, ge=0, le=1) for entry in entries), name)
+
+
+def distinct(values: Iterable[Any], name: str) -> tuple[Any, ...]:
+    """`values` as a tuple, which must neither be empty nor name anything twice."""
+    chosen = tuple(values)
+    if not chosen:
+        raise FieldError((name,), f"{name} is empty; at least one is needed")
+    if len(set(chosen)) < len(chosen):
+        raise FieldError((name,), f"{name} is {list(chosen)}, which names one twice")
+    return chosen
+
+
+def plain(chosen: Numbers) -> int | str | list[int]:
+    """A set of whole numbers as it is written to JSON or TOML; `numbers` reads it back."""
+    if isinstance(chosen, range) and chosen.step == 1 and len(chosen) > 1:
+        return f"{chosen[0]}-{chosen[-1]}"
+    return list(chosen)
