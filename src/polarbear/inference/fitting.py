@@ -1,11 +1,11 @@
-"""From rankings to a posterior, by any model and method."""
+"""From rankings to a posterior, by any model and method; and draws of a model's prior."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,12 +22,36 @@ from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProc
 from polarbear.inference.model.temporal import TemporalModel
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.cache import FitCache
+from polarbear.inference.sampling.diagnostics import PRIOR_DRAWS, Diagnostics
 from polarbear.inference.sampling.settings import NUTS, PATHFINDER, Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.rankings import ChoiceCounts, Rankings, count_choices
 from polarbear.rankings.rankings import checked_names, checked_times
+from polarbear.records import FloatArray
+
+
+@runtime_checkable
+class Generative(Protocol):
+    """A model whose prior can be drawn from."""
+
+    def draw_prior(
+        self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Independent draws of the ratings (T, n, D), and of the hyperparameters (D,) by name.
+
+        Args:
+            times: (T,) strictly increasing.
+            algorithms: Their number n.
+            sampling: The number of draws D and the source of randomness.
+            held: Fixed hyperparameters and their values.
+
+        Raises:
+            ValueError: If a fixed hyperparameter is unknown, or its value is not positive and finite.
+        """
+        ...
+
 
 _OURS: dict[str, type[Model]] = {
     kind.name: kind
@@ -98,6 +122,61 @@ def fit(
         if counts.instances is not None:
             posterior = replace(posterior, tally=Wins(counts.instances, draws, sampling.seeds(1)[0]))
         return adjusted(posterior, counts.known_instances) if model.adjusted else posterior
+
+
+def prior(
+    model: Model,
+    *,
+    times: ArrayLike,
+    names: Sequence[str] | None = None,
+    algorithms: int | None = None,
+    draws: int = 4000,
+    rng: np.random.Generator,
+    hyperparameters: Mapping[str, float] | None = None,
+) -> Posterior:
+    """Draw from a model's prior: exact, independent draws.
+
+    The hyperparameters are drawn from their priors, and the ratings given these. Temporal models factorize the prior of
+    the paths once for each distinct value of the hyperparameters: a second or two for 4,000 draws at 100 timepoints,
+    hardly any time if they are fixed.
+
+    Args:
+        model: The model.
+        times: (T,) the timepoints.
+        names: The n algorithms' names; or give `algorithms`.
+        algorithms: Their number; named "algorithm 0", … unless `names` are given.
+        draws: Number of draws.
+        rng: The source of all randomness.
+        hyperparameters: Hyperparameters fixed at a value instead of drawn, such as ``{"sigma": 1.0}``.
+
+    Returns:
+        The prior, as a posterior after no ranking.
+
+    Raises:
+        ValueError: If the times do not increase strictly, neither names nor the number of algorithms are given or they
+            do not fit, `draws` is below 1, or a hyperparameter is unknown or not positive; the valid ones are named.
+        TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
+        numpy.linalg.LinAlgError: If floating-point numbers do not suffice for a value of the hyperparameters.
+    """
+    if not isinstance(model, Generative):
+        raise TypeError(f"model {model.name!r} cannot draw from its prior; it has no method draw_prior")
+    n = algorithms if algorithms is not None else len(names) if names is not None else 0
+    if n < 1:
+        raise ValueError("there are no algorithms; give names, or algorithms as their number")
+    sampling, count = Sampling(draws, rng), np.size(times)
+    checked = checked_times(times, count)
+    with one_thread():
+        theta, drawn = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
+    ess, k_hat, r_hat = (np.full(count, value) for value in (float(draws), -np.inf, np.nan))
+    return Posterior(
+        draws=theta.transpose(2, 0, 1),
+        times=checked,
+        names=checked_names(names, n),
+        joint=model.joint,
+        diagnostics=Diagnostics((PRIOR_DRAWS,) * count, ess, k_hat, r_hat),
+        hyperparameters=drawn,
+        model=model,
+    )
 
 
 def _sampler(model: Model, method: str) -> Callable[..., Posterior]:

@@ -1,15 +1,17 @@
-"""The choices that make a race."""
+"""The settings of a race, checked and put into one form."""
 
 from __future__ import annotations
 
-import operator
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from polarbear.inference import Posterior, Wins
-from polarbear.records import Axis, check_axis
+from polarbear.descriptions import checked_name
+from polarbear.inference import Model, Posterior, Wins, models
+from polarbear.records import Axis, FloatArray
+from polarbear.validation import Natural, Positive, real, settings, whole
 
 Elimination = Literal["pointwise", "joint"]
 Resolution = Literal["strict", "crossing"]
@@ -17,9 +19,9 @@ Compared = Literal["ratings", "wins"]
 Batches = Literal["doubling", "forecast"]
 
 
-@dataclass(frozen=True)
+@settings
 class RaceSettings:
-    """The choices that make a race, apart from its algorithms, timepoints and model, and their defaults.
+    """The settings of a race, apart from its algorithms, timepoints and model, and their defaults.
 
     Attributes:
         alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.
@@ -36,60 +38,88 @@ class RaceSettings:
         batch: Instances in the first round.
         smallest_batch: Lower limit of the adaptive batch size.
         largest_batch: Upper limit of the adaptive batch size.
-        draws: Posterior draws.
+        draws: Posterior draws, at least 100.
         precision: Values that agree after rounding to multiples of this tie; None: only equal values tie.
         seed: Non-negative; all randomness of the race derives from it.
     """
 
-    alpha: float = 0.99
-    epsilon: float = 0.05
+    alpha: Annotated[float, real(gt=0.5, le=1)] = 0.99
+    epsilon: Annotated[float, real(ge=0, lt=0.5)] = 0.05
     elimination: Elimination = "pointwise"
     resolution: Resolution = "strict"
     relations: Compared = "ratings"
     axis: Axis = "evaluations"
     batches: Batches = "doubling"
-    batch: int = 8
-    smallest_batch: int = 8
-    largest_batch: int = 128
-    draws: int = 4000
-    precision: float | None = None
-    seed: int = 0
+    batch: Positive = 8
+    smallest_batch: Positive = 8
+    largest_batch: Positive = 128
+    draws: Annotated[int, whole(100)] = 4000
+    precision: Annotated[float, real(gt=0)] | None = None
+    seed: Natural = 0
 
     def __post_init__(self) -> None:
-        for name in ("batch", "smallest_batch", "largest_batch", "draws", "seed"):
-            object.__setattr__(self, name, _whole(name, getattr(self, name)))
-        if not 0.5 < self.alpha <= 1:
-            raise ValueError(f"alpha is {self.alpha!r}; a decision threshold lies in (0.5, 1]")
-        if not 0 <= self.epsilon < 0.5:
-            raise ValueError(f"epsilon is {self.epsilon!r}; the region of equivalence needs 0 <= epsilon < 0.5")
-        for name, choice, choices in (
-            ("elimination", self.elimination, get_args(Elimination)),
-            ("resolution", self.resolution, get_args(Resolution)),
-            ("relations", self.relations, get_args(Compared)),
-            ("batches", self.batches, get_args(Batches)),
-        ):
-            if choice not in choices:
-                raise ValueError(f"{name} is {choice!r}; choose one of {', '.join(choices)}")
-        check_axis(self.axis)
-        if not 1 <= self.smallest_batch <= self.batch <= self.largest_batch:
+        if not self.smallest_batch <= self.batch <= self.largest_batch:
             raise ValueError(
                 f"smallest_batch is {self.smallest_batch!r}, batch {self.batch!r}, largest_batch "
-                f"{self.largest_batch!r}; they need 1 <= smallest_batch <= batch <= largest_batch"
+                f"{self.largest_batch!r}; they need smallest_batch <= batch <= largest_batch"
             )
-        if self.draws < 100:
-            raise ValueError(f"draws is {self.draws!r}; at least 100 posterior draws are needed")
-        if self.precision is not None and not 0 < self.precision < np.inf:
-            raise ValueError(f"precision is {self.precision!r}; it is a positive number, or None")
-        if self.seed < 0:
-            raise ValueError(f"seed is {self.seed!r}; seeds are not negative")
 
     def compared(self, posterior: Posterior) -> Posterior | Wins:
-        """What the race's relations are statements about: the ratings, or who beat whom."""
+        """What relations are statements about: the ratings, or who beat whom."""
         return posterior if self.relations == "ratings" else posterior.known_wins
 
 
-def _whole(name: str, value: Any) -> int:
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} is {value!r}; it must be a whole number") from None
+class CannotWithdraw(ValueError):  # noqa: N818 - says what is the case
+    """No algorithm has the name, or the race would be left without any."""
+
+
+def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
+    """The algorithms by name.
+
+    Raises:
+        TypeError: If one has no name, or a name is no text.
+        ValueError: If two have the same, or a name is blank or takes more than a line.
+    """
+    pairs = algorithms.items() if isinstance(algorithms, Mapping) else ((_name(item), item) for item in algorithms)
+    named: dict[str, object] = {}
+    for position, (name, algorithm) in enumerate(pairs):
+        if name is None:
+            raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
+        if name in named:
+            raise ValueError(f"two algorithms are named {name!r}; give names that differ")
+        named[checked_name(name, "the name of an algorithm")] = algorithm
+    return named
+
+
+def _name(algorithm: object) -> str | None:
+    if isinstance(algorithm, str):
+        return algorithm
+    name = getattr(algorithm, "name", None) or getattr(algorithm, "__name__", None)
+    return name if isinstance(name, str) else None
+
+
+def checked_times(times: ArrayLike, axis: Axis) -> FloatArray:
+    """(T,) the timepoints, read-only; ValueError if they are not positive, finite and strictly increasing."""
+    checked = np.array(times, dtype=np.float64)
+    if checked.ndim != 1 or checked.size == 0:
+        raise ValueError(f"times has shape {checked.shape}; give a list of timepoints")
+    if not (np.isfinite(checked).all() and checked[0] > 0 and (np.diff(checked) > 0).all()):
+        raise ValueError("times must be positive, finite and strictly increasing")
+    if axis == "evaluations" and (checked != np.rint(checked)).any():
+        raise ValueError(
+            "times must be whole numbers of evaluations; polarbear.log_times and polarbear.linear_times give such"
+        )
+    checked.flags.writeable = False
+    return checked
+
+
+def check_joint(model: Model) -> None:
+    """ValueError if the model has no joint posterior over time."""
+    if model.joint:
+        return
+    joint = [name for name, kind in models().items() if kind.joint]
+    choices = f"choose {', '.join(joint)}" if joint else "none of the models here has one yet"
+    raise ValueError(
+        f'elimination="joint" needs a joint posterior over time, which {model.name} does not have; {choices}, '
+        'or use elimination="pointwise"'
+    )

@@ -45,7 +45,7 @@ def check(
     precision: float | None = None,
     replicates: int = 400,
 ) -> tuple[Check, ...]:
-    """Check what the Plackett–Luce model assumes of rankings, whatever the ratings are, and say it in plain words.
+    """Check what the Plackett–Luce model assumes about rankings, whatever the ratings are.
 
     Six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
     instances; whether who else is present goes with who wins; whether the noise is Gumbel's; whether each algorithm
@@ -59,11 +59,11 @@ def check(
     evenly spaced, and fewer where there are many instances and algorithms.
 
     Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
-    counts only if the chosen one is alone at its place, in data and replicates alike. If those tie who reached a
-    target, or those who found nothing yet, all other choices are Plackett–Luce ones still, since exponential costs have
-    no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values are another matter, and bias
-    the check of the noise: it passes over timepoints at which more than 2 % of the comparisons are ties of algorithms
-    that are neither the best nor the worst. Verdicts say what was passed over.
+    counts only if the chosen one is alone at its place, in data and replicates alike. If the algorithms that reached a
+    target tie, or those that found nothing yet, all other choices still follow the Plackett–Luce model, since
+    exponential costs have no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values,
+    however, bias the check of the noise: it skips timepoints at which more than 2 % of the comparisons are ties of
+    algorithms that are neither the best nor the worst. Verdicts say what was skipped.
 
     A check fails if p, its posterior predictive p-value (Gelman, Meng and Stern 1996), is 0.01 or less. Where many
     pairs are looked at, the most remarkable of all is compared with the most remarkable of all in each replicate. So
@@ -122,13 +122,13 @@ def _of_rankings(
     )
     pairs = list(combinations(names, 2))
     triples = [(*pair, third) for pair in pairs for third in names]
-    looked_at = verdicts.LookedAt(at.size, posterior.times.size, outcomes.hidden_share())
+    coverage = verdicts.Coverage(at.size, posterior.times.size, outcomes.hidden_share())
     return (
-        looked_at.added_to(verdicts.win_rates(rates, pairs, win.rates)),
-        looked_at.added_to(verdicts.rank_correlations(ranks, pairs)),
-        looked_at.added_to(verdicts.irrelevant_alternatives(presence, triples)),
-        looked_at.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
-        looked_at.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
+        coverage.added_to(verdicts.win_rates(rates, pairs, win.rates)),
+        coverage.added_to(verdicts.rank_correlations(ranks, pairs)),
+        coverage.added_to(verdicts.irrelevant_alternatives(presence, triples)),
+        coverage.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
+        coverage.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
     )
 
 
