@@ -9,7 +9,7 @@ from polarbear.inference import Diagnostics, Posterior
 from polarbear.race import Race, RaceResult, RaceSettings, Rival, Round
 from polarbear.race.forecast import open_pairs
 from polarbear.race.relations import relations, resolved_now
-from polarbear.rankings import InstanceRanks
+from polarbear.rankings import Rankings
 from polarbear.simulate import Truth
 
 TIMES = np.array([10.0, 20.0, 50.0, 100.0, 200.0, 500.0, 1000.0])
@@ -32,7 +32,7 @@ def posterior(utilities, *, spread=0.1, times=TIMES, names=None, draws=2000, joi
     ratings /= ratings.sum(axis=2, keepdims=True)
     found = Posterior(ratings, times, tuple(names), joint, diagnostics)
     tally = SimpleNamespace(
-        instances=InstanceRanks.of(-(utilities + rng.gumbel(size=(600, 1, n)))),
+        instances=Rankings.of(-(utilities + rng.gumbel(size=(600, 1, n)))),
         first=lambda among: ratings[..., among] / ratings[..., among].sum(axis=2, keepdims=True),
         pairwise_probabilities=found.pairwise_probabilities,
     )

@@ -20,15 +20,16 @@ from polarbear.inference.checking import verdicts
 from polarbear.inference.checking.evidence import Evidence
 from polarbear.inference.checking.outcomes import (
     FirstPlaces,
-    IrrelevantAlternatives,
-    NoiseShape,
     Outcomes,
-    RankCorrelations,
     Repetition,
+    Replicator,
     WinRates,
+    irrelevant_alternatives,
+    noise_shape,
+    persistent,
+    rank_correlations,
 )
-from polarbear.inference.checking.replicates import Replicator, persistent
-from polarbear.rankings import choice_counts
+from polarbear.rankings import Rankings, choice_counts
 
 NAMES = tuple("ABCDEFGH")
 
@@ -248,7 +249,7 @@ def test_independent_timepoints_pass():
     mu, noise = utilities(40, 6, 4, rng, repeated=0.0)
     values = -(mu + gumbel(noise))
     assert checked(values)["independent timepoints"].passed
-    assert Repetition.over(values).factor == pytest.approx(1.0, abs=0.15)
+    assert Repetition.over(Outcomes.of(Rankings.of(values))).factor == pytest.approx(1.0, abs=0.15)
 
 
 @pytest.mark.statistical
@@ -300,7 +301,7 @@ def test_overconfidence_is_that_of_the_posterior_means_over_new_instances():
 
 
 def whole(values):
-    outcomes = Outcomes.of(values)
+    outcomes = Outcomes.of(Rankings.of(values))
     return outcomes, outcomes.observed()
 
 
@@ -308,9 +309,9 @@ def test_rank_correlations_are_those_of_ranks():
     values = np.random.default_rng(11).normal(size=(30, 1, 5))
     outcomes, won = whole(values)
     expected = np.corrcoef(stats.rankdata(values[:, 0], axis=1).T)[outcomes.first, outcomes.second]
-    found = RankCorrelations(outcomes, np.full((1, 10), 0.5))(won)
+    found = rank_correlations(outcomes, np.full((1, 10), 0.5))(won)
     np.testing.assert_allclose(found, expected)
-    np.testing.assert_allclose(RankCorrelations(outcomes, np.random.default_rng(0).random((1, 10)))(won), expected)
+    np.testing.assert_allclose(rank_correlations(outcomes, np.random.default_rng(0).random((1, 10)))(won), expected)
 
 
 def test_noise_shape_is_one_step_from_gumbel_noise():
@@ -342,7 +343,7 @@ def test_noise_shape_is_one_step_from_gumbel_noise():
     ) / (4 * h * h)
     shift = second[0, 1:] @ np.linalg.inv(second[1:, 1:])
     expected = -(first[0] - shift @ first[1:]) / (second[0, 0] - shift @ second[1:, 0])
-    assert NoiseShape(outcomes, np.log(theta), np.ones(3, bool))(won)[0] == pytest.approx(expected, rel=1e-4)
+    assert noise_shape(outcomes, np.log(theta), np.ones(3, bool))(won)[0] == pytest.approx(expected, rel=1e-4)
 
 
 @pytest.mark.statistical
@@ -356,7 +357,7 @@ def test_noise_has_the_shape_that_is_stated(spread):
     for drawn in (noise, rng.normal(scale=np.pi / np.sqrt(6), size=noise.shape), -noise):
         outcomes, won = whole(-(mu + drawn))
         log_theta = np.log(fit(outcomes.choices(), draws=1, rng=rng).draws[0])
-        shapes.append(NoiseShape(outcomes, log_theta, np.ones(1, bool))(won)[0])
+        shapes.append(noise_shape(outcomes, log_theta, np.ones(1, bool))(won)[0])
     np.testing.assert_allclose(shapes, [0.0, 0.8, 1.5], atol=0.35)
 
 
@@ -378,7 +379,7 @@ def test_win_rates_and_company_by_hand():
     np.testing.assert_allclose(WinRates(outcomes, half)(won), [6 / 11 - 0.5, 6 / 9 - 0.5, 6 / 9 - 0.5])
     np.testing.assert_allclose(WinRates(outcomes, half).rates, 0.5)
     assert outcomes.hidden_share() == pytest.approx((2 + 2 * 3 + 3) / (6 * 3 + 5 + 2 + 2 * 3 + 3 * 3))
-    found = IrrelevantAlternatives(outcomes, half)(won).reshape(3, 3)
+    found = irrelevant_alternatives(outcomes, half)(won).reshape(3, 3)
     assert found[0, 2] == pytest.approx(1.0)
     assert np.isnan(np.delete(found.ravel(), 2)).all()
 
@@ -395,7 +396,7 @@ def test_replicates_follow_the_ratings_and_keep_who_ran_and_who_tied():
     drawn = np.array([replicator.won(log_theta, rng) for _ in range(50)])
     counted = [np.count_nonzero(one, axis=2) for one in (won, *drawn)]
     assert all((one == counted[0]).all() for one in counted[1:])
-    assert not drawn[:, ~outcomes.met].any()
+    assert not drawn[:, ~outcomes.compared].any()
     rates = (1 + drawn[:, 0, 300:].mean(axis=(0, 1))) / 2
     expected = 1 / (1 + np.exp(log_theta[0, outcomes.second] - log_theta[0, outcomes.first]))
     np.testing.assert_allclose(rates, expected, atol=4 * 0.5 / np.sqrt(50 * 200))
@@ -405,13 +406,13 @@ def test_replicates_follow_the_ratings_and_keep_who_ran_and_who_tied():
 def test_persistence_is_found():
     rng = np.random.default_rng(14)
     mu = 0.5 * rng.normal(size=(6, 4))
-    outcomes = Outcomes.of(rng.normal(size=(800, 6, 4)))
+    outcomes = Outcomes.of(Rankings.of(rng.normal(size=(800, 6, 4))))
     for persistence in (0.0, 0.6, 0.95):
         values = mu[:, np.newaxis] + rng.gumbel(size=(6, 800, 4))
         for t in range(1, 6):
             kept = rng.random((800, 4)) < persistence
             values[t][kept] = (values[t - 1] + mu[t] - mu[t - 1])[kept]
-        outcomes = Outcomes.of(-values.transpose(1, 0, 2))
+        outcomes = Outcomes.of(Rankings.of(-values.transpose(1, 0, 2)))
         assert persistent(outcomes, mu, rng).persistence == pytest.approx(persistence, abs=0.04)
 
 
@@ -435,7 +436,7 @@ def test_the_noise_of_rounded_values_is_passed_over():
     rng = np.random.default_rng(19)
     values = -(np.linspace(-1, 1, 6) + rng.gumbel(size=(300, 3, 6)))
     values[:, 1] = np.round(values[:, 1])
-    share = Outcomes.of(values).tied_inside()
+    share = Outcomes.of(Rankings.of(values)).tied_inside()
     by_hand = [len(set(row[(row > row.min()) & (row < row.max())])) for row in values[:, 1]]
     assert share[1] > 0.05
     assert share[[0, 2]].tolist() == [0, 0]

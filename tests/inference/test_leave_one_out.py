@@ -14,8 +14,8 @@ from polarbear.inference import (
     fit,
     leave_one_out,
 )
-from polarbear.inference.checking.values import log_ratings
-from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
+from polarbear.inference.checking.certainty import log_ratings
+from polarbear.rankings import DistinctRankings, Rankings, choice_counts
 
 WALK = RandomWalk(repeated="as published")
 
@@ -59,7 +59,7 @@ def test_log_likelihood_of_every_ranking_is_that_of_its_choice_counts(n):
     values[4, 2] = np.nan
     values[5, 2, 1:] = np.nan
     theta = rng.dirichlet(np.ones(n), size=(7, 4))
-    rankings = DistinctRankings.of(InstanceRanks.of(values))
+    rankings = DistinctRankings.of(Rankings.of(values))
     for t in range(4):
         found, which = rankings.log_likelihood(t, np.log(theta[:, t]))
         for p in range(30):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from polarbear.rankings import ChoiceCounts, DistinctRankings, InstanceRanks, choice_counts
+from polarbear.rankings import ChoiceCounts, DistinctRankings, Rankings, choice_counts
 
 
 def some(kind):
@@ -75,5 +75,5 @@ def test_groups_and_ranks_have_to_fit():
             counts.counts,
             counts.offsets,
             counts.rankings,
-            instances=InstanceRanks.of(np.zeros((1, 4, 3))),
+            instances=Rankings.of(np.zeros((1, 4, 3))),
         )

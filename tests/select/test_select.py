@@ -9,7 +9,7 @@ from scipy import stats
 from polarbear.inference import fit
 from polarbear.rankings import choice_counts
 from polarbear.select import best, preference_values, preference_weights
-from polarbear.select.portfolios import pool
+from polarbear.select.selection import pool
 
 TIMES = np.array([1.0, 10.0, 100.0, 1000.0])
 

@@ -12,7 +12,7 @@ from polarbear.inference.checking import (
     overconfidence,
     overconfidence_of,
 )
-from polarbear.inference.fitting import as_published, fit, from_description, models
+from polarbear.inference.fitting import as_published, fit, from_description, models, prior
 from polarbear.inference.model.bspline import BSpline
 from polarbear.inference.model.gaussian_process import GaussianProcess
 from polarbear.inference.model.hierarchical import HierarchicalDirichlet
@@ -22,7 +22,6 @@ from polarbear.inference.model.instance_bootstrap import InstanceBootstrap
 from polarbear.inference.model.random_walk import RandomWalk
 from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
 from polarbear.inference.posterior import Model, Posterior
-from polarbear.inference.prior_draws import prior
 from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import FitCache, Sampling
 from polarbear.inference.wins import Wins

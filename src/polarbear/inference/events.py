@@ -1,10 +1,9 @@
 """Events: statements about the ratings that hold in some draws of a posterior and not in others.
 
 The probability of an event is the share of the draws in which it holds: `Posterior.probability`. Events are joined by
-``&`` (both), ``|`` (at least one) and ``~`` (not). Algorithms are named or given by their index, timepoints by their
-value. Comparisons are strict: two algorithms with equal ratings are neither better nor worse.
-
-Which timepoints an event looks at matters: only draws that are joint over time tell of several timepoints at once.
+``&`` (both), ``|`` (at least one) and ``~`` (not). Algorithms are given by name or index, timepoints by their value.
+Comparisons are strict: two algorithms with equal ratings are neither better nor worse. An event at several timepoints
+needs draws that are joint over time.
 """
 
 from __future__ import annotations
@@ -22,11 +21,11 @@ BoolArray = NDArray[np.bool_]
 Algorithm = str | int
 """A name, or an index."""
 Algorithms = Algorithm | Iterable[Algorithm]
-"""Several of them, or one alone."""
+"""One or several algorithms."""
 
 
 class Ratings(Protocol):
-    """What events look at: a `Posterior`."""
+    """What events need of a `Posterior`."""
 
     @property
     def draws(self) -> FloatArray:
@@ -66,8 +65,8 @@ class Event:
     """A statement about the ratings.
 
     Attributes:
-        holds: From a posterior to (D,) booleans: whether it holds in each of the draws.
-        times: The timepoints it looks at; None: all.
+        holds: From a posterior to (D,) booleans: whether the statement holds in each draw.
+        times: The timepoints it is about; None: all.
     """
 
     holds: Callable[[Ratings], BoolArray]
@@ -92,11 +91,11 @@ class Event:
         """(D,) whether the event holds in each draw of `posterior`.
 
         Raises:
-            ValueError: If an algorithm or a timepoint is unknown, the event looks at several timepoints and the
+            ValueError: If an algorithm or a timepoint is unknown, the event is about several timepoints and the
                 posterior is not joint over time, or `holds` gives anything but one boolean for each draw.
         """
-        looked_at = posterior.times if self.times is None else {posterior.timepoint(time) for time in self.times}
-        if len(looked_at) > 1 and not posterior.joint:
+        timepoints = posterior.times if self.times is None else {posterior.timepoint(time) for time in self.times}
+        if len(timepoints) > 1 and not posterior.joint:
             refuse_several_timepoints()
         outcomes = np.asarray(self.holds(posterior))
         if outcomes.shape != posterior.draws.shape[:1] or outcomes.dtype != np.bool_:
@@ -108,7 +107,7 @@ class Event:
 
 
 def where(function: Callable[[FloatArray], ArrayLike]) -> Event:
-    """Whatever `function` finds in the draws (D, T, n), as (D,) booleans; it looks at all timepoints."""
+    """The event that holds where `function` of the draws (D, T, n) is true, (D,); it is about all timepoints."""
     return Event(lambda posterior: np.asarray(function(posterior.draws)))
 
 
@@ -152,10 +151,10 @@ def portfolio_beats(first: Algorithms, second: Algorithms, *, at: ArrayLike) -> 
     Raises:
         ValueError: If a portfolio is empty.
     """
-    one, other = members(first), members(second)
+    ours, theirs = members(first), members(second)
 
     def holds(posterior: Ratings, here: list[int]) -> BoolArray:
-        return posterior.portfolio_rating(one)[:, here] > posterior.portfolio_rating(other)[:, here]
+        return posterior.portfolio_rating(ours)[:, here] > posterior.portfolio_rating(theirs)[:, here]
 
     return _at(at, holds)
 
@@ -180,15 +179,14 @@ def dominated(a: Algorithm, by: Algorithms | None = None) -> Event:
 
     Args:
         a: The algorithm.
-        by: Who the other may be; None: anyone.
+        by: The possible others; None: all.
     """
     rivals = None if by is None else _listed(by)
 
     def holds(posterior: Ratings) -> BoolArray:
-        found = np.zeros(len(posterior.draws), dtype=bool)
-        for rival in range(len(posterior.names)) if rivals is None else map(posterior.index, rivals):
-            found |= _above(posterior, rival, a)
-        return found
+        candidates = range(len(posterior.names)) if rivals is None else map(posterior.index, rivals)
+        never = np.zeros(len(posterior.draws), dtype=bool)
+        return np.logical_or.reduce([never, *(_above(posterior, rival, a) for rival in candidates)])
 
     return Event(holds)
 
@@ -201,17 +199,17 @@ def in_pareto_set(a: Algorithm) -> Event:
 def false_elimination(eliminated: Algorithms, by: Algorithms | None = None) -> Event:
     """At least one of those eliminated belongs to the anytime Pareto set: at least one elimination is erroneous.
 
-    Its posterior probability takes the place of corrections for multiple comparisons (section 3.1). With no one
-    eliminated it never holds.
+    Its posterior probability replaces corrections for multiple comparisons (section 3.1). If no algorithm is
+    eliminated, it never holds.
 
     Args:
         eliminated: Such as `RaceResult.eliminated`.
-        by: Who may be better than they, such as all that were not withdrawn; None: anyone.
+        by: The algorithms that may be better, such as all that were not withdrawn; None: all.
     """
-    found, rivals = _NEVER, None if by is None else _listed(by)
+    event, rivals = _NEVER, None if by is None else _listed(by)
     for name in _listed(eliminated):
-        found |= ~dominated(name, rivals)
-    return found
+        event |= ~dominated(name, rivals)
+    return event
 
 
 _NEVER = Event(lambda posterior: np.zeros(len(posterior.draws), dtype=bool), frozenset())
@@ -223,10 +221,10 @@ def members(algorithms: Algorithms) -> tuple[Algorithm, ...]:
     Raises:
         ValueError: If there is none.
     """
-    found = _listed(algorithms)
-    if not found:
+    listed = _listed(algorithms)
+    if not listed:
         raise ValueError("there is no algorithm given; give at least one")
-    return found
+    return listed
 
 
 def largest_odds(epsilon: float) -> float:
@@ -247,7 +245,7 @@ def _listed(algorithms: Algorithms) -> tuple[Algorithm, ...]:
 
 
 def _at(times: ArrayLike, holds: Callable[[Ratings, list[int]], BoolArray]) -> Event:
-    """The event that something, given as (D, t) booleans, holds at each of some timepoints."""
+    """The event that a statement, as (D, t) booleans, holds at each of some timepoints."""
     chosen = np.atleast_1d(np.asarray(times, dtype=np.float64)).ravel().tolist()
     if not chosen or not np.isfinite(chosen).all():
         raise ValueError(f"at is {times!r}; give a timepoint, or several")
@@ -271,7 +269,7 @@ def _above(posterior: Ratings, a: Algorithm, b: Algorithm) -> BoolArray:
 def refuse_several_timepoints() -> NoReturn:
     """Raise the ValueError that a posterior is not joint over time."""
     raise ValueError(
-        "what happens at several timepoints at once needs a joint posterior over time, which this one is not; "
+        "statements on several timepoints at once need a joint posterior over time, which this one is not; "
         'fit pb.inference.InstanceBootstrap(), or judge each timepoint by itself (in a race, elimination="pointwise"; '
         "Posterior.at takes one timepoint out of a posterior)"
     )

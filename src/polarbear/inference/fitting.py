@@ -1,11 +1,11 @@
-"""From rankings to a posterior, by any model and method."""
+"""From rankings to a posterior, by any model and method; and draws of a model's prior."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,12 +20,37 @@ from polarbear.inference.model.instance_bootstrap import InstanceBootstrap
 from polarbear.inference.model.random_walk import RandomWalk
 from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProcess
 from polarbear.inference.model.temporal import TemporalModel
-from polarbear.inference.posterior import Model, Posterior, checked_names, checked_times
+from polarbear.inference.posterior import Model, Posterior
+from polarbear.inference.sampling.diagnostics import PRIOR_DRAWS, Diagnostics
 from polarbear.inference.sampling.settings import NUTS, PATHFINDER, FitCache, Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.plugins import load_plugin, plugin_names
-from polarbear.rankings import ChoiceCounts
+from polarbear.rankings import ChoiceCounts, Rankings, count_choices
+from polarbear.rankings.rankings import checked_names, checked_times
+from polarbear.records import FloatArray
+
+
+@runtime_checkable
+class Generative(Protocol):
+    """A model whose prior can be drawn from."""
+
+    def draw_prior(
+        self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
+    ) -> tuple[FloatArray, dict[str, FloatArray]]:
+        """Independent draws of the ratings (T, n, D), and of the hyperparameters (D,) by name.
+
+        Args:
+            times: (T,) strictly increasing.
+            algorithms: Their number n.
+            sampling: The number of draws D and the source of randomness.
+            held: Fixed hyperparameters and their values.
+
+        Raises:
+            ValueError: If a fixed hyperparameter is unknown, or its value is not positive and finite.
+        """
+        ...
+
 
 _OURS: dict[str, type[Model]] = {
     kind.name: kind
@@ -43,7 +68,7 @@ _OURS: dict[str, type[Model]] = {
 
 
 def fit(
-    counts: ChoiceCounts,
+    counts: ChoiceCounts | Rankings,
     *,
     times: ArrayLike | None = None,
     names: Sequence[str] | None = None,
@@ -56,18 +81,18 @@ def fit(
     """Infer the ratings of n algorithms at T timepoints from rankings.
 
     Args:
-        counts: The rankings, as `polarbear.rankings.choice_counts` gives them.
-        times: (T,) the timepoints; default 0, 1, ….
-        names: The n algorithms' names; default "algorithm 0", ….
+        counts: The rankings, or their counts as `polarbear.rankings.choice_counts` gives them.
+        times: (T,) the timepoints; default those of the rankings, for counts 0, 1, ….
+        names: The n algorithms' names; default those of the rankings, for counts "algorithm 0", ….
         model: The prior; default `IndependentDirichlet()`.
-        draws: How many posterior draws.
+        draws: Number of posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
-            Markov chains of our own, which go on until they are reliable or a limit is met; "nuts" is the No-U-Turn
-            sampler, for anyone who doubts, and "pathfinder" is there for comparison and warns; these two need
+            Markov chains of our own, which run until they are reliable or reach a limit; "nuts" is the No-U-Turn
+            sampler, an independent check, and "pathfinder" is there for comparison and warns; these two need
             ``pip install 'polarbear[nuts]'``.
-        cache: Give the same to fits that follow each other, with equal generators, and timepoints at which nothing
-            has changed are not computed anew, if the model treats each by itself. The draws do not depend on it.
+        cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint by
+            itself recompute only timepoints whose counts have changed. The draws do not depend on it.
 
     Returns:
         The posterior.
@@ -78,13 +103,16 @@ def fit(
         TypeError: If `rng` is no numpy Generator.
         ImportError: If `method` needs a package that is not installed.
     """
-    chosen = IndependentDirichlet() if model is None else model
-    if method is not None and method not in chosen.methods:
-        raise ValueError(f"{chosen.name} cannot be computed by method {method!r}; it has {', '.join(chosen.methods)}")
-    way = chosen.methods[0] if method is None else method
+    if isinstance(counts, Rankings):
+        times, names = counts.times if times is None else times, counts.algorithms if names is None else names
+        counts = count_choices(counts)
+    model = IndependentDirichlet() if model is None else model
+    if method is not None and method not in model.methods:
+        raise ValueError(f"{model.name} cannot be computed by method {method!r}; it has {', '.join(model.methods)}")
+    method = model.methods[0] if method is None else method
     with one_thread():
-        sampling = Sampling(draws, rng, way, FitCache() if cache is None else cache)
-        posterior = _sampler(chosen, way)(
+        sampling = Sampling(draws, rng, method, FitCache() if cache is None else cache)
+        posterior = _sampler(model, method)(
             counts,
             times=checked_times(times, counts.timepoints),
             names=checked_names(names, counts.algorithms),
@@ -92,11 +120,66 @@ def fit(
         )
         if counts.instances is not None:
             posterior = replace(posterior, tally=Wins(counts.instances, draws, sampling.seeds(1)[0]))
-        return adjusted(posterior, counts) if chosen.adjusted else posterior
+        return adjusted(posterior, counts.known_instances) if model.adjusted else posterior
+
+
+def prior(
+    model: Model,
+    *,
+    times: ArrayLike,
+    names: Sequence[str] | None = None,
+    algorithms: int | None = None,
+    draws: int = 4000,
+    rng: np.random.Generator,
+    hyperparameters: Mapping[str, float] | None = None,
+) -> Posterior:
+    """Draw from a model's prior: exact, independent draws.
+
+    The hyperparameters are drawn from their priors, and the ratings given these. Temporal models factorize the prior of
+    the paths once for each distinct value of the hyperparameters: a second or two for 4,000 draws at 100 timepoints,
+    hardly any time if they are fixed.
+
+    Args:
+        model: The model.
+        times: (T,) the timepoints.
+        names: The n algorithms' names; or give `algorithms`.
+        algorithms: Their number; named "algorithm 0", … unless `names` are given.
+        draws: Number of draws.
+        rng: The source of all randomness.
+        hyperparameters: Hyperparameters fixed at a value instead of drawn, such as ``{"sigma": 1.0}``.
+
+    Returns:
+        The prior, as a posterior after no ranking.
+
+    Raises:
+        ValueError: If the times do not increase strictly, neither names nor the number of algorithms are given or they
+            do not fit, `draws` is below 1, or a hyperparameter is unknown or not positive; the valid ones are named.
+        TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
+        numpy.linalg.LinAlgError: If floating-point numbers do not suffice for a value of the hyperparameters.
+    """
+    if not isinstance(model, Generative):
+        raise TypeError(f"model {model.name!r} cannot draw from its prior; it has no method draw_prior")
+    n = algorithms if algorithms is not None else len(names) if names is not None else 0
+    if n < 1:
+        raise ValueError("there are no algorithms; give names, or algorithms as their number")
+    sampling, count = Sampling(draws, rng), np.size(times)
+    checked = checked_times(times, count)
+    with one_thread():
+        theta, drawn = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
+    ess, k_hat, r_hat = (np.full(count, value) for value in (float(draws), -np.inf, np.nan))
+    return Posterior(
+        draws=theta.transpose(2, 0, 1),
+        times=checked,
+        names=checked_names(names, n),
+        joint=model.joint,
+        diagnostics=Diagnostics((PRIOR_DRAWS,) * count, ess, k_hat, r_hat),
+        hyperparameters=drawn,
+        model=model,
+    )
 
 
 def _sampler(model: Model, method: str) -> Callable[..., Posterior]:
-    """What computes the posterior; libraries sample a NumPyro program of any model here."""
+    """The function that computes the posterior; libraries sample a NumPyro program of the model."""
     if method == NUTS:
         from polarbear.inference.reference.nuts import nuts
 
@@ -114,7 +197,7 @@ def models() -> dict[str, type[Model]]:
 
 
 def from_description(description: Mapping[str, Any]) -> Model:
-    """The model that `Model.describe` described; parameters left out take their defaults.
+    """The model that `Model.describe` described; missing parameters take their defaults.
 
     Raises:
         ValueError: If the model or a parameter is unknown, or a parameter is out of range; the valid ones are listed.
@@ -132,9 +215,9 @@ def from_description(description: Mapping[str, Any]) -> Model:
 
 
 def as_published(model: Model) -> Model:
-    """The model whose draws are the posterior of its likelihood, which scores and checks need.
+    """The model whose draws are the posterior of its likelihood, as scores and checks need.
 
-    Of a model over time it is that with `repeated` "as published", of `InstanceBootstrap` the independent one.
+    For a model over time it is the one with `repeated` "as published", for `InstanceBootstrap` the independent one.
     """
     if isinstance(model, TemporalModel):
         return replace(model, repeated="as published")

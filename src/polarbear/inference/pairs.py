@@ -1,7 +1,7 @@
-"""In how many draws of n ratings one is above another, or near it, for all pairs.
+"""Counts of the draws in which one rating is above another, or near it, for all pairs of n ratings.
 
-Of many algorithms the places that ratings have in each draw are compared in their stead: numbers of two bytes, many of
-which are compared at once.
+For many algorithms, the positions of ratings within each draw are compared instead of the ratings: numbers of two
+bytes, many of which are compared at once.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from polarbear.records import FloatArray, IntArray
 
 _FEW = 128
-"""Up to so many algorithms it takes longer to sort the draws."""
+"""Up to this many algorithms, sorting the draws takes longer than it saves."""
 BoolArray = NDArray[np.bool_]
 
 
@@ -25,28 +25,28 @@ def compared(ratings: FloatArray) -> NDArray[Any]:
     order = np.argsort(ratings, axis=0)
     ordered = np.take_along_axis(ratings, order, axis=0)
     higher = np.pad(ordered[1:] > ordered[:-1], ((1, 0), (0, 0)))
-    places = np.empty(ratings.shape, np.uint16)
-    np.put_along_axis(places, order, np.cumsum(higher, axis=0, dtype=np.uint16), axis=0)
-    return places
+    positions = np.empty(ratings.shape, np.uint16)
+    np.put_along_axis(positions, order, np.cumsum(higher, axis=0, dtype=np.uint16), axis=0)
+    return positions
 
 
-def leads(ratings: FloatArray) -> IntArray:
-    """(n, n) in how many more draws of the ratings (n, D) i is above j than below."""
+def net_wins(ratings: FloatArray) -> IntArray:
+    """(n, n) number of draws of the ratings (n, D) in which i is above j, minus those in which it is below."""
     values, n = compared(ratings), len(ratings)
-    found = np.zeros((n, n), np.int64)
+    net = np.zeros((n, n), np.int64)
     for i in range(n - 1):
-        found[i, i + 1 :] = counted(values[i] > values[i + 1 :]) - counted(values[i] < values[i + 1 :])
-    return found - found.T
+        net[i, i + 1 :] = counted(values[i] > values[i + 1 :]) - counted(values[i] < values[i + 1 :])
+    return net - net.T
 
 
 def near(ratings: FloatArray, odds: float) -> IntArray:
-    """(n, n) in how many draws neither of two ratings is more than `odds` times the other."""
+    """(n, n) number of draws in which neither of two ratings is more than `odds` times the other."""
     n, draws = ratings.shape
-    found = np.full((n, n), draws)
+    counts = np.full((n, n), draws)
     if n <= _FEW:
         larger = odds * ratings
         for i in range(n - 1):
-            found[i, i + 1 :] = counted((ratings[i] <= larger[i + 1 :]) & (ratings[i + 1 :] <= larger[i]))
+            counts[i, i + 1 :] = counted((ratings[i] <= larger[i + 1 :]) & (ratings[i + 1 :] <= larger[i]))
     else:
         values, first, last = np.empty((3, n, draws), np.uint16)
         for d, drawn in enumerate(ratings.T):
@@ -55,24 +55,24 @@ def near(ratings: FloatArray, odds: float) -> IntArray:
             first[:, d] = np.searchsorted(odds * ordered, drawn)
             last[:, d] = np.searchsorted(ordered, odds * drawn, side="right")
         for i in range(n - 1):
-            found[i, i + 1 :] = counted((first[i] <= values[i + 1 :]) & (values[i + 1 :] < last[i]))
-    return np.minimum(found, found.T)
+            counts[i, i + 1 :] = counted((first[i] <= values[i + 1 :]) & (values[i + 1 :] < last[i]))
+    return np.minimum(counts, counts.T)
 
 
 def always_above(draws: FloatArray) -> FloatArray:
     """(n, n) the share of draws (D, T, n) in which i is above j at all timepoints."""
     number, timepoints, n = draws.shape
     values = [compared(np.ascontiguousarray(draws[:, t].T)) for t in range(timepoints)]
-    found = np.zeros((n, n), np.int64)
+    counts = np.zeros((n, n), np.int64)
     for i in range(n - 1):
         ahead, behind = np.ones((2, n - 1 - i, number), np.bool_)
         for here in values:
             ahead &= here[i] > here[i + 1 :]
             behind &= here[i] < here[i + 1 :]
-        found[i, i + 1 :], found[i + 1 :, i] = counted(ahead), counted(behind)
-    return found / number
+        counts[i, i + 1 :], counts[i + 1 :, i] = counted(ahead), counted(behind)
+    return counts / number
 
 
 def counted(holds: BoolArray) -> IntArray:
-    """(k,) in how many of the draws (k, D) something holds."""
+    """(k,) number of draws (k, D) in which a statement holds."""
     return np.bitwise_count(np.packbits(holds, axis=1)).sum(axis=1, dtype=np.int64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
@@ -19,10 +19,11 @@ from polarbear.inference.sampling.settings import Sampling
 from polarbear.inference.sampling.single_thread import one_thread
 from polarbear.inference.wins import Wins
 from polarbear.rankings import ChoiceCounts
+from polarbear.rankings.rankings import checked_names, checked_times
 from polarbear.records import FloatArray
 
 _SAME_TIME = 1e-9
-"""Times that differ by no more than this share of themselves, and of the span of all, are the same."""
+"""Times are equal if they differ by at most this share of themselves and of the whole span."""
 
 
 class Model(Protocol):
@@ -31,8 +32,8 @@ class Model(Protocol):
     Attributes:
         name: The model's name in studies, such as ``"independent-dirichlet"``.
         joint: Whether its posterior is joint over time.
-        pooled: Whether timepoints learn from each other's rankings. Such a model takes what the same runs repeat at
-            several timepoints for new evidence.
+        pooled: Whether timepoints learn from each other's rankings. Such a model takes rankings of the same runs at
+            several timepoints for independent evidence.
         methods: The names of the ways to compute it, the default first.
     """
 
@@ -49,7 +50,7 @@ class Model(Protocol):
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; as `polarbear.inference.fit`, all arguments checked.
 
-        Methods "nuts" and "pathfinder" do not arrive here: `polarbear.inference.fit` sees to them.
+        It is not called with methods "nuts" and "pathfinder", which `polarbear.inference.fit` handles.
         """
         ...
 
@@ -60,13 +61,13 @@ class Model(Protocol):
 
 @runtime_checkable
 class Predictive(Protocol):
-    """A model that says what ratings are at times at which it was not fitted."""
+    """A model that predicts ratings at times at which it was not fitted."""
 
     def predict(self, posterior: Posterior, times: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(S, n, D) ratings at new times (S,), each draw of the posterior continued by itself.
+        """(S, n, D) ratings at new times (S,), each continuing one draw of the posterior.
 
         Raises:
-            ValueError: If the model says nothing of one of the times.
+            ValueError: If the model cannot predict one of the times.
         """
         ...
 
@@ -76,19 +77,19 @@ class Posterior:
     """Draws of the Plackett–Luce ratings θ of n algorithms at T timepoints.
 
     Algorithm i beats algorithm j at time t with probability θ_i(t) / (θ_i(t) + θ_j(t)) (eq. 5 of Wurth et al. 2026).
-    Algorithms are named or given by their index; each probability is the share of the draws in which the event holds.
+    Algorithms are given by name or index; each probability is the share of the draws in which the event holds.
 
     Attributes:
         draws: (D, T, n) float64, each non-negative and summing to 1 over the algorithms.
         times: (T,) float64, strictly increasing.
         names: The n algorithms' names.
-        joint: Whether one draw belongs together over time. If not, only the draws at one timepoint do, and
-            nothing can be said of several timepoints at once.
-        diagnostics: How far the draws can be trusted.
+        joint: Whether draws are joint over time. If not, they are draws at each timepoint by itself, and statements on
+            several timepoints at once are impossible.
+        diagnostics: How reliable the draws are.
         hyperparameters: (D,) draws of each of the model's hyperparameters, by name; they belong to `draws` one by one.
-        model: The model it is a posterior of, if known.
+        model: The model, if known.
         excerpt: Whether it was taken from another posterior by `at`.
-        tally: Who beat whom on which instance, if known; `wins` and `first` ask it.
+        tally: Who beat whom on which instance, if known; `wins` and `first` use it.
         chains: Which step of which chain each draw is, if they are of the same Markov chains at all timepoints.
 
     Raises:
@@ -129,10 +130,10 @@ class Posterior:
 
     @property
     def honest(self) -> bool:
-        """Whether statements on several timepoints mean what they say where the same runs are ranked at all of them.
+        """Whether statements on several timepoints are calibrated where the same runs are ranked at all of them.
 
-        That is if there is one timepoint; or if the posterior is joint over time, by a model that does not take what
-        the runs repeat for new evidence, or is adjusted for it.
+        That is so with one timepoint; or if the posterior is joint over time, by a model that does not take repeated
+        rankings for new evidence, or is adjusted for it.
         """
         trusted = self.model is None or not self.model.pooled or self.model.adjusted
         return self.times.size == 1 or (self.joint and trusted)
@@ -156,9 +157,9 @@ class Posterior:
         Raises:
             ValueError: If there is no such timepoint; the message has the nearest.
         """
-        found = int(matched(np.array([time], dtype=np.float64), self.times)[0])
-        if found >= 0:
-            return found
+        index = int(matched(np.array([time], dtype=np.float64), self.times)[0])
+        if index >= 0:
+            return index
         if not self.times.size:
             raise ValueError(f"there is no timepoint {time:g}, nor any other")
         near = self.times[nearest(np.array([time], dtype=np.float64), self.times)[0]]
@@ -168,13 +169,13 @@ class Posterior:
         )
 
     def at(self, times: ArrayLike, *, rng: np.random.Generator) -> Posterior:
-        """The posterior at other times: fitted ones, of which the draws are taken as they are, or new ones.
+        """The posterior at other times: fitted ones, whose draws are kept, or new ones.
 
-        At new times each draw is continued by itself, given its path at all fitted timepoints and its hyperparameters,
-        so the draws at all times of the result belong together, and with the present ones draw by draw. The models
-        that are joint over time can do that, with the time axis of the fit: between timepoints all, beyond them
-        "random-walk", "gaussian-process" and, within its domain, "hilbert-space-gaussian-process". The further from
-        the fitted timepoints, the more the prior speaks.
+        At new times each draw is continued, given its path at all fitted timepoints and its hyperparameters, so the
+        draws of the result are joint over all its times, and with the present ones draw by draw. Models that are joint
+        over time can predict, with the time axis of the fit: between timepoints all of them, beyond them "random-walk",
+        "gaussian-process" and, within its domain, "hilbert-space-gaussian-process". The further from the fitted
+        timepoints, the more the prior matters.
 
         The cost is linear in the numbers of times and draws; only for the squared exponential and the Hilbert-space
         form it is cubic in the number of new times. The prior is factorized once for each distinct length-scale, of
@@ -186,22 +187,21 @@ class Posterior:
             rng: The source of randomness at the new times.
 
         Raises:
-            ValueError: If the times do not increase strictly; or there is a new one, and the model says nothing of it,
-                as models of independent timepoints never do, or this posterior was itself taken from another.
+            ValueError: If the times do not increase strictly; or there is a new one that the model cannot predict, as
+                models of independent timepoints never can; or this posterior was itself taken from another.
         """
-        wanted = np.atleast_1d(np.asarray(times, dtype=np.float64))
-        if not wanted.size:
+        if not np.size(times):
             raise ValueError("times is empty; give at least one")
-        wanted = checked_times(wanted, wanted.size)
-        source = matched(wanted, self.times)
+        at = checked_times(np.atleast_1d(np.asarray(times, dtype=np.float64)), np.size(times))
+        source = matched(at, self.times)
         new = source < 0
-        draws = np.empty((len(self.draws), wanted.size, len(self.names)))
+        draws = np.empty((len(self.draws), at.size, len(self.names)))
         draws[:, ~new] = self.draws[:, source[~new]]
         if new.any():
             with one_thread():
-                draws[:, new] = self._predictive(wanted[new][0]).predict(self, wanted[new], rng).transpose(2, 0, 1)
-        diagnostics = self.diagnostics.at(nearest(wanted, self.times))
-        return replace(self, draws=draws, times=wanted, diagnostics=diagnostics, excerpt=True, tally=None)
+                draws[:, new] = self._predictive(at[new][0]).predict(self, at[new], rng).transpose(2, 0, 1)
+        diagnostics = self.diagnostics.at(nearest(at, self.times))
+        return replace(self, draws=draws, times=at, diagnostics=diagnostics, excerpt=True, tally=None)
 
     def _predictive(self, time: float) -> Predictive:
         """The model, if it can predict."""
@@ -236,36 +236,33 @@ class Posterior:
         return self.portfolio_win_probability(a, b)
 
     def portfolio_rating(self, portfolio: Algorithms) -> FloatArray:
-        """(D, T) draws of the sum of its members' ratings (eq. 36); who is in it twice counts twice.
+        """(D, T) draws of the sum of a portfolio's ratings (eq. 36); a member given twice counts twice.
 
         Raises:
             ValueError: If the portfolio is empty.
         """
-        first, *others = [self.index(member) for member in events.members(portfolio)]
-        rating = self.draws[:, :, first].copy()
-        for other in others:
-            rating += self.draws[:, :, other]
-        return rating
+        ratings = (self.draws[:, :, self.index(member)] for member in events.members(portfolio))
+        return sum(ratings, np.zeros(()))
 
     def portfolio_win_probability(self, first: Algorithms, second: Algorithms) -> FloatArray:
         """(D, T) draws of the probability that the best of one portfolio beats the best of another (eq. 8).
 
-        It is that of a new instance on which all members of both run, each run being one of its own. The mean over the
-        draws is the posterior predictive probability. Where all ratings are 0 it is 0.5.
+        On a new instance all members of both portfolios run, each in a run of its own. The mean over the draws is the
+        posterior predictive probability. Where all ratings are 0 it is 0.5.
 
         Raises:
             ValueError: If a portfolio is empty.
         """
-        one, other = self.portfolio_rating(first), self.portfolio_rating(second)
-        both = one + other
-        return np.divide(one, both, out=np.full(both.shape, 0.5), where=both > 0)
+        ours, theirs = self.portfolio_rating(first), self.portfolio_rating(second)
+        both = ours + theirs
+        return np.divide(ours, both, out=np.full(both.shape, 0.5), where=both > 0)
 
     def wins(self, a: Algorithm, b: Algorithm) -> FloatArray:
         """(D, T) draws of the actual probability that `a` beats `b` on a new instance, a tie counting half.
 
         Unlike `win_probability` it does not come from the ratings but from the instances on which both ran, with no
-        model in between (see `polarbear.inference.wins`). Its draws belong together over time, and with those of
-        `first`, but not with those of the ratings.
+        model in between (see `polarbear.inference.wins`). Its draws are joint over time, and with those of `first`, but
+        not with those of the ratings.
 
         Raises:
             ValueError: If there is no such algorithm, or the posterior does not know the instances.
@@ -275,8 +272,8 @@ class Posterior:
     def first(self, names: Algorithms | None = None) -> FloatArray:
         """(D, T, k) draws of the actual probability that each of some algorithms, default all, is the best of them.
 
-        It comes from the instances on which all of them ran to the timepoint; those that tie share it. Where rankings
-        are Plackett–Luce's it is the rating; elsewhere the rating may be far from it.
+        It comes from the instances on which all of them ran to the timepoint; ties share it. If rankings follow the
+        Plackett–Luce model it is the rating; otherwise the rating may be far from it.
 
         Raises:
             ValueError: If there is no such algorithm, or the posterior does not know the instances.
@@ -318,11 +315,11 @@ class Posterior:
                 (D, T, n) to (D,) booleans.
 
         Raises:
-            ValueError: If the event looks at several timepoints and the posterior is not joint over time, or if it
-                names algorithms or timepoints that there are not.
+            ValueError: If the event is about several timepoints and the posterior is not joint over time, or if it
+                names unknown algorithms or timepoints.
         """
-        asked = event if isinstance(event, Event) else events.where(event)
-        return float(asked.outcomes(self).mean())
+        event = event if isinstance(event, Event) else events.where(event)
+        return float(event.outcomes(self).mean())
 
     def probability_better(self, a: Algorithm, b: Algorithm) -> FloatArray:
         """(T,) P(θ_a(t) > θ_b(t)) at each timepoint; equal draws count half."""
@@ -347,7 +344,7 @@ class Posterior:
         number, timepoints, n = self.draws.shape
         result = np.empty((timepoints, n, n))
         for t in range(timepoints):
-            result[t] = 0.5 + pairs.leads(self._at(t)) / (2 * number)
+            result[t] = 0.5 + pairs.net_wins(self._at(t)) / (2 * number)
         return result
 
     def equivalence_probabilities(self, epsilon: float) -> FloatArray:
@@ -397,12 +394,11 @@ class Posterior:
         rows = np.arange(len(self.draws))[np.newaxis] if self.chains is None else self.chains.table()
         variables = {"theta": self.draws, **self.hyperparameters}
         statistics = {} if self.chains is None else {"sample_stats": {"diverging": self.chains.diverging[rows]}}
-        known = (
-            {} if self.model is None else {"model": self.model.name, "description": json.dumps(self.model.describe())}
-        )
+        model = self.model
+        described = {} if model is None else {"model": model.name, "description": json.dumps(model.describe())}
         return arviz.from_dict(
             posterior={name: values[rows] for name, values in variables.items()},
-            posterior_attrs={"inference_library": "polarbear", "diagnostics": self.diagnostics.summary(), **known},
+            posterior_attrs={"inference_library": "polarbear", "diagnostics": self.diagnostics.summary(), **described},
             coords={"time": self.times, "algorithm": list(self.names)},
             dims={"theta": ["time", "algorithm"]},
             **statistics,
@@ -414,7 +410,7 @@ class Posterior:
 
 
 def matched(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
-    """(S,) the position of each of some times among increasing timepoints, −1 where there is none like it."""
+    """(S,) the index of each time among increasing timepoints, −1 where none is equal."""
     if not among.size:
         return np.full(times.size, -1)
     near = nearest(times, among)
@@ -423,38 +419,8 @@ def matched(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
 
 
 def nearest(times: FloatArray, among: FloatArray) -> NDArray[np.intp]:
-    """(S,) the position of the nearest of some timepoints to each of the times."""
+    """(S,) the index of the timepoint nearest to each time."""
     return np.argmin(np.abs(times[:, np.newaxis] - among), axis=1)
-
-
-def checked_times(times: ArrayLike | None, count: int) -> FloatArray:
-    """The timepoints (count,), read-only; their indices if None.
-
-    Raises:
-        ValueError: If there are not `count` strictly increasing finite timepoints.
-    """
-    checked = np.arange(count, dtype=np.float64) if times is None else np.array(times, dtype=np.float64)
-    if checked.shape != (count,):
-        raise ValueError(f"times has shape {checked.shape}; there are {count} timepoints")
-    if not np.isfinite(checked).all() or not (np.diff(checked) > 0).all():
-        raise ValueError("times must be finite and strictly increasing")
-    checked.flags.writeable = False
-    return checked
-
-
-def checked_names(names: Sequence[str] | None, count: int) -> tuple[str, ...]:
-    """The algorithms' names; "algorithm 0", "algorithm 1", … if None.
-
-    Raises:
-        ValueError: If there are not `count` names, or two are equal.
-    """
-    checked = tuple(f"algorithm {i}" for i in range(count)) if names is None else tuple(names)
-    if len(checked) != count:
-        raise ValueError(f"there are {len(checked)} names ({', '.join(checked)}) for {count} algorithms")
-    repeated = sorted({name for name in checked if checked.count(name) > 1})
-    if repeated:
-        raise ValueError(f"two algorithms are named {repeated[0]!r}; give names that differ")
-    return checked
 
 
 def _log(ratings: FloatArray) -> FloatArray:

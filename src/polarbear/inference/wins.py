@@ -1,10 +1,10 @@
 """Who beats whom, and who is first: shares of instances, with no model between the rankings and the statement.
 
-The instances are taken for a sample of independent draws, and what is unknown is their distribution. Its posterior is
-the Bayesian bootstrap (Rubin 1981): instance p has a weight ξ_p ~ Exponential(1), the same at all timepoints, so that
-what its runs repeat over time is not new evidence. A priori each algorithm has won γ ~ Gamma(α) comparisons with each
-other one. Of two algorithms that were compared without ties the probability that i beats j at t then is
-Beta(α + wins, α + losses), and so is that of the Plackett–Luce model; a tie is half a win for both.
+Instances are a sample of independent draws, and what is unknown is their distribution. Its posterior is the Bayesian
+bootstrap (Rubin 1981): instance p has a weight ξ_p ~ Exponential(1), the same at all timepoints, so that what its runs
+repeat over time is not new evidence. A priori each algorithm has won γ ~ Gamma(α) comparisons with each other one. If
+two algorithms were compared without ties, the probability that i beats j at t is Beta(α + wins, α + losses), as under
+the Plackett–Luce model; a tie is half a win for both.
 """
 
 from __future__ import annotations
@@ -16,30 +16,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.inference.sampling.settings import Seed
-from polarbear.rankings import InstanceRanks
+from polarbear.rankings import Rankings
 from polarbear.records import FloatArray
 
 _TINY = np.finfo(np.float32).tiny
 _Weights = tuple[NDArray[np.float32], NDArray[np.float32]]
 _PAIRS_AT_ONCE = 1 << 11
-"""Those of 64 algorithms."""
+"""The pairs of 64 algorithms."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wins:
-    """Draws of how probable it is that one algorithm beats another, or all others, on a new instance.
+    """Draws of the probability that one algorithm beats another, or all others, on a new instance.
 
-    Comparisons are of two algorithms by themselves, on all instances on which both ran to the timepoint. So A may beat
+    Each comparison is of two algorithms alone, on all instances on which both ran to the timepoint. So A may beat
     B, B beat C, and C beat A, which ratings rule out.
 
     Attributes:
-        instances: The rankings, of n algorithms at T timepoints.
-        draws: D, how many draws.
-        seed: What makes the weights: the same ones for every question, so that answers belong together.
-        alpha: α > 0, how many comparisons each algorithm has won a priori.
+        instances: The rankings of n algorithms at T timepoints.
+        draws: Number of draws D.
+        seed: Seed of the weights: the same ones for every question, so that answers belong together.
+        alpha: α > 0, the number of comparisons each algorithm has won a priori.
     """
 
-    instances: InstanceRanks
+    instances: Rankings
     draws: int
     seed: Seed
     alpha: float = 1.0
@@ -63,37 +63,30 @@ class Wins:
         return log_ratio
 
     def first(self, among: NDArray[np.intp]) -> FloatArray:
-        """(D, T, k) draws of the probability that each of some algorithms is the best of them; who ties shares it.
+        """(D, T, k) draws of the probability that each of k algorithms is the best of them; ties share it.
 
         Only instances on which all of them ran to the timepoint count.
         """
         weights, prior = self._weights()
-        found = np.empty((self.instances.ranks.shape[1], among.size, self.draws))
-        for t, shares in enumerate(found):
+        probability = np.empty((self.instances.ranks.shape[1], among.size, self.draws))
+        for t, shares in enumerate(probability):
             ranks = self.instances.ranks[:, t, among]
             best = ranks == ranks.min(axis=1, keepdims=True)
             known = (ranks >= 0).all(axis=1) & (ranks.min(axis=1) < self.instances.unordered)
-            won = self.instances.summed(best * (known / best.sum(axis=1))[:, np.newaxis])
+            won = self.instances.group_sums(best * (known / best.sum(axis=1))[:, np.newaxis])
             shares[:] = won.T @ weights + prior[among]
             shares /= shares.sum(axis=0)
-        return found.transpose(2, 0, 1)
+        return probability.transpose(2, 0, 1)
 
     def pairwise_probabilities(self) -> FloatArray:
         """(T, n, n) P(i beats j with a probability above one half); exactly one half counts half."""
-        better, weights = self._symmetric(0.5), self._weights()
-        for i, j in self._pairs():
-            for t, share in enumerate(self._over_time(i, j, weights)):
-                better[t, i, j] = 0.5 * ((share > 0.5).mean(axis=1) + (share >= 0.5).mean(axis=1))
-            better[:, j, i] = 1.0 - better[:, i, j]
-        return better
+        better = self._over_pairs(0.5, lambda share: 0.5 * ((share > 0.5).mean(axis=1) + (share >= 0.5).mean(axis=1)))
+        lower = np.tri(better.shape[1], k=-1, dtype=bool)
+        return np.where(lower, 1.0 - better, better)
 
     def equivalence_probabilities(self, epsilon: float) -> FloatArray:
         """(T, n, n) P(the probability that i beats j is within ε of one half) (eq. 26)."""
-        near, weights = self._symmetric(1.0), self._weights()
-        for i, j in self._pairs():
-            for t, share in enumerate(self._over_time(i, j, weights)):
-                near[t, i, j] = near[t, j, i] = (np.abs(share - 0.5) <= epsilon).mean(axis=1)
-        return near
+        return self._over_pairs(1.0, lambda share: (np.abs(share - 0.5) <= epsilon).mean(axis=1))
 
     def dominance_probabilities(self) -> FloatArray:
         """(n, n) P(i beats j with a probability above one half at all timepoints) (eq. 24)."""
@@ -112,8 +105,8 @@ class Wins:
         return float(erroneous.mean())
 
     def _probability(self, i: int, j: int, weights: _Weights) -> FloatArray:
-        found = self._over_time(np.array([i]), np.array([j]), weights)
-        return np.stack([share[0] for share in found], axis=1, dtype=np.float64)
+        shares = self._over_time(np.array([i]), np.array([j]), weights)
+        return np.stack([share[0] for share in shares], axis=1, dtype=np.float64)
 
     def _always(
         self, i: NDArray[np.intp], j: NDArray[np.intp], weights: _Weights
@@ -125,21 +118,30 @@ class Wins:
             behind &= share < 0.5
         return ahead, behind
 
+    def _over_pairs(self, diagonal: float, mean: Callable[[NDArray[np.float32]], FloatArray]) -> FloatArray:
+        """(T, n, n), symmetric: for each pair, a mean over the draws (K, D) of the probability that i beats j."""
+        _, timepoints, n = self.instances.ranks.shape
+        result, weights = np.broadcast_to(diagonal * np.eye(n), (timepoints, n, n)).copy(), self._weights()
+        for i, j in self._pairs():
+            for t, share in enumerate(self._over_time(i, j, weights)):
+                result[t, i, j] = result[t, j, i] = mean(share)
+        return result
+
     def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp], drawn: _Weights) -> Iterator[NDArray[np.float32]]:
         """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""
         weights, prior = drawn
         for t in range(self.instances.ranks.shape[1]):
-            one, other = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
-            met = (one >= 0) & (other >= 0) & (np.minimum(one, other) < self.instances.unordered)
-            won = np.where(met, (one < other) + 0.5 * (one == other), 0.0)
-            met = met[:, :1] if met.all() else met  # then one sum will do for all pairs
+            first, second = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
+            both = (first >= 0) & (second >= 0) & (np.minimum(first, second) < self.instances.unordered)
+            won = np.where(both, (first < second) + 0.5 * (first == second), 0.0)
+            both = both[:, :1] if both.all() else both  # then all pairs share one sum
             wins, comparisons = (
-                self.instances.summed(counted).astype(np.float32).T @ weights for counted in (won, met.astype(float))
+                self.instances.group_sums(count).astype(np.float32).T @ weights for count in (won, both.astype(float))
             )
             yield np.asarray((wins + prior[i]) / (comparisons + prior[i] + prior[j]), np.float32)
 
     def _weights(self) -> _Weights:
-        """(G, D) weights of groups of instances, and (n, D) of what was won a priori."""
+        """(G, D) weights of groups of instances, and (n, D) prior wins."""
         rng, groups = self.seed.generator(), self.instances.units
         prior = rng.standard_gamma(self.alpha, (self.instances.ranks.shape[2], self.draws), np.float32)
         return rng.standard_exponential((groups, self.draws), np.float32), np.maximum(prior, _TINY)
@@ -150,7 +152,3 @@ class Wins:
         for start in range(0, first.size, _PAIRS_AT_ONCE):
             some = slice(start, start + _PAIRS_AT_ONCE)
             yield first[some], second[some]
-
-    def _symmetric(self, diagonal: float) -> FloatArray:
-        _, timepoints, n = self.instances.ranks.shape
-        return np.broadcast_to(diagonal * np.eye(n), (timepoints, n, n)).copy()

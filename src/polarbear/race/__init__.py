@@ -1,6 +1,6 @@
 """Racing to the anytime Pareto set: relations, elimination, resolution, batch sizes. Pure decisions.
 
-`Race` asks for runs and is told what they gave; it executes and stores nothing (see `polarbear.study`).
+`Race` asks for runs and is told their results; it executes and stores nothing (see `polarbear.study`).
 """
 
 from polarbear.race.forecast import OpenPair

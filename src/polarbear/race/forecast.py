@@ -1,4 +1,4 @@
-"""What it would take to resolve the pairs that are still open."""
+"""Forecast: how many instances it takes to resolve the pairs that are still open."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ class OpenPair:
         second: The other.
         from_time: First timepoint at which the pair is unresolved.
         to_time: Last timepoint at which the pair is unresolved.
-        more_instances: About how many more instances it would take to resolve the pair, +inf if no number of
-            instances is in sight. A rough forecast: the posterior's centre is kept and its spread shrinks with the
-            root of the number of instances.
-        until_shorter: About how many more instances it would take until the runs of this pair may be shorter, since the
+        more_instances: Roughly how many more instances it takes to resolve the pair; +inf if none is foreseeable. The
+            forecast keeps the posterior's centre and shrinks its spread with the root of the number of instances.
+        until_shorter: Roughly how many more instances it takes until the runs of this pair may be shorter, because the
             last timepoint at which it is unresolved is decided; at most `more_instances`.
     """
 
@@ -60,17 +59,17 @@ def open_pairs(
         names: The n algorithms.
         times: (T,).
         resolved: (T, n, n) as in `RaceState`.
-        shared: (T, n, n) on how many instances both of a pair were observed at each timepoint.
+        shared: (T, n, n) number of instances on which both of a pair were observed at each timepoint.
         alpha: Decision threshold.
         epsilon: Half-width of the region of practical equivalence.
         use_crossing: Whether a confident crossing resolves a pair.
         joint: Whether elimination looks at all timepoints at once, and a pair without crossing or tie waits for it.
     """
-    still_open, log_ratios = np.argwhere(unresolved_pairs(resolved)), beliefs.log_ratios()
-    found: list[OpenPair] = []
-    for i, j in still_open.tolist():
+    log_ratios = beliefs.log_ratios()
+    pairs: list[OpenPair] = []
+    for i, j in np.argwhere(unresolved_pairs(resolved)).tolist():
         log_ratio, both = log_ratios(i, j), np.maximum(shared[:, i, j], 1.0)
-        for_dominance, for_equivalence = _more(log_ratio, both, alpha, epsilon)
+        for_dominance, for_equivalence = _until_resolved(log_ratio, both, alpha, epsilon)
         unresolved = ~resolved[:, i, j]
         at_each = np.minimum(for_dominance, for_equivalence)[unresolved]
         more = float(at_each.max())
@@ -78,25 +77,27 @@ def open_pairs(
             more = max(more, min(_until_joint_dominance(log_ratio, both, alpha), float(for_equivalence.min())))
         if use_crossing:
             more = min(more, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
-        when = times[unresolved]
+        open_times = times[unresolved]
         shorter = min(more, float(at_each[-1]) or more)  # 0 where only the joint probability keeps the pair open
-        found.append(OpenPair(names[i], names[j], float(when[0]), float(when[-1]), more, shorter))
-    return tuple(sorted(found, key=lambda pair: pair.more_instances))
+        pairs.append(OpenPair(names[i], names[j], float(open_times[0]), float(open_times[-1]), more, shorter))
+    return tuple(sorted(pairs, key=lambda pair: pair.more_instances))
 
 
 def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int) -> int:
-    """A quarter of the instances it would take until the next pair is resolved or needs shorter runs, within limits.
+    """A quarter of the instances forecast until the next pair is resolved or needs shorter runs, within limits.
 
-    A forecast may well be twice what it takes, and what is run beyond that is lost.
+    A forecast may be twice as high as needed, and runs beyond that are wasted.
     """
     soonest = min((pair.until_shorter for pair in pairs), default=0.0)
     return int(np.clip(np.ceil(soonest / 4), smallest, largest))
 
 
-def _more(log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:
+def _until_resolved(
+    log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float
+) -> tuple[FloatArray, FloatArray]:
     """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint.
 
-    log θ_i/θ_j, or the log-odds of i against j, is taken for normal, with a spread that falls with the root of the
+    Assumes that log θ_i/θ_j, or the log-odds of i against j, is normal, with a spread that falls with the root of the
     number of shared instances.
     """
     from scipy.special import ndtri
@@ -106,8 +107,8 @@ def _more(log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: floa
     attainable = min(alpha, 1.0 - 0.5 / draws)
     rope = np.log((0.5 + epsilon) / (0.5 - epsilon))
 
-    def until(spread_wanted: FloatArray) -> FloatArray:
-        growth = np.divide(spread, spread_wanted, out=np.full_like(spread, np.inf), where=spread_wanted > 0) ** 2
+    def until(target: FloatArray) -> FloatArray:
+        growth = np.divide(spread, target, out=np.full_like(spread, np.inf), where=target > 0) ** 2
         return np.ceil(shared * np.maximum(growth - 1.0, 0.0))
 
     return until(centre / ndtri(attainable)), until((rope - centre) / ndtri((1.0 + attainable) / 2))
@@ -123,13 +124,13 @@ def _until_crossing(centre: FloatArray, for_dominance: FloatArray, for_equivalen
 def _until_joint_dominance(log_ratio: FloatArray, shared: FloatArray, alpha: float) -> float:
     """More instances until one of two algorithms is better at all timepoints at once with probability α.
 
-    0 if the centre says that they cross: then there is nothing to wait for. A draw favours the one that is ahead at all
-    timepoints once the spread is less than a certain share of what it is now.
+    0 if the centre says that they cross. A draw favours the one that is ahead at all timepoints once the spread falls
+    below a certain share of its present value.
     """
     centre = log_ratio.mean(axis=0)
     if not ((centre > 0).all() or (centre < 0).all()):
         return 0.0
     furthest_behind = np.maximum(1.0 - log_ratio / centre, 1e-12).max(axis=1)
     attainable = min(alpha, 1.0 - 0.5 / len(log_ratio))
-    spread_wanted = float(np.quantile(1.0 / furthest_behind, 1.0 - attainable))
-    return float(np.ceil(shared.max() * max(spread_wanted**-2 - 1.0, 0.0)))
+    share = float(np.quantile(1.0 / furthest_behind, 1.0 - attainable))
+    return float(np.ceil(shared.max() * max(share**-2 - 1.0, 0.0)))

@@ -27,7 +27,8 @@ from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
 from polarbear.race.settings import Batches, CannotWithdraw, Compared, Elimination, RaceSettings, Resolution, by_name
 from polarbear.race.state import FEW, RaceState
-from polarbear.rankings import choice_counts
+from polarbear.rankings import NOT_RUN, Rankings
+from polarbear.rankings.rankings import best_so_far
 from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
 
 Indices = NDArray[np.intp]
@@ -36,8 +37,8 @@ Indices = NDArray[np.intp]
 class Race:
     """A race of anytime algorithms to their Pareto set over time.
 
-    Ask for runs, execute them wherever you like, and tell what they gave; or let `polarbear.study.race` do all of
-    that. Given the same runs and seed a race decides the same.
+    Ask for runs, execute them wherever you like, and tell the race their results; or let `polarbear.study.race` do all
+    of that. Given the same runs and seed a race decides the same.
 
     Args:
         algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
@@ -46,8 +47,8 @@ class Race:
         alpha: As all that follow, see `RaceSettings`.
 
     Raises:
-        ValueError: If a parameter is out of range, names repeat, or joint elimination by ratings is asked of a
-            model without a joint posterior.
+        ValueError: If a parameter is out of range, names repeat, or the model has no joint posterior for joint
+            elimination by ratings.
     """
 
     def __init__(
@@ -128,7 +129,7 @@ class Race:
     def posterior(self) -> Posterior:
         """The posterior after the last complete round; the prior before the first.
 
-        Of more than 64 algorithms only the candidates are rated. Their rankings among themselves follow the same
+        With more than 64 algorithms only the candidates are rated. Their rankings among themselves follow the same
         ratings, whoever else took part.
         """
         if self._posterior is None:
@@ -137,17 +138,16 @@ class Race:
 
     def seed_of(self, draw: int) -> int:
         """The seed of all runs on the instance with index `draw`: 53 bits, so that any tool keeps it exactly."""
-        word = np.random.SeedSequence([self.settings.seed, draw]).generate_state(1, np.uint64)[0]
-        return int(word) >> 11
+        return int(np.random.SeedSequence([self.settings.seed, draw]).generate_state(1, np.uint64)[0]) >> 11
 
     def ask(self, available: int | None = None) -> list[Request]:
-        """The runs the present round still waits for; empty when the race is over.
+        """The runs the current round still waits for; empty when the race is over.
 
         Unresolved candidates run on new instances up to the last timepoint at which one of their pairs is open
         (τ_A, eq. 32); algorithms that joined or returned first catch up on the instances drawn without them.
 
         Args:
-            available: How many instances there are; None if they never end. When they run out, nothing is asked.
+            available: Number of instances; None if they never end. When they run out, no run is requested.
         """
         if self._requests is None:
             requests = self._next_requests(available)
@@ -157,7 +157,7 @@ class Race:
         return [request for identity, request in self._requests.items() if identity not in self._runs]
 
     def tell(self, runs: Iterable[Run]) -> Round | None:
-        """Take finished runs; once the round's last run is in, infer and decide.
+        """Take finished runs; after the round's last run, infer and decide.
 
         Runs are recognized by algorithm and seed; the instance's name is the caller's to choose.
 
@@ -165,7 +165,7 @@ class Race:
             The round, if these runs completed it.
 
         Raises:
-            ValueError: If a run was not asked for, or was told before; runs before it in the order were taken.
+            ValueError: If a run was not requested, or was told before; runs before it in the order are taken.
         """
         for run in runs:
             identity = (run.key.algorithm, run.key.seed)
@@ -181,8 +181,8 @@ class Race:
     def add(self, algorithm: object, name: str | None = None) -> str:
         """Let another algorithm join between two rounds, or before the first (section 4.3).
 
-        It is unresolved against every candidate and first runs on the instances already drawn, whose recorded
-        runs of the others it is ranked with. Rankings with it say nothing new of the others' order.
+        It is unresolved against every candidate and first runs on the instances already drawn, where it is ranked
+        with the recorded runs of the others. Rankings with it say nothing new about the others' order.
 
         Returns:
             Its name.
@@ -200,13 +200,13 @@ class Race:
         return name
 
     def withdraw(self, *names: str) -> Round | None:
-        """Take algorithms out between two rounds, such as one that may not be deployed after all.
+        """Withdraw algorithms between two rounds, such as one that may not be deployed after all.
 
-        Their runs go on telling how the others compare. Those they had eliminated return, unresolved against every
+        Their runs still say how the others compare. Those they had eliminated return, unresolved against every
         candidate, unless another one dominates them; they first run on the instances drawn since they left.
 
         Returns:
-            A round without runs that records it; None if all of them were withdrawn before.
+            A round without runs that records the withdrawal; None if all of them were withdrawn before.
 
         Raises:
             CannotWithdraw: If no algorithm has one of the names, or none would be left; then all stay.
@@ -220,32 +220,32 @@ class Race:
         leaving = [name for name in dict.fromkeys(names) if name not in self._state.withdrawn]
         if not leaving:
             return None
-        before = left = self._state
+        before = after = self._state
         rated = self._rated({loser for loser, by in before.eliminated.items() if by in leaving})
         posterior = self.posterior if rated.size == len(self.posterior.names) else self._infer(rated)
         anytime = self._relations(posterior).anytime_of_all(rated, len(self.names))
         for name in leaving:
-            left = left.without(name, anytime, self.settings.alpha)
-            if not left.candidates.any():
+            after = after.without(name, anytime, self.settings.alpha)
+            if not after.candidates.any():
                 raise CannotWithdraw(f"{name} is the last candidate of the race; it cannot be withdrawn")
-        self._state = replace(left, round=before.round + 1)
+        self._state = replace(after, round=before.round + 1)
         return self._record(before, anytime, {}, 0.0)
 
     def restore(
         self, state: RaceState, rounds: Iterable[Round], runs: Iterable[Run], *, accept_missing: bool = False
     ) -> int:
-        """Put a fresh race where an earlier one stood, from its last state, its rounds and its runs.
+        """Restore an earlier race from its last state, its rounds and its runs.
 
         Algorithms that the earlier race did not have join as by `add`.
 
         Args:
             state: The earlier race's state.
             rounds: Its rounds.
-            runs: Its runs; those of a round that was not completed are passed over, `ask` names them again.
-            accept_missing: Go on even if runs of completed rounds are missing; their rankings go without them.
+            runs: Its runs; those of an incomplete round are skipped, and `ask` requests them again.
+            accept_missing: Continue even if runs of completed rounds are missing; rankings do without them.
 
         Returns:
-            How many runs of completed rounds are missing.
+            Number of missing runs of completed rounds.
 
         Raises:
             ValueError: If algorithms are missing, the number of timepoints differs, or runs are missing.
@@ -272,49 +272,47 @@ class Race:
             if identity in cells:
                 self._runs[identity] = run
                 self._enter(cells[identity], run)
-        lacking = len(cells) - len(self._runs)
-        if lacking and not accept_missing:
-            raise ValueError(f"{lacking} of the {len(cells)} runs of the completed rounds are missing")
+        missing_runs = len(cells) - len(self._runs)
+        if missing_runs and not accept_missing:
+            raise ValueError(f"{missing_runs} of the {len(cells)} runs of the completed rounds are missing")
         for name in joining:
             self._admit(name)
-        return lacking
+        return missing_runs
 
     def killed(self) -> list[Request]:
-        """The runs of completed rounds that were killed; made again, they may be given to `restore` in their place.
+        """The killed runs of completed rounds; once repeated, they may be given to `restore` in their place.
 
-        What the rounds decided without them stays decided; what comes after is inferred with them.
+        Decisions made without them stand; later rounds are inferred with them.
         """
         draws = {self.seed_of(draw): draw for draw in range(self._state.instances)}
-        lost = [identity for identity, run in self._runs.items() if run.outcome.reason is Reason.KILLED]
         return [
             self._request(draws[seed], name, int(self._state.asked[draws[seed], self.names.index(name)]) - 1)
-            for name, seed in lost
-            if seed in draws
+            for (name, seed), run in self._runs.items()
+            if run.outcome.reason is Reason.KILLED and seed in draws
         ]
 
     def result(self) -> RaceResult:
-        """What the race has found so far."""
-        settings, posterior = self.settings, self.posterior
+        """The result of the race so far."""
         spent = dict.fromkeys(self.names, 0)
         for run in self._runs.values():
             spent[run.key.algorithm] += run.outcome.evaluations
         to_the_end = self.times[-1] * self._state.instances * len(self.names)
         return RaceResult(
             pareto_set=self.pareto_set,
-            posterior=posterior,
+            posterior=self.posterior,
             rounds=self._rounds,
             eliminated=dict(self._state.eliminated),
             withdrawn=self._state.withdrawn,
             undecided=self._open_pairs(self._state.resolved),
             finished=self.finished,
-            settings=settings,
+            settings=self.settings,
             values=self._values.copy(),
             evaluations_by_algorithm=spent,
-            evaluations_to_the_end=float(to_the_end) if settings.axis == "evaluations" else float("nan"),
+            evaluations_to_the_end=float(to_the_end) if self.settings.axis == "evaluations" else float("nan"),
         )
 
     def relations(self) -> Relations:
-        """The relations of all pairs of algorithms that the present posterior rates."""
+        """The relations of all pairs of algorithms that the current posterior rates."""
         return self._relations(self.posterior)
 
     def _relations(self, posterior: Posterior) -> Relations:
@@ -358,29 +356,24 @@ class Race:
 
     def _enter(self, draw: int, run: Run) -> None:
         index = self.names.index(run.key.algorithm)
-        values = run.trajectory.value_at(self.times, self.settings.axis)
-        values[self._state.asked[draw, index] :] = np.nan
-        if run.target is not None:
-            values = np.maximum(values, run.target)
-        self._values[draw, :, index] = values
+        asked = self._state.asked[draw, index]
+        self._values[draw, :asked, index] = best_so_far(run, self.times, self.settings.axis)[:asked]
 
     def _rated(self, also: Collection[str] = ()) -> Indices:
-        """Which algorithms are rated: the candidates, and some more; all if there are few."""
+        """Indices of the algorithms to rate: all if there are few, else the candidates and those in `also`."""
         if len(self.names) <= FEW:
             return np.arange(len(self.names))
         return np.flatnonzero(self._state.candidates | np.array([name in also for name in self.names]))
 
     def _infer(self, rated: Indices) -> Posterior:
-        posterior = np.random.SeedSequence(self.settings.seed, spawn_key=(1,))
-        return fit(
-            choice_counts(self._values[:, :, rated], precision=self.settings.precision),
+        rankings = Rankings.of(
+            self._values[:, :, rated],
             times=self.times,
-            names=[self.names[index] for index in map(int, rated)],
-            model=self.model,
-            draws=self.settings.draws,
-            rng=np.random.default_rng(posterior),
-            cache=self._cache,
+            algorithms=[self.names[index] for index in map(int, rated)],
+            precision=self.settings.precision,
         )
+        rng = np.random.default_rng(np.random.SeedSequence(self.settings.seed, spawn_key=(1,)))
+        return fit(rankings, model=self.model, draws=self.settings.draws, rng=rng, cache=self._cache)
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
         before = self._state
@@ -392,24 +385,24 @@ class Race:
         began, rated = time.perf_counter(), self._rated()
         self._posterior = self._infer(rated)
         inference_seconds = time.perf_counter() - began
-        found = self.relations()
-        anytime = found.anytime_of_all(rated, len(self.names))
-        self._state = self._decide(found, anytime, rated, requests.values())
+        current = self.relations()
+        anytime = current.anytime_of_all(rated, len(self.names))
+        self._state = self._decide(current, anytime, rated, requests.values())
         self._requests = None
         return self._record(before, anytime, requests, inference_seconds)
 
     def _decide(
-        self, found: Relations, anytime: FloatArray, rated: Indices, requests: Collection[Request]
+        self, current: Relations, anytime: FloatArray, rated: Indices, requests: Collection[Request]
     ) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
         settings, state, names = self.settings, self._state, self.names
         inside, resolved = (slice(None), *np.ix_(rated, rated)), state.resolved.copy()
         circular = in_circles(anytime, state.candidates, settings.alpha)[inside[1:]]
         use_crossing = settings.resolution == "crossing"
-        resolved[inside] = resolution(resolved[inside], found, circular, use_crossing=use_crossing)
-        out = eliminations(anytime, state.candidates, settings.alpha)
-        for gone in out:
-            resolved[:, gone, :] = resolved[:, :, gone] = True
+        resolved[inside] = resolution(resolved[inside], current, circular, use_crossing=use_crossing)
+        eliminated = eliminations(anytime, state.candidates, settings.alpha)
+        for loser in eliminated:
+            resolved[:, loser, :] = resolved[:, :, loser] = True
         caught_up_to = {
             name: 1 + max(request.draw for request in requests if request.key.algorithm == name)
             for name in state.catching_up
@@ -418,7 +411,7 @@ class Race:
             state,
             resolved=resolved,
             round=state.round + 1,
-            eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in out.items()},
+            eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in eliminated.items()},
             catching_up=caught_up_to,
         )
         for name in silent(requests, self._values, names):
@@ -427,13 +420,14 @@ class Race:
         if settings.batches == "forecast":
             batch = batch_by_forecast(self._open_pairs(decided.resolved), **limits)
         else:
-            before, after = (int(unresolved_pairs(one.resolved).sum()) for one in (state, decided))
+            before, after = (int(unresolved_pairs(each.resolved).sum()) for each in (state, decided))
             batch = next_batch(state.batch, unresolved_before=before, unresolved_after=after, **limits)
         return replace(decided, batch=batch).still_catching_up()
 
     def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
-        settings, posterior, rated = self.settings, self.posterior, self._in_posterior()
-        observed = (~np.isnan(self._values[:, :, rated])).astype(np.float64)
+        settings, posterior = self.settings, self.posterior
+        rated = np.flatnonzero(np.isin(self.names, posterior.names))
+        observed = (posterior.known_wins.instances.ranks != NOT_RUN).astype(np.float64)
         return open_pairs(
             settings.compared(posterior),
             posterior.names,
@@ -446,11 +440,6 @@ class Race:
             joint=settings.elimination == "joint",
         )
 
-    def _in_posterior(self) -> Indices:
-        """Which algorithms the present posterior rates."""
-        names = set(self.posterior.names)
-        return np.array([index for index, name in enumerate(self.names) if name in names])
-
     def _record(
         self,
         before: RaceState,
@@ -460,13 +449,12 @@ class Race:
     ) -> Round:
         state, names = self._state, self.names
         settled = last_unresolved(state.resolved) < 0
-        upper, pairs = np.triu_indices(len(names), k=1), len(names) * (len(names) - 1) // 2
+        upper = np.triu_indices(len(names), k=1)
         outcomes = [run.outcome for run in self._runs.values()]
         posterior, excess = self.posterior, None
         if self.model.pooled and not posterior.honest and state.instances > 1:
-            values = self._values[:, :, self._in_posterior()]
-            excess = overconfidence(posterior, values, precision=self.settings.precision)
-        this = Round(
+            excess = overconfidence(posterior)
+        completed = Round(
             number=state.round,
             batch=len({request.draw for request in requests.values()}),
             instances=state.instances,
@@ -480,7 +468,7 @@ class Race:
             withdrawn=tuple(name for name in state.withdrawn if name not in before.withdrawn),
             candidates=self.pareto_set,
             settled=tuple(name for index, name in enumerate(names) if settled[index] and state.candidates[index]),
-            resolved_pairs=pairs - int(np.count_nonzero(unresolved_pairs(state.resolved))),
+            resolved_pairs=upper[0].size - int(np.count_nonzero(unresolved_pairs(state.resolved))),
             resolved_share=float(np.mean(state.resolved[:, upper[0], upper[1]])),
             next_batch=state.batch,
             smallest_ess=float(np.min(posterior.diagnostics.ess)),
@@ -488,7 +476,7 @@ class Race:
             inference_seconds=inference_seconds,
             overconfidence=excess,
         )
-        self._rounds = (*self._rounds, this)
+        self._rounds = (*self._rounds, completed)
         if len(self.names) > FEW:
-            self._posterior = None  # it may rate some that are out now
-        return this
+            self._posterior = None  # it may rate algorithms that were just eliminated
+        return completed

@@ -1,6 +1,6 @@
 """Confidence-based relations between algorithms, and what follows from them (Wurth et al. 2026, section 4.1–4.3).
 
-Pure functions on arrays: T timepoints, n algorithms; ``[t, i, j]`` speaks of algorithm i against algorithm j.
+Pure functions on arrays: T timepoints, n algorithms; ``[t, i, j]`` is about algorithm i against algorithm j.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def relations(beliefs: Posterior | Wins, *, alpha: float, epsilon: float, joint:
 def in_circles(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> BoolArray:
     """(n, n) pairs of candidates that dominate each other, by way of others.
 
-    Ratings are in an order. But A may beat B on most instances, B beat C, and C beat A: then none of them is worse than
+    Ratings are ordered. But A may beat B on most instances, B beat C, and C beat A: then none of them is worse than
     another, and all stay.
 
     Args:
@@ -77,10 +77,10 @@ def in_circles(dominates_anytime: FloatArray, candidates: BoolArray, alpha: floa
 
 
 def eliminations(dominates_anytime: FloatArray, candidates: BoolArray, alpha: float) -> dict[int, int]:
-    """Which candidates are eliminated, and by whom (algorithm 1, lines 9–12).
+    """The candidates that are eliminated, and by whom (algorithm 1, lines 9–12).
 
-    Candidates are looked at in order; an eliminated one eliminates no other afterwards, so that at least one
-    candidate always remains. In a circle none eliminates another.
+    Candidates are tested in order; one that is eliminated eliminates no other afterwards, so that at least one
+    candidate always remains. Members of a circle do not eliminate each other.
 
     Args:
         dominates_anytime: (n, n) as in `Relations`.
@@ -98,42 +98,42 @@ def eliminations(dominates_anytime: FloatArray, candidates: BoolArray, alpha: fl
     return eliminated
 
 
-def crossing(found: Relations) -> BoolArray:
+def crossing(current: Relations) -> BoolArray:
     """(n, n) pairs whose trajectories confidently cross (eq. 31).
 
     Each of the two dominates, or ties, at some timepoint, and at least one of these is strict dominance.
     """
-    wins: BoolArray = np.logical_or.reduce(found.dominates)
-    ties: BoolArray = np.logical_or.reduce(found.equivalent)
+    wins: BoolArray = np.logical_or.reduce(current.dominates)
+    ties: BoolArray = np.logical_or.reduce(current.equivalent)
     return (wins & (wins.T | ties)) | (wins.T & (wins | ties))
 
 
-def resolved_now(found: Relations, *, use_crossing: bool) -> BoolArray:
-    """(T, n, n) pairs resolved at each timepoint by the present posterior (eq. 30, and eq. 31 if asked)."""
-    strict = found.dominates | found.dominates.transpose(0, 2, 1) | found.equivalent
-    return strict | crossing(found) if use_crossing else strict
+def resolved_now(current: Relations, *, use_crossing: bool) -> BoolArray:
+    """(T, n, n) pairs resolved at each timepoint by the current posterior (eq. 30, and eq. 31 with `use_crossing`)."""
+    strict = current.dominates | current.dominates.transpose(0, 2, 1) | current.equivalent
+    return strict | crossing(current) if use_crossing else strict
 
 
-def resolution(before: BoolArray, found: Relations, circular: BoolArray, *, use_crossing: bool) -> BoolArray:
+def resolution(before: BoolArray, current: Relations, circular: BoolArray, *, use_crossing: bool) -> BoolArray:
     """(T, n, n) pairs resolved at each timepoint after a round (algorithm 1, lines 13–18).
 
-    What was resolved stays so, and what the present posterior resolves is added. But a pair is not closed without a
-    reason why both stay in the Pareto set: that they cross, tie at some timepoint, or are in a circle. If all that is
-    left is one of them ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at the
-    timepoints that the present posterior leaves undecided, since others may have been resolved in earlier rounds; or at
-    all of them if none is left, and only the joint probability (eq. 28) is still too small for an elimination.
+    Resolved pairs stay resolved, and those that the current posterior resolves are added. But a pair is not closed
+    without a reason why both stay in the Pareto set: that they cross, tie at some timepoint, or are in a circle. If
+    one of them is merely ahead, timepoint by timepoint, it may well dominate the other. Then the pair stays open: at
+    the timepoints that the current posterior leaves undecided, since others may have been resolved in earlier rounds;
+    or at all of them if there is none, and only the joint probability (eq. 28) is still too small for an elimination.
 
     Args:
-        before: (T, n, n) what was resolved before the round.
-        found: Relations under the present posterior.
+        before: (T, n, n) pairs resolved before the round.
+        current: Relations under the current posterior.
         circular: (n, n) as by `in_circles`.
         use_crossing: Whether a confident crossing resolves a pair.
     """
-    now = resolved_now(found, use_crossing=use_crossing)
+    now = resolved_now(current, use_crossing=use_crossing)
     resolved = before | now
-    tied: BoolArray = np.logical_or.reduce(found.equivalent)
+    tied: BoolArray = np.logical_or.reduce(current.equivalent)
     closed: BoolArray = np.logical_and.reduce(resolved) & ~np.logical_and.reduce(before)
-    early = closed & ~tied & ~crossing(found) & ~circular
+    early = closed & ~tied & ~crossing(current) & ~circular
     resolved[:, early] = now[:, early] & ~np.logical_and.reduce(now[:, early])
     return resolved
 

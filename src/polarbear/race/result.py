@@ -1,4 +1,4 @@
-"""What a race has found."""
+"""The result of a race."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from polarbear.records import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaceResult:
-    """What a race has found so far; valid after any round (section 4.3, "Early Termination").
+    """The result of a race so far; valid after any round (section 4.3, "Early Termination").
 
     Attributes:
         pareto_set: The algorithms not confidently dominated by any other: the candidate anytime Pareto set.
-        posterior: Posterior of all ratings, eliminated algorithms included. If more than 64 algorithms took part, of
-            those in the Pareto set alone.
+        posterior: Posterior of all ratings, eliminated algorithms included; only of those in the Pareto set if more
+            than 64 algorithms took part.
         rounds: What happened in each round.
         eliminated: Eliminated algorithms, and by whom.
-        withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
-        undecided: Pairs of candidates that are still open, and what it would take to resolve them.
+        withdrawn: Algorithms withdrawn by the user, or set aside because no run of a whole round returned anything.
+        undecided: Pairs of candidates that are still open, and how many instances they would take.
         finished: Whether every pair is resolved.
         settings: The race's settings.
         values: (P, T, n) best value found on each instance by each timepoint by each algorithm, NaN where not run.
@@ -59,12 +59,12 @@ class RaceResult:
     @property
     def begun(self) -> bool:
         """Whether a round with runs is complete; before, nothing is known."""
-        return any(this.batch for this in self.rounds)
+        return any(each.batch for each in self.rounds)
 
     @property
     def set_aside(self) -> tuple[str, ...]:
-        """Of those withdrawn, the ones of whose runs in a whole round nothing came back; no user asked for that."""
-        return tuple(name for this in self.rounds if this.batch for name in this.withdrawn)
+        """Algorithms withdrawn because no run of a whole round returned anything, not by a user."""
+        return tuple(name for each in self.rounds if each.batch for name in each.withdrawn)
 
     @property
     def members_first(self) -> tuple[str, ...]:
@@ -73,7 +73,7 @@ class RaceResult:
 
     @property
     def reach(self) -> IntArray:
-        """(T, n) how many instances each algorithm was observed on at each timepoint."""
+        """(T, n) number of instances each algorithm was observed on at each timepoint."""
         return np.count_nonzero(~np.isnan(self.values), axis=0)
 
     @property
@@ -83,5 +83,5 @@ class RaceResult:
 
     @property
     def saved(self) -> float:
-        """Share of the evaluations saved against running everything to the end on the same instances."""
+        """Share of evaluations saved, compared with running everything to the end on the same instances."""
         return 1.0 - self.evaluations / self.evaluations_to_the_end if self.begun else 0.0

@@ -1,4 +1,4 @@
-"""What passes in and out of a race: requests for runs, and the record of each round."""
+"""Requests for runs, and the records of rounds."""
 
 from __future__ import annotations
 
@@ -40,11 +40,11 @@ class Rival:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """What one round did and decided (one turn of the loop of algorithm 1, Wurth et al. 2026, section 4.3).
+    """One round's runs and decisions (one pass of the loop of algorithm 1, Wurth et al. 2026, section 4.3).
 
     Attributes:
         number: From 1.
-        batch: Instances each asked algorithm ran on in this round; 0 if it only records what the user withdrew.
+        batch: Instances each algorithm ran on in this round; 0 if it only records a user's withdrawal.
         instances: Instances drawn so far.
         runs: Runs so far.
         failures: Runs so far that failed, timed out or were killed.
@@ -55,7 +55,7 @@ class Round:
             pointwise elimination the probability is the smallest over the timepoints, under joint elimination that of
             all at once.
         eliminated: Algorithms eliminated in this round, and by whom.
-        withdrawn: Algorithms withdrawn by the user, or set aside as of all their runs in the round nothing came back.
+        withdrawn: Algorithms withdrawn by the user, or set aside because none of their runs returned anything.
         candidates: The candidate Pareto set after the round.
         settled: Candidates whose relation to every other candidate is resolved.
         resolved_pairs: Pairs resolved at every timepoint, of all n(n-1)/2; those of eliminated algorithms count.
@@ -65,7 +65,7 @@ class Round:
         largest_k_hat: Largest Pareto k-hat of the posterior over the timepoints (None where no
             timepoint has one).
         inference_seconds: Wall-clock seconds the posterior took.
-        overconfidence: Of how many times more instances than were run the posterior is as sure, where the model counts
+        overconfidence: By which factor the posterior overstates the number of instances, where the model counts
             repeated rankings as new (see `polarbear.inference.overconfidence`); else None.
     """
 
@@ -96,11 +96,8 @@ class Round:
         return "set aside" if self.batch else "withdrawn"
 
     def as_dict(self) -> dict[str, Any]:
-        """The round as plain JSON-able values, without overconfidence that was not measured."""
-        fields = asdict(self)
-        if self.overconfidence is None:
-            del fields["overconfidence"]
-        return fields
+        """The round as plain JSON-able values, without overconfidence if it was not measured."""
+        return {name: value for name, value in asdict(self).items() if name != "overconfidence" or value is not None}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Round:
@@ -112,31 +109,32 @@ class Round:
 
 
 def asked_after(state: RaceState, requests: Collection[Request], times: FloatArray) -> NDArray[np.int16]:
-    """`RaceState.asked` once these requests are met, in a race with timepoints (T,)."""
-    places = {name: index for index, name in enumerate(state.algorithms)}
+    """`RaceState.asked` after these requests, in a race with timepoints (T,)."""
+    columns = {name: index for index, name in enumerate(state.algorithms)}
     drawn = max(state.instances, 1 + max(request.draw for request in requests))
     asked = np.pad(state.asked, ((0, drawn - state.instances), (0, 0)))
     for request in requests:
-        reached = np.searchsorted(times, request.until, side="right")
-        asked[request.draw, places[request.key.algorithm]] = reached
+        asked[request.draw, columns[request.key.algorithm]] = np.searchsorted(times, request.until, side="right")
     return asked
 
 
 def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ...]) -> list[str]:
-    """Algorithms of whose runs in a round nothing came back; of all or of one run it may be bad luck.
+    """Algorithms none of whose runs in a round returned anything; if all are silent, or had one run, it is bad luck.
 
     Args:
         requests: The round's.
         values: (P, T, n) as in `RaceResult`.
         names: The n algorithms.
     """
-    cells: dict[str, list[int]] = {}
+    draws_of: dict[str, list[int]] = {}
     for request in requests:
-        cells.setdefault(request.key.algorithm, []).append(request.draw)
-    found = [
-        name for name, draws in cells.items() if len(draws) > 1 and np.isnan(values[draws, :, names.index(name)]).all()
+        draws_of.setdefault(request.key.algorithm, []).append(request.draw)
+    mute = [
+        name
+        for name, draws in draws_of.items()
+        if len(draws) > 1 and np.isnan(values[draws, :, names.index(name)]).all()
     ]
-    return found if len(found) < len(cells) else []
+    return mute if len(mute) < len(draws_of) else []
 
 
 def strongest_rivals(names: tuple[str, ...], candidates: BoolArray, anytime: FloatArray) -> dict[str, Rival]:
@@ -151,17 +149,17 @@ def strongest_rivals(names: tuple[str, ...], candidates: BoolArray, anytime: Flo
 
 
 def taking_part(rounds: Iterable[Round]) -> list[int]:
-    """How many algorithms have taken part until each round, those that are out included; their pairs are counted."""
+    """The number of algorithms that have taken part until each round, eliminated and withdrawn ones included."""
     known: set[str] = set()
     counts: list[int] = []
-    for this in rounds:
-        known.update(this.candidates, this.eliminated, this.withdrawn)
+    for each in rounds:
+        known.update(each.candidates, each.eliminated, each.withdrawn)
         counts.append(len(known))
     return counts
 
 
 def disagreements(this: Round, before: RaceState | None, after: RaceState) -> list[str]:
-    """Where a round and the state after it do not fit what the state before it allows, in words.
+    """Contradictions between a round and the states before and after it, in words.
 
     Args:
         this: The round.
@@ -192,8 +190,8 @@ def disagreements(this: Round, before: RaceState | None, after: RaceState) -> li
         behind = replace(after, catching_up={name: after.next_draw(name) for name in before.catching_up})
         expected["state.catching_up"] = (after.catching_up, behind.still_catching_up().catching_up)
     return [
-        f"{field} names {', '.join(sorted(found)) or 'nobody'} where by the other fields and the round before it must "
-        f"name {', '.join(sorted(wanted)) or 'nobody'}"
-        for field, (found, wanted) in expected.items()
-        if set(found) != set(wanted)
+        f"{field} names {', '.join(sorted(actual)) or 'nobody'} where by the other fields and the round before it must "
+        f"name {', '.join(sorted(required)) or 'nobody'}"
+        for field, (actual, required) in expected.items()
+        if set(actual) != set(required)
     ]

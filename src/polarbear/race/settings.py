@@ -21,7 +21,7 @@ Batches = Literal["doubling", "forecast"]
 
 @settings
 class RaceSettings:
-    """The choices that make a race, apart from its algorithms, timepoints and model, and their defaults.
+    """The settings of a race, apart from its algorithms, timepoints and model, and their defaults.
 
     Attributes:
         alpha: Decision threshold α in (0.5, 1]: the posterior probability at which a relation is decided.
@@ -38,7 +38,7 @@ class RaceSettings:
         batch: Instances in the first round.
         smallest_batch: Lower limit of the adaptive batch size.
         largest_batch: Upper limit of the adaptive batch size.
-        draws: Posterior draws.
+        draws: Posterior draws, at least 100.
         precision: Values that agree after rounding to multiples of this tie; None: only equal values tie.
         seed: Non-negative; all randomness of the race derives from it.
 
@@ -87,7 +87,7 @@ class RaceSettings:
             raise FieldError(("elimination",), f'{message}; choose {joint}, or use elimination="pointwise"')
 
     def compared(self, posterior: Posterior) -> Posterior | Wins:
-        """What the race's relations are statements about: the ratings, or who beat whom."""
+        """What relations are statements about: the ratings, or who beat whom."""
         return posterior if self.relations == "ratings" else posterior.known_wins
 
 

@@ -1,4 +1,4 @@
-"""All that a race must remember between rounds, apart from the runs themselves."""
+"""The state of a race between rounds, apart from the runs themselves."""
 
 from __future__ import annotations
 
@@ -14,31 +14,22 @@ from polarbear.race.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
 
 FEW = 64
-"""Up to so many algorithms a race rates all, beyond that the candidates alone, and compresses the arrays it stores."""
-
-
-def _no_names() -> dict[str, str]:
-    return {}
-
-
-def _no_counts() -> dict[str, int]:
-    return {}
+"""With more algorithms a race rates only the candidates, and compresses the arrays it stores."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RaceState:
-    """Where a race stands. Immutable: every round makes a new one.
+    """The state of a race. Immutable: every round makes a new one.
 
     Attributes:
         algorithms: Names, in the order of all arrays.
         resolved: (T, n, n) C(t, {A, B}) of algorithm 1; symmetric, true on the diagonal.
-        asked: (instances, n) how many of the timepoints, from the first, each algorithm was asked to run to on each
-            instance; 0 if it was not asked to run. What a run found beyond that enters no ranking: which runs
-            reach further by themselves depends on how they went.
+        asked: (instances, n) up to how many timepoints each algorithm was asked to run on each instance; 0 if it was
+            not asked. Values beyond that enter no ranking, since which runs reach further depends on how they went.
         round: Rounds completed.
         batch: Instances in the next round.
         eliminated: Eliminated algorithms, and by whom.
-        withdrawn: Algorithms withdrawn by the user, or set aside because of a whole round's runs nothing came back.
+        withdrawn: Algorithms withdrawn by the user, or set aside because no run of a whole round returned anything.
         catching_up: Algorithms that joined or returned during the race, and from which of the drawn instances on they
             have to run; each has an open pair, and at least one of these instances in `cached`.
     """
@@ -48,9 +39,9 @@ class RaceState:
     asked: NDArray[np.int16]
     round: int = 0
     batch: int = 8
-    eliminated: dict[str, str] = field(default_factory=_no_names)
+    eliminated: dict[str, str] = field(default_factory=dict[str, str])
     withdrawn: tuple[str, ...] = ()
-    catching_up: dict[str, int] = field(default_factory=_no_counts)
+    catching_up: dict[str, int] = field(default_factory=dict[str, int])
 
     @classmethod
     def start(cls, algorithms: tuple[str, ...], timepoints: int, batch: int) -> RaceState:
@@ -83,13 +74,13 @@ class RaceState:
         return 1 + int(np.flatnonzero(self.asked[:, self.algorithms.index(name)]).max(initial=-1))
 
     def still_catching_up(self) -> RaceState:
-        """With only those catching up that have an open pair and drawn instances to run on."""
+        """The state in which only algorithms with an open pair and drawn instances to run on are catching up."""
         last = dict(zip(self.algorithms, last_unresolved(self.resolved), strict=True))
         behind = {name: start for name, start in self.catching_up.items() if last[name] >= 0 and self.cached(start)}
         return replace(self, catching_up=behind)
 
     def joined_by(self, name: str) -> RaceState:
-        """With another candidate, unresolved against every other; it catches up on the instances drawn."""
+        """The state with another candidate, unresolved against every other; it catches up on the instances drawn."""
         larger = replace(
             self,
             algorithms=(*self.algorithms, name),
@@ -99,35 +90,35 @@ class RaceState:
         return _opened(larger, name).still_catching_up()
 
     def without(self, name: str, dominates_anytime: FloatArray, alpha: float) -> RaceState:
-        """With an algorithm withdrawn; those it had eliminated return, unless another candidate dominates them.
+        """The state without an algorithm; those it had eliminated return, unless another candidate dominates them.
 
         Args:
-            name: Which algorithm.
+            name: The algorithm.
             dominates_anytime: (n, n) as in `Relations`.
             alpha: Decision threshold.
         """
         index = self.algorithms.index(name)
         resolved = self.resolved.copy()
         resolved[:, index, :] = resolved[:, :, index] = True
-        left = replace(
+        remaining = replace(
             self,
             resolved=resolved,
             eliminated={loser: by for loser, by in self.eliminated.items() if name not in {loser, by}},
             withdrawn=(*self.withdrawn, name),
             catching_up={other: start for other, start in self.catching_up.items() if other != name},
         )
-        names, out = self.algorithms, eliminations(dominates_anytime, left.candidates, alpha)
+        names, losers = self.algorithms, eliminations(dominates_anytime, remaining.candidates, alpha)
         returning = [loser for loser, by in self.eliminated.items() if by == name]
-        again = {loser: names[out[place]] for loser in returning if (place := names.index(loser)) in out}
-        left = replace(left, eliminated=left.eliminated | again)
+        again = {loser: names[losers[i]] for loser in returning if (i := names.index(loser)) in losers}
+        remaining = replace(remaining, eliminated=remaining.eliminated | again)
         for loser in returning:
-            left = left if loser in again else _opened(left, loser)
-        return left.still_catching_up()
+            remaining = remaining if loser in again else _opened(remaining, loser)
+        return remaining.still_catching_up()
 
     def as_dict(self) -> dict[str, Any]:
         """The state as plain JSON-able values; `resolved` as base64 of its packed bits, `asked` of its 16-bit words.
 
-        Of more than 64 algorithms both are compressed by zlib (RFC 1950) before.
+        With more than 64 algorithms both are compressed by zlib (RFC 1950) first.
         """
         return {
             "algorithms": list(self.algorithms),
@@ -179,7 +170,7 @@ def decoded(text: str, algorithms: int) -> bytes:
 
 
 def _opened(state: RaceState, name: str) -> RaceState:
-    """With this candidate unresolved against every other; it catches up on the instances drawn since it ran."""
+    """This candidate becomes unresolved against every other, and catches up on the instances drawn since it ran."""
     index, others = state.algorithms.index(name), state.candidates
     others[index] = False
     resolved = state.resolved.copy()

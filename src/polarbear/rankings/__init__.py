@@ -1,18 +1,18 @@
-"""Trajectories at timepoints become Plackett–Luce choice-set counts: what a ranking says, and nothing else.
+"""Trajectories at timepoints become rankings, and rankings become Plackett–Luce choice-set counts.
 
 A ranking is a series of choices: the best of all, the best of the rest, and so on (Plackett 1975; eq. 6 of Wurth et
 al. 2026). How often each algorithm was chosen, and how often each set was chosen from, is all that the Plackett–Luce
 likelihood depends on.
 """
 
-from polarbear.rankings.choice import choice_counts
-from polarbear.rankings.counts import ChoiceCounts
+from polarbear.rankings.choice import choice_counts, count_choices
+from polarbear.rankings.counts import ChoiceCounts, LargeTies
 from polarbear.rankings.distinct import DistinctRankings
-from polarbear.rankings.instances import NOT_RUN, InstanceRanks
-from polarbear.rankings.large_ties import LargeTies
 from polarbear.rankings.masks import BITS, MaskArray, members_of, membership, set_sizes
+from polarbear.rankings.rankings import NOT_RUN, Rankings, virtual_algorithm
 from polarbear.rankings.tie_integral import TieExpansion, TieNodes, tie_expansion, tie_nodes, tie_slope, tie_value
-from polarbear.rankings.virtual import virtual_algorithm
+
+InstanceRanks = Rankings  # its former name
 
 __all__ = [
     "BITS",
@@ -22,9 +22,11 @@ __all__ = [
     "InstanceRanks",
     "LargeTies",
     "MaskArray",
+    "Rankings",
     "TieExpansion",
     "TieNodes",
     "choice_counts",
+    "count_choices",
     "members_of",
     "membership",
     "set_sizes",

@@ -1,29 +1,40 @@
-"""From values at timepoints to choice-set counts."""
+"""From rankings to choice-set counts.
+
+Small ties are expanded exactly without listing orders. A k-way tie stands for all k! orders, each with weight 1/k!
+(section 3 of Wurth et al. 2026). In a random order of the tied items, the items not yet chosen when m of them are left
+are a uniformly random subset of size m. So, with R the set of everything ranked below the tie, every non-empty subset A
+of the tied items makes A ∪ R a choice set with weight 1/C(k, |A|): 2^k − 1 sets instead of k! orders, and the same
+log-likelihood.
+"""
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from math import comb
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from polarbear.rankings.counts import ChoiceCounts, joined, summed
-from polarbear.rankings.instances import InstanceRanks, group_numbers
-from polarbear.rankings.large_ties import LargeTies, Ties, distinct_ties
+from polarbear.rankings.counts import ChoiceCounts, LargeTies
 from polarbear.rankings.masks import (
     BITS,
+    Columns,
     MaskArray,
+    alone,
     as_words,
-    check_algorithms,
+    by_timepoint,
     earlier,
     empty_sets,
+    members_of,
     membership,
     set_sizes,
+    summed,
 )
-from polarbear.rankings.ties import expand_ties, largest_expanded
+from polarbear.rankings.rankings import Rankings, Ranks, Tail
 from polarbear.records import FloatArray
 
-Tail = Literal["tied", "unordered"]
+_SMALL_TIE = 8
+_FEW_ALGORITHMS = 12
+_ENTRIES_AT_ONCE = 1 << 20
 
 
 def choice_counts(
@@ -37,75 +48,64 @@ def choice_counts(
 ) -> ChoiceCounts:
     """Rank the algorithms on every instance at every timepoint and count the choices the rankings are made of.
 
-    Algorithms with equal values tie, and a tie counts as all its orders equally, exactly. Ties of up to 8 algorithms,
-    and of up to 12 where no more are ranked at the timepoint, become choice sets (see `polarbear.rankings.ties`).
-    Larger ones are kept as they are (see `polarbear.rankings.tie_integral`).
-
     Args:
         values: (P, T, n) best value found by each algorithm on each instance by each timepoint; lower is better.
-            NaN: not run, or not known; the ranking is one of the others. +inf: nothing found yet, or no more known
-            than that the algorithm comes after all others; see `tail`.
-        precision: Values are tied when they agree after rounding to multiples of this; None: when they are equal.
-        target: Values at or below it are tied: a number, or (P,) one per instance (NaN: none).
-        weights: (P,) how much the rankings on each instance count; default 1 each. Those that count 0 are left out.
-        groups: (P,) labels of groups of instances, such as the functions of a suite, where only groups are independent
-            of each other; by default each instance is. It matters to `polarbear.inference.InstanceBootstrap` alone.
-        tail: What is said of algorithms at +inf, apart from that all others come before them. "tied": they are as good
-            as each other, and count as all their orders equally. "unordered": their order was not observed, and
-            nothing is said of it. A ranking of which the top m places alone are known is one whose other algorithms
-            are at +inf and unordered; its likelihood is that of its first m choices (eq. 6 of Wurth et al. 2026).
+            This and all other arguments are described at `Rankings.of`.
+        precision: Values are tied when they agree after rounding to multiples of this.
+        target: Values at or below it are tied: a number, or (P,) one per instance.
+        weights: (P,) how much each instance counts.
+        groups: (P,) labels of groups of instances.
+        tail: Whether algorithms at +inf are "tied" or "unordered".
 
     Returns:
         The counts at T timepoints for n algorithms.
 
     Raises:
-        ValueError: If `values` is not three-dimensional, there are no algorithms or more than 32,767, or another
-            argument is out of its range; the message names it.
+        ValueError: As `Rankings.of`.
     """
-    cells = _prepared(values, precision, target)
-    share = _checked_weights(weights, len(cells))
-    if tail not in get_args(Tail):
-        raise ValueError(f"tail is {tail!r}; algorithms at +inf are one of {', '.join(get_args(Tail))}")
-    numbers = group_numbers(groups, len(cells))[share > 0]
-    cells, share = cells[share > 0], share[share > 0]
-    _, timepoints, algorithms = cells.shape
-    wins = np.zeros((timepoints, algorithms))
-    rankings = np.zeros(timepoints, np.int64)
-    parts: list[tuple[MaskArray, FloatArray]] = []
-    large: list[Ties] = []
-    for t in range(timepoints):
-        columns = np.ascontiguousarray(cells[:, t].T)
-        wins[t], part, ties = _count(columns, share, tail)
-        parts.append(part)
-        large.append(ties)
-        rankings[t] = np.count_nonzero(np.count_nonzero(~np.isnan(columns), axis=0) > 1)
-    instances = InstanceRanks.of(cells, share, numbers, unordered=tail == "unordered")
-    return joined(wins, parts, rankings, LargeTies.joined(large, empty_sets((0,), algorithms)), instances)
+    rankings = Rankings.of(values, precision=precision, target=target, weights=weights, groups=groups, tail=tail)
+    return count_choices(rankings)
 
 
-def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArray, tuple[MaskArray, FloatArray], Ties]:
-    """Wins (n,), distinct choice sets with their counts, and large ties, from the values (n, P) at one timepoint."""
-    algorithms = columns.shape[0]
-    tied, below = _tied_and_below(columns)
-    if tail == "unordered":
-        tied[np.isposinf(columns)] = 0
-    largest = largest_expanded(int(np.count_nonzero((~np.isnan(columns)).any(axis=1))))
-    size = set_sizes(tied, 2)
-    kept = size > largest
-    chosen = (set_sizes(tied | below, 2) > 0) & ~kept
-    amounts = np.broadcast_to(share, columns.shape)
+def count_choices(rankings: Rankings) -> ChoiceCounts:
+    """Count the choices that rankings are made of.
+
+    Algorithms of equal rank tie, and a tie counts as all its orders equally, exactly. Ties of up to 8 algorithms, and
+    of up to 12 where no more are ranked at the timepoint, become choice sets. Larger ones are kept as they are (see
+    `polarbear.rankings.tie_integral`).
+    """
+    ranks, n = rankings.ranks, rankings.ranks.shape[2]
+    columns = np.ascontiguousarray(ranks.transpose(1, 2, 0))
+    counted = [_count(each, rankings.weights, rankings.unordered) for each in columns]
+    empty, no_amounts = empty_sets((0,), n), np.empty(0)
+    return ChoiceCounts(
+        np.array([wins for wins, _, _ in counted]).reshape(-1, n),
+        *by_timepoint((empty, no_amounts), (part for _, part, _ in counted)),
+        rankings=np.count_nonzero(rankings.sizes > 1, axis=0),
+        ties=LargeTies(*by_timepoint((empty, empty, no_amounts), (ties for _, _, ties in counted))),
+        instances=rankings,
+    )
+
+
+def _count(ranks: Ranks, weights: FloatArray, unordered: int) -> tuple[FloatArray, Columns, Columns]:
+    """Wins (n,), distinct choice sets with their counts, and large ties, from the ranks (n, P) at one timepoint."""
+    algorithms, run = len(ranks), ranks >= 0
+    tied, below = _tied_and_below(ranks, run)
+    tied[ranks == unordered] = 0
+    remaining, size = tied | below, set_sizes(tied, 2)
+    is_large = size > largest_expanded(int(np.count_nonzero(run.any(axis=1))))
+    chosen = (set_sizes(remaining, 2) > 0) & ~is_large
+    amounts = np.broadcast_to(weights, ranks.shape)
     wins = (amounts * chosen).sum(axis=1)
 
-    alone = chosen & (size == 1)
+    untied = chosen & (size == 1)
     first_of_tie = (size > 1) & (set_sizes(tied & earlier(algorithms)[:, np.newaxis], 2) == 0)
     small, large = (
-        distinct_ties(tied[which], below[which], amounts[which])
-        for which in (first_of_tie & ~kept, first_of_tie & kept)
+        summed(tied[which], below[which], amounts[which])
+        for which in (first_of_tie & ~is_large, first_of_tie & is_large)
     )
-    tie_sets, tie_counts = expand_ties(small, algorithms)
-    sets, counts = summed(
-        np.concatenate([(tied | below)[alone], tie_sets]), np.concatenate([amounts[alone], tie_counts])
-    )
+    tie_sets, tie_counts = _expand_ties(small, algorithms)
+    sets, counts = summed(np.concatenate([remaining[untied], tie_sets]), np.concatenate([amounts[untied], tie_counts]))
 
     single = set_sizes(sets) == 1
     winners = membership(sets[single], algorithms).argmax(axis=1)
@@ -113,47 +113,50 @@ def _count(columns: FloatArray, share: FloatArray, tail: Tail) -> tuple[FloatArr
     return np.maximum(wins, 0.0), (sets[~single], counts[~single]), large
 
 
-def _tied_and_below(columns: FloatArray) -> tuple[MaskArray, MaskArray]:
+def _tied_and_below(ranks: Ranks, run: NDArray[np.bool_]) -> tuple[MaskArray, MaskArray]:
     """For each algorithm on each instance, (n, P): the set it ties with, itself among them, and the set below it."""
-    tied, below = empty_sets(columns.shape, len(columns)), empty_sets(columns.shape, len(columns))
-    words = as_words(tied, 2), as_words(below, 2)
-    for word, start in enumerate(range(0, len(columns), BITS)):
-        equal, larger = np.zeros((2, *columns.shape), np.uint64)
-        for j, theirs in enumerate(columns[start : start + BITS]):
+    tied, below = empty_sets(ranks.shape, len(ranks)), empty_sets(ranks.shape, len(ranks))
+    tied_words, below_words = as_words(tied, 2), as_words(below, 2)
+    for word, start in enumerate(range(0, len(ranks), BITS)):
+        equal, larger = np.zeros((2, *ranks.shape), np.uint64)
+        for j, competitor in enumerate(ranks[start : start + BITS]):
             bit = np.uint64(1 << j)
-            equal |= (columns == theirs) * bit
-            larger |= (columns < theirs) * bit
-        words[0][..., word], words[1][..., word] = equal, larger
+            equal |= (ranks == competitor) * bit
+            larger |= (ranks < competitor) * bit
+        tied_words[..., word], below_words[..., word] = equal * run, larger * run
     return tied, below
 
 
-def _prepared(values: ArrayLike, precision: float | None, target: ArrayLike | None) -> FloatArray:
-    cells = np.asarray(values, dtype=np.float64)
-    if cells.ndim != 3:
-        raise ValueError(f"values has shape {cells.shape}; it needs (instances, timepoints, algorithms)")
-    check_algorithms(cells.shape[2])
-    if target is not None:
-        goal = np.asarray(target, dtype=np.float64)
-        if goal.shape not in {(), cells.shape[:1]}:
-            raise ValueError(f"target has shape {goal.shape}; give one number, or {len(cells)}, one per instance")
-        goal = np.where(np.isnan(goal), -np.inf, goal)
-        cells = np.maximum(cells, goal.reshape(-1, 1, 1))
-    if precision is not None:
-        if not 0 < precision < np.inf:
-            raise ValueError(f"precision is {precision!r}; it must be positive and finite, or None for equality")
-        with np.errstate(over="ignore"):
-            multiples = np.rint(cells / precision)
-        largest = np.finfo(np.float64).max
-        cells = np.where(np.isfinite(cells), np.clip(multiples, -largest, largest), cells)
-    return cells
+def largest_expanded(algorithms: int) -> int:
+    """The largest tie whose subsets are listed, where so many algorithms are ranked at a timepoint.
+
+    Up to 12 algorithms have 4,095 subsets altogether, however many ties there are. Among more, each tie of more than 8
+    has more subsets than are worth listing.
+    """
+    return _FEW_ALGORITHMS if algorithms <= _FEW_ALGORITHMS else _SMALL_TIE
 
 
-def _checked_weights(weights: ArrayLike | None, instances: int) -> FloatArray:
-    if weights is None:
-        return np.ones(instances)
-    share = np.asarray(weights, dtype=np.float64)
-    if share.shape != (instances,):
-        raise ValueError(f"weights has shape {share.shape}; give one for each of {instances} instances")
-    if not (np.isfinite(share).all() and (share >= 0).all()):
-        raise ValueError("weights must be finite and not negative")
-    return share
+def _expand_ties(ties: Columns, algorithms: int) -> tuple[MaskArray, FloatArray]:
+    """The choice sets that ties stand for, single algorithms and repetitions included, and the count of each."""
+    tied, below, amounts = ties
+    sets: list[MaskArray] = [empty_sets((0,), algorithms)]
+    weights: list[FloatArray] = [np.empty(0)]
+    sizes = set_sizes(tied)
+    for k in np.unique(sizes).tolist():
+        same_size = np.flatnonzero(sizes == k)
+        for some in np.array_split(same_size, 1 + (same_size.size << k) // _ENTRIES_AT_ONCE):
+            subsets, share = _all_subsets(tied[some], k, algorithms)
+            sets.append((subsets | below[some, np.newaxis]).reshape(-1, *below.shape[1:]))
+            weights.append((amounts[some, np.newaxis] * share).ravel())
+    return np.concatenate(sets), np.concatenate(weights)
+
+
+def _all_subsets(tied: MaskArray, k: int, algorithms: int) -> tuple[MaskArray, FloatArray]:
+    """(m, 2^k − 1) the non-empty subsets of sets of size k, and (2^k − 1,) the weight 1/C(k, size) of each."""
+    subsets = empty_sets((len(tied), 1), algorithms)
+    single = alone(algorithms)
+    for member in np.nonzero(members_of(tied, algorithms))[1].reshape(len(tied), k).T:
+        subsets = np.concatenate([subsets, subsets | single[member, np.newaxis]], axis=1)
+    share = 1.0 / np.array([comb(k, size) for size in range(k + 1)])
+    sizes = np.bitwise_count(np.arange(1, 1 << k, dtype=np.uint64))
+    return subsets[:, 1:], share[sizes]

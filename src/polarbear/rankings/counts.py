@@ -8,23 +8,100 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.rankings.instances import InstanceRanks
-from polarbear.rankings.large_ties import LargeTies, Ties
 from polarbear.rankings.masks import (
+    Columns,
     MaskArray,
+    by_timepoint,
     check_algorithms,
     chosen_entries,
     empty_sets,
-    firsts,
     frozen,
+    members_of,
     membership,
-    order_of,
     resized,
+    set_sizes,
+    summed,
 )
+from polarbear.rankings.rankings import Rankings
 from polarbear.rankings.tie_integral import tie_slope, tie_value
 from polarbear.records import FloatArray, IntArray
 
 _TINY = np.finfo(np.float64).tiny
+Ties = tuple[MaskArray, MaskArray, FloatArray]
+"""Sets of tied algorithms, the sets ranked below them, and how often each of these ties occurred."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LargeTies:
+    """Ties of so many algorithms that their choice sets are not listed, at each timepoint.
+
+    A tie stands for all orders of the tied, equally. It adds to the log-likelihood Σ log θ_i − F, where the sum is over
+    the tied, and F is the mean over all orders of the logarithms of the sums chosen from (see
+    `polarbear.rankings.tie_integral`).
+
+    Attributes:
+        tied: (M,) sets as those of `ChoiceCounts`, the tied algorithms.
+        below: (M,) sets, the algorithms ranked below the tie.
+        amounts: (M,) float64, how often the tie occurred.
+        offsets: (T + 1,) int64, where each timepoint's ties begin. Within a timepoint they are distinct, in increasing
+            order of `tied`, and of `below` where that is equal.
+
+    Raises:
+        ValueError: If the shapes do not fit together, a tie has fewer than two members, or one is also below.
+    """
+
+    tied: MaskArray
+    below: MaskArray
+    amounts: FloatArray
+    offsets: IntArray
+
+    def __post_init__(self) -> None:
+        _freeze(self, tied=np.uint64, below=np.uint64, amounts=np.float64, offsets=np.int64)
+        tied, below, amounts, offsets = self.tied, self.below, self.amounts, self.offsets
+        if tied.ndim not in {1, 2} or tied.shape != below.shape or tied.shape[:1] != amounts.shape:
+            raise ValueError(
+                f"tied, below and amounts have shapes {tied.shape}, {below.shape} and {amounts.shape}; they need one "
+                "entry for each tie"
+            )
+        if offsets.ndim != 1 or offsets.size < 1 or offsets[0] != 0 or offsets[-1] != len(tied):
+            raise ValueError(
+                f"offsets are {offsets.tolist()}; they must lead from 0 to {len(tied)}, the number of ties"
+            )
+        if (set_sizes(tied) < 2).any() or (tied & below).any():
+            raise ValueError("a tie needs two members or more, none of which is also below it")
+
+    @property
+    def timepoints(self) -> int:
+        """Number of timepoints T."""
+        return self.offsets.size - 1
+
+    @classmethod
+    def none(cls, timepoints: int, algorithms: int) -> LargeTies:
+        """No tie at any timepoint."""
+        empty = empty_sets((0,), algorithms)
+        return cls(empty, empty, np.empty(0), np.zeros(timepoints + 1, np.int64))
+
+    def __eq__(self, other: object) -> bool:
+        return _same_arrays(self, other, "tied", "below", "amounts", "offsets")
+
+    def at(self, timepoint: int) -> Ties:
+        """The ties at one timepoint, given by its index."""
+        here = slice(self.offsets[timepoint], self.offsets[timepoint + 1])
+        return self.tied[here], self.below[here], self.amounts[here]
+
+    def select(self, timepoints: IntArray) -> LargeTies:
+        """The ties at some timepoints, given by their indices."""
+        entries, offsets = chosen_entries(self.offsets, timepoints)
+        return LargeTies(self.tied[entries], self.below[entries], self.amounts[entries], offsets)
+
+    def padded(self, algorithms: int) -> LargeTies:
+        """The same ties among more algorithms."""
+        return LargeTies(resized(self.tied, algorithms), resized(self.below, algorithms), self.amounts, self.offsets)
+
+    def merged(self, other: LargeTies) -> LargeTies:
+        """These ties and others at the same timepoints."""
+        parts = (_merged(self.at(t), other.at(t)) for t in range(self.timepoints))
+        return LargeTies(*by_timepoint((self.tied[:0], self.below[:0], self.amounts[:0]), parts))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,19 +112,19 @@ class ChoiceCounts:
 
         Σ_i wins[t, i] · log θ_i  −  Σ_s counts[s] · log Σ_{j in sets[s]} θ_j,    s = offsets[t] … offsets[t + 1] − 1,
 
-    and what `ties` adds to it. Choices from a single algorithm say nothing and are left out of both sums, so at each
+    plus the terms of `ties`. Choices from a single algorithm say nothing and are left out of both sums, so at each
     timepoint the wins add up to the counts. Small ties make both fractional; large ones are kept apart from both.
 
     Attributes:
         wins: (T, n) float64, how often each algorithm was chosen from others.
-        sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. Of more than
+        sets: (S,) uint64, the choice sets of all timepoints; bit i is set if algorithm i could be chosen. For more than
             64 algorithms they are (S, ⌈n / 64⌉), with bit i mod 64 of word ⌊i / 64⌋ for algorithm i. Within a timepoint
             they increase strictly, the last word counting most.
         counts: (S,) float64, how often each set was chosen from.
         offsets: (T + 1,) int64, where each timepoint's sets begin in `sets`.
         rankings: (T,) int64, number of rankings with at least two algorithms.
         ties: Ties of so many algorithms that their choice sets are not listed; default none.
-        instances: The ranking of each instance, of which all else are sums; None if not known. Equality ignores it.
+        instances: The rankings that were counted; None if they are unknown. Equality ignores it.
 
     Raises:
         ValueError: If the shapes do not fit together, or there are no algorithms or more than 32,767.
@@ -59,49 +136,40 @@ class ChoiceCounts:
     offsets: IntArray
     rankings: IntArray
     ties: LargeTies = field(default_factory=lambda: LargeTies.none(0, 1))
-    instances: InstanceRanks | None = None
+    instances: Rankings | None = None
 
     def __post_init__(self) -> None:
-        wins = frozen(self.wins, np.float64)
-        fields: dict[str, NDArray[Any]] = {
-            "wins": wins,
-            "sets": frozen(self.sets, np.uint64),
-            "counts": frozen(self.counts, np.float64),
-            "offsets": frozen(self.offsets, np.int64),
-            "rankings": frozen(self.rankings, np.int64),
-        }
+        _freeze(self, wins=np.float64, sets=np.uint64, counts=np.float64, offsets=np.int64, rankings=np.int64)
+        wins, sets, counts, offsets = self.wins, self.sets, self.counts, self.offsets
         if wins.ndim != 2:
             raise ValueError(f"wins has shape {wins.shape}; it needs (timepoints, algorithms)")
         check_algorithms(wins.shape[1])
-        offsets, sets = fields["offsets"], fields["sets"]
-        if offsets.shape != (wins.shape[0] + 1,) or fields["rankings"].shape != (wins.shape[0],):
+        if offsets.shape != (len(wins) + 1,) or self.rankings.shape != (len(wins),):
             raise ValueError(
-                f"offsets and rankings have shapes {offsets.shape} and {fields['rankings'].shape}; "
-                f"{wins.shape[0]} timepoints need ({wins.shape[0] + 1},) and ({wins.shape[0]},)"
+                f"offsets and rankings have shapes {offsets.shape} and {self.rankings.shape}; {len(wins)} timepoints "
+                f"need ({len(wins) + 1},) and ({len(wins)},)"
             )
         words = empty_sets((), wins.shape[1]).shape
-        if sets.shape != (*fields["counts"].shape, *words) or offsets[0] != 0 or offsets[-1] != len(sets):
+        if sets.shape != (*counts.shape, *words) or offsets[0] != 0 or offsets[-1] != len(sets):
             raise ValueError(
-                f"sets, counts and offsets do not fit together: shapes {sets.shape} and {fields['counts'].shape}, "
-                f"offsets from {offsets[0]} to {offsets[-1]}"
+                f"sets, counts and offsets do not fit together: shapes {sets.shape} and {counts.shape}, offsets from "
+                f"{offsets[0]} to {offsets[-1]}"
             )
         ties = self.ties if self.ties.tied.size else LargeTies.none(*wins.shape)
-        if ties.timepoints != wins.shape[0]:
-            raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {wins.shape[0]}")
+        if ties.timepoints != len(wins):
+            raise ValueError(f"there are ties at {ties.timepoints} timepoints, and wins at {len(wins)}")
         if ties.tied.shape[1:] != words:
             raise ValueError(f"sets of ties have shape {ties.tied.shape}, and choice sets {sets.shape}")
         if self.instances is not None and self.instances.ranks.shape[1:] != wins.shape:
             raise ValueError(f"the ranks of instances have shape {self.instances.ranks.shape}, and wins {wins.shape}")
-        for name, array in fields.items():
-            object.__setattr__(self, name, array)
         object.__setattr__(self, "ties", ties)
 
     @property
-    def known_instances(self) -> InstanceRanks:
-        """The ranking of each instance.
+    def known_instances(self) -> Rankings:
+        """The rankings that were counted.
 
         Raises:
-            ValueError: If it is not known.
+            ValueError: If they are unknown.
         """
         if self.instances is None:
             raise ValueError(
@@ -129,17 +197,12 @@ class ChoiceCounts:
             counts=np.empty(0),
             offsets=np.zeros(timepoints + 1, np.int64),
             rankings=np.zeros(timepoints, np.int64),
-            instances=InstanceRanks.of(np.empty((0, timepoints, algorithms))),
+            instances=Rankings.of(np.empty((0, timepoints, algorithms))),
         )
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, ChoiceCounts):
-            return NotImplemented
-        arrays = zip(self._arrays(), other._arrays(), strict=True)
-        return all(np.array_equal(mine, theirs) for mine, theirs in arrays) and self.ties == other.ties
-
-    def _arrays(self) -> tuple[NDArray[Any], ...]:
-        return self.wins, self.sets, self.counts, self.offsets, self.rankings
+        same = _same_arrays(self, other, "wins", "sets", "counts", "offsets", "rankings")
+        return same and isinstance(other, ChoiceCounts) and self.ties == other.ties
 
     def at(self, timepoint: int) -> tuple[FloatArray, MaskArray, FloatArray]:
         """Wins (n,), choice sets (s,) and their counts (s,) at one timepoint, given by its index.
@@ -155,8 +218,7 @@ class ChoiceCounts:
 
     def select(self, timepoints: slice | ArrayLike) -> ChoiceCounts:
         """The counts at some timepoints: a slice, indices, or one truth value per timepoint."""
-        every = np.arange(self.timepoints)
-        chosen = every[timepoints] if isinstance(timepoints, slice) else every[_indices(timepoints)]
+        chosen = np.arange(self.timepoints)[timepoints if isinstance(timepoints, slice) else _indices(timepoints)]
         entries, offsets = chosen_entries(self.offsets, chosen)
         return ChoiceCounts(
             self.wins[chosen],
@@ -165,24 +227,29 @@ class ChoiceCounts:
             offsets,
             self.rankings[chosen],
             self.ties.select(chosen),
-            self.instances and self.instances.select(chosen),
+            self.instances and self.instances.at(chosen),
         )
 
     def padded(self, algorithms: int) -> ChoiceCounts:
-        """The same counts with algorithms added at the end that have never been run.
+        """The same counts with algorithms added at the end that were never run.
 
         Args:
-            algorithms: How many there are afterwards.
+            algorithms: Number of algorithms afterwards.
 
         Raises:
             ValueError: If that is fewer than now, or more than 32,767.
         """
         if algorithms < self.algorithms:
             raise ValueError(f"cannot pad {self.algorithms} algorithms to {algorithms}; choice sets would be cut")
-        wins = np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms)))
-        instances = self.instances and self.instances.padded(algorithms)
-        sets, ties = resized(self.sets, algorithms), self.ties.padded(algorithms)
-        return ChoiceCounts(wins, sets, self.counts, self.offsets, self.rankings, ties, instances)
+        return ChoiceCounts(
+            np.pad(self.wins, ((0, 0), (0, algorithms - self.algorithms))),
+            resized(self.sets, algorithms),
+            self.counts,
+            self.offsets,
+            self.rankings,
+            self.ties.padded(algorithms),
+            self.instances and self.instances.padded(algorithms),
+        )
 
     def merged(self, other: ChoiceCounts) -> ChoiceCounts:
         """These counts and those of further rankings of the same algorithms at the same timepoints.
@@ -195,13 +262,14 @@ class ChoiceCounts:
                 f"cannot merge counts of {self.timepoints} timepoints and {self.algorithms} algorithms with counts of "
                 f"{other.timepoints} and {other.algorithms}; pad or select first"
             )
-        parts: list[tuple[MaskArray, FloatArray]] = []
-        for t in range(self.timepoints):
-            (_, sets, counts), (_, more_sets, more_counts) = self.at(t), other.at(t)
-            parts.append(summed(np.concatenate([sets, more_sets]), np.concatenate([counts, more_counts])))
-        rankings = self.rankings + other.rankings
-        instances = self.instances and other.instances and self.instances.merged(other.instances)
-        return joined(self.wins + other.wins, parts, rankings, self.ties.merged(other.ties), instances)
+        parts = (_merged(self.at(t)[1:], other.at(t)[1:]) for t in range(self.timepoints))
+        return ChoiceCounts(
+            self.wins + other.wins,
+            *by_timepoint((self.sets[:0], self.counts[:0]), parts),
+            rankings=self.rankings + other.rankings,
+            ties=self.ties.merged(other.ties),
+            instances=self.instances and other.instances and self.instances.merged(other.instances),
+        )
 
     __add__ = merged
 
@@ -224,7 +292,7 @@ class ChoiceCounts:
         for t in range(self.timepoints):
             _, sets, counts = self.at(t)
             result[..., t] -= np.log(ratings[..., t, :] @ membership(sets, self.algorithms).T) @ counts
-            result[..., t] += _of_ties(ratings[..., t, :], self.ties.at(t))
+            result[..., t] += _log_likelihood_of_ties(ratings[..., t, :], self.ties.at(t))
         return result
 
     def scores(self, theta: ArrayLike) -> FloatArray:
@@ -233,12 +301,12 @@ class ChoiceCounts:
         members = self.membership()
         rates = self.counts / (members @ ratings)
         expected = np.zeros_like(self.wins)
-        at = np.repeat(np.arange(self.timepoints), np.diff(self.offsets))
-        np.add.at(expected, at, rates[:, np.newaxis] * members)
+        timepoints = np.repeat(np.arange(self.timepoints), np.diff(self.offsets))
+        np.add.at(expected, timepoints, rates[:, np.newaxis] * members)
         scores = self.wins - ratings * expected
         for t in np.flatnonzero(np.diff(self.ties.offsets)):
             for tied, below, amount in zip(*self.ties.at(int(t)), strict=True):
-                among, after = membership(np.array([tied, below]), self.algorithms) > 0
+                among, after = members_of(np.array([tied, below]), self.algorithms)
                 behind = np.array([ratings[after].sum()])
                 _, by_tied, by_below = tie_slope(ratings[among, np.newaxis], behind)
                 scores[t, among] += amount * (1.0 - by_tied[:, 0])
@@ -246,47 +314,32 @@ class ChoiceCounts:
         return scores
 
 
-def _of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
-    """What ties add to the log-likelihood (...,) of ratings (..., n)."""
+def _log_likelihood_of_ties(ratings: FloatArray, ties: Ties) -> FloatArray:
+    """(...,) what ties add to the log-likelihood of ratings (..., n)."""
     algorithms = ratings.shape[-1]
     columns = ratings.reshape(-1, algorithms).T
     total = np.zeros(columns.shape[1])
     for tied, below, amount in zip(*ties, strict=True):
         members, others = membership(np.array([tied, below]), algorithms)
-        theirs = columns[members > 0]
-        total += amount * (np.log(theirs).sum(axis=0) - tie_value(theirs, others @ columns))
+        chosen = columns[members > 0]
+        total += amount * (np.log(chosen).sum(axis=0) - tie_value(chosen, others @ columns))
     return total.reshape(ratings.shape[:-1])
 
 
-def summed(sets: MaskArray, amounts: FloatArray) -> tuple[MaskArray, FloatArray]:
-    """The distinct sets in increasing order, and the sum of the amounts of each."""
-    if not len(sets):
-        return sets, amounts
-    order = order_of(sets)
-    ordered = sets[order]
-    first = firsts(ordered)
-    return ordered[first], np.add.reduceat(amounts[order], first)
+def _merged(first: Columns, second: Columns) -> Columns:
+    """The entries of both at one timepoint, equal ones summed."""
+    return summed(*(np.concatenate(pair) for pair in zip(first, second, strict=True)))
 
 
-def joined(
-    wins: FloatArray,
-    parts: list[tuple[MaskArray, FloatArray]],
-    rankings: IntArray,
-    ties: LargeTies,
-    instances: InstanceRanks | None,
-) -> ChoiceCounts:
-    """Counts put together from each timepoint's sets and amounts."""
-    return ChoiceCounts(
-        wins=wins,
-        sets=np.concatenate([empty_sets((0,), wins.shape[1]), *(sets for sets, _ in parts)]),
-        counts=np.concatenate([np.empty(0), *(counts for _, counts in parts)]),
-        offsets=np.cumsum([0, *(len(sets) for sets, _ in parts)]),
-        rankings=rankings,
-        ties=ties,
-        instances=instances,
-    )
+def _freeze(value: object, **dtypes: type[np.generic]) -> None:
+    for name, dtype in dtypes.items():
+        object.__setattr__(value, name, frozen(getattr(value, name), dtype))
+
+
+def _same_arrays(one: object, other: object, *names: str) -> bool:
+    return type(one) is type(other) and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
 
 
 def _indices(timepoints: ArrayLike) -> NDArray[Any]:
-    found = np.atleast_1d(np.asarray(timepoints))
-    return found if found.size else found.astype(np.int64)
+    indices = np.atleast_1d(np.asarray(timepoints))
+    return indices if indices.size else indices.astype(np.int64)

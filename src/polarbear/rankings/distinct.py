@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.rankings.choice import choice_counts
+from polarbear.rankings.choice import count_choices
 from polarbear.rankings.counts import ChoiceCounts
-from polarbear.rankings.instances import InstanceRanks, Ranks
-from polarbear.rankings.masks import BITS, MaskArray, membership
+from polarbear.rankings.masks import BITS, MaskArray, membership, packed
+from polarbear.rankings.rankings import Rankings, Ranks
 from polarbear.records import FloatArray
 
 _ENTRIES_AT_ONCE = 1 << 22
@@ -22,12 +22,12 @@ class DistinctRankings:
     """The rankings of P instances at T timepoints, each distinct one kept once.
 
     Attributes:
-        index: (P, T) which of the distinct rankings it is, those without ties first; −1 where fewer than two
-            algorithms are ranked.
+        index: (P, T) index of the distinct ranking, those without ties first; −1 where fewer than two algorithms are
+            ranked.
         chosen: (L, n) 1 for each algorithm that is chosen from others in a ranking without ties, else 0.
-        sets: (L, n − 1) the sets that the best, the second, … are chosen from; the empty set fills up the rest. None
-            is listed of more than 64 algorithms.
-        order: (L, n) of more than 64, the algorithms from the last to the best, after n for each that was not run.
+        sets: (L, n − 1) the sets that the best, the second, … are chosen from, padded by empty sets. For more than 64
+            algorithms there are none.
+        order: (L, n) for more than 64, the algorithms from the last to the best, after n for each that was not run.
         tied: The rankings with ties, one to a timepoint.
     """
 
@@ -38,28 +38,26 @@ class DistinctRankings:
     tied: ChoiceCounts
 
     @classmethod
-    def of(cls, instances: InstanceRanks) -> DistinctRankings:
-        """The distinct ones of the rankings of some instances."""
-        count, timepoints, n = instances.ranks.shape
-        distinct, inverse = _distinct(instances.ranks.reshape(-1, n))
-        run, ordered = distinct >= 0, (distinct >= 0) & (distinct < instances.unordered)
+    def of(cls, rankings: Rankings) -> DistinctRankings:
+        """The distinct rankings among those of some instances."""
+        count, timepoints, n = rankings.ranks.shape
+        distinct, inverse = _distinct_rows(rankings.ranks.reshape(-1, n))
+        run = distinct >= 0
+        ordered = run & (distinct < rankings.unordered)
         size, places = np.count_nonzero(run, axis=1), np.count_nonzero(ordered, axis=1)
-        strict = np.where(ordered, distinct, 0).sum(axis=1) == places * (places - 1) // 2
-        kind = np.where((size < 2) | (places == 0), 2, np.where(strict, 0, 1))
+        untied = np.where(ordered, distinct, 0).sum(axis=1) == places * (places - 1) // 2
+        ranked = (size > 1) & (places > 0)
+        strict, tied = ranked & untied, ranked & ~untied
         position = np.full(len(distinct), -1)
-        for this in range(2):
-            here = kind == this
-            position[here] = np.count_nonzero(kind < this) + np.arange(np.count_nonzero(here))
-        with_ties = distinct[kind == 1].astype(np.float64)
-        with_ties[with_ties < 0] = np.nan
-        with_ties[with_ties == instances.unordered] = np.inf
-        strict = kind == 0
+        position[strict] = np.arange(np.count_nonzero(strict))
+        position[tied] = np.count_nonzero(strict) + np.arange(np.count_nonzero(tied))
+        ranks = distinct[strict]
         return cls(
             index=position[inverse].reshape(count, timepoints),
             chosen=(ordered & (distinct < size[:, np.newaxis] - 1))[strict].astype(np.float64),
-            sets=_choice_sets(distinct[strict], places[strict]) if n <= BITS else np.empty((0, n - 1), np.uint64),
-            order=_last_to_best(distinct[strict]) if n > BITS else np.empty((0, n), np.intp),
-            tied=choice_counts(with_ties[np.newaxis], tail="unordered"),
+            sets=_choice_sets(ranks, places[strict]) if n <= BITS else np.empty((0, n - 1), np.uint64),
+            order=_last_to_best(ranks) if n > BITS else np.empty((0, n), np.intp),
+            tied=count_choices(Rankings.of_ranks(distinct[np.newaxis, tied])),
         )
 
     @property
@@ -68,7 +66,7 @@ class DistinctRankings:
         return self.index >= 0
 
     def log_likelihood(self, timepoint: int, log_theta: FloatArray) -> tuple[FloatArray, NDArray[np.intp]]:
-        """The log-likelihood of the rankings at one timepoint; of a tie, its mean over all orders.
+        """The log-likelihood of the rankings at one timepoint; for a tie, its mean over all orders.
 
         Args:
             timepoint: Its index.
@@ -80,17 +78,17 @@ class DistinctRankings:
         strict, tied, which = self._at(timepoint)
         likelihood = np.empty((strict.size + tied.size, len(log_theta)))
         theta = np.exp(log_theta)
-        block = max(1, _ENTRIES_AT_ONCE // (len(theta) * log_theta.shape[1]))
+        block = max(1, _ENTRIES_AT_ONCE // theta.size)
         for start in range(0, strict.size, block):
             rows = strict[start : start + block]
             part = self.chosen[rows] @ log_theta.T
-            if log_theta.shape[1] > BITS:
+            if theta.shape[1] > BITS:
                 for row, own in zip(rows, part, strict=True):
                     behind = self._behind(row, theta)
                     own -= np.log(behind, out=np.zeros_like(behind), where=behind > 0) @ self._chosen_in_order(row)
             else:
                 sets, where = np.unique(self.sets[rows], return_inverse=True)
-                sums = membership(sets, log_theta.shape[1]) @ theta.T
+                sums = membership(sets, theta.shape[1]) @ theta.T
                 sums[sets == 0] = 1.0
                 np.log(sums, out=sums)
                 for column in where.reshape(len(rows), -1).T:
@@ -123,7 +121,7 @@ class DistinctRankings:
         return (rates[:, np.newaxis] * members).reshape(rows.size, theta.size - 1, theta.size).sum(axis=1) * theta
 
     def _expected_by_order(self, rows: NDArray[np.intp], theta: FloatArray) -> FloatArray:
-        """The same, without listing choice sets: each is an algorithm that is chosen and all behind it."""
+        """The same without listing choice sets: each is an algorithm that is chosen and all behind it."""
         expected = np.zeros((rows.size, theta.size + 1))
         for row, own in zip(rows, expected, strict=True):
             behind = self._behind(row, theta[np.newaxis])[0]
@@ -141,14 +139,14 @@ class DistinctRankings:
 
     def _at(self, timepoint: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
         """The distinct rankings at a timepoint, without and with ties, and (P,) which of them each instance has."""
-        found, inverse = np.unique(self.index[:, timepoint], return_inverse=True)
-        without = int(found.size > 0 and found[0] < 0)
-        found = found[without:]
-        strict = found[found < len(self.chosen)]
-        return strict, found[strict.size :] - len(self.chosen), inverse.reshape(-1) - without
+        rankings, inverse = np.unique(self.index[:, timepoint], return_inverse=True)
+        unranked = int(rankings.size > 0 and rankings[0] < 0)
+        rankings = rankings[unranked:]
+        strict = rankings[rankings < len(self.chosen)]
+        return strict, rankings[strict.size :] - len(self.chosen), inverse.reshape(-1) - unranked
 
 
-def _distinct(ranks: Ranks) -> tuple[Ranks, NDArray[np.intp]]:
+def _distinct_rows(ranks: Ranks) -> tuple[Ranks, NDArray[np.intp]]:
     """The distinct rows, and which of them each row is."""
     n = ranks.shape[1]
     if n <= 8:  # rows as numbers of eight bytes: sorted many times faster
@@ -169,11 +167,8 @@ def _last_to_best(ranks: Ranks) -> NDArray[np.intp]:
 
 def _choice_sets(ranks: Ranks, places: NDArray[np.intp]) -> MaskArray:
     """(L, n − 1) the sets that the best, the second, … are chosen from, in rankings (L, n) of so many places."""
-    n = ranks.shape[1]
-    sets = np.zeros((len(ranks), max(n - 1, 0)), np.uint64)
-    for place in range(n - 1):
-        for i in range(n):
-            sets[:, place] |= (ranks[:, i] >= place) * np.uint64(1 << i)
-        sets[places <= place, place] = 0
+    sets = np.zeros((len(ranks), ranks.shape[1] - 1), np.uint64)
+    for place in range(sets.shape[1]):
+        sets[:, place] = packed((ranks >= place) & (place < places)[:, np.newaxis])
     sets[np.bitwise_count(sets) < 2] = 0
     return sets

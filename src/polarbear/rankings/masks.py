@@ -1,4 +1,4 @@
-"""Sets of algorithms as bits of 64-bit words, and arrays of several timepoints' entries one after another.
+"""Sets of algorithms as bits of 64-bit words, and arrays that hold the entries of several timepoints.
 
 Up to 64 algorithms a set is one word, so that sets of any shape are an array of that shape. Beyond, each set is a row
 of words along one more axis, the first 64 algorithms in the first word.
@@ -6,6 +6,7 @@ of words along one more axis, the first 64 algorithms in the first word.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cache
 from typing import Any
 
@@ -15,10 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.records import FloatArray, IntArray
 
 MaskArray = NDArray[np.uint64]
+Columns = tuple[NDArray[Any], ...]
+"""One or two columns of sets (s,), and as the last column their amounts (s,)."""
 BITS = 64
-"""How many algorithms a word has room for."""
+"""Number of algorithms a word has room for."""
 MOST_ALGORITHMS = 32_767
-"""The ranks of more do not fit into the numbers of two bytes that are kept of them."""
+"""Ranks are stored in 16 bits, whose largest number marks algorithms in an unknown order."""
 
 
 def check_algorithms(algorithms: int) -> None:
@@ -39,12 +42,9 @@ def as_words(sets: MaskArray, dimensions: int = 1) -> MaskArray:
 
 def packed(members: NDArray[np.bool_]) -> MaskArray:
     """The sets (s,) whose members (s, n) are true."""
-    algorithms = members.shape[1]
-    sets = empty_sets((len(members),), algorithms)
-    words = as_words(sets)
-    for i in range(algorithms):
-        words[:, i // BITS] |= members[:, i] * np.uint64(1 << i % BITS)
-    return sets
+    octets = np.packbits(members, axis=1, bitorder="little")
+    words = np.pad(octets, ((0, 0), (0, -octets.shape[1] % 8))).view("<u8").astype(np.uint64)
+    return words[:, 0] if members.shape[1] <= BITS else words
 
 
 @cache
@@ -60,10 +60,7 @@ def earlier(algorithms: int) -> MaskArray:
 
 
 def membership(sets: MaskArray, algorithms: int) -> FloatArray:
-    """(s, n) float64: 1 where bit i of the set is set, else 0."""
-    if algorithms <= BITS:
-        bits = np.arange(algorithms, dtype=np.uint64)
-        return ((sets[:, np.newaxis] >> bits) & np.uint64(1)).astype(np.float64)
+    """(s, n) float64: 1 where the algorithm is in the set, else 0."""
     return members_of(sets, algorithms).astype(np.float64)
 
 
@@ -74,42 +71,54 @@ def members_of(sets: MaskArray, algorithms: int) -> NDArray[np.bool_]:
 
 
 def set_sizes(sets: MaskArray, dimensions: int = 1) -> NDArray[np.integer[Any]]:
-    """How many members sets have, which are an array of so many dimensions."""
+    """The number of members of each set in an array of so many dimensions."""
     sizes = np.bitwise_count(sets)
     return sizes if sets.ndim == dimensions else sizes.sum(axis=-1)
 
 
 def resized(sets: MaskArray, algorithms: int) -> MaskArray:
-    """The same sets (s,) of more algorithms."""
+    """The same sets (s,) among more algorithms."""
     if algorithms <= BITS:
         return sets
     words = as_words(sets)
     return np.pad(words, ((0, 0), (0, -(-algorithms // BITS) - words.shape[1])))
 
 
-def order_of(sets: MaskArray, *before: MaskArray) -> NDArray[np.intp]:
-    """What puts sets (s,) into increasing order; where they are equal, those in `before` decide."""
-    if sets.ndim == 1 and not before:
-        return np.argsort(sets, kind="stable")
-    return np.lexsort([word for these in (*before, sets) for word in as_words(these).T])
+def summed(*columns: NDArray[Any]) -> Columns:
+    """Columns of the distinct sets, in increasing order, and the sum of their amounts.
+
+    The first column is compared first, and its last word first of all.
+    """
+    *sets, amounts = columns
+    if not amounts.size:
+        return columns
+    words = [word for each in reversed(sets) for word in as_words(each).T]
+    order = np.lexsort(words)
+    changed = np.zeros(order.size, np.bool_)
+    changed[0] = True
+    for word in words:
+        ordered = word[order]
+        changed[1:] |= ordered[1:] != ordered[:-1]
+    first = np.flatnonzero(changed)
+    return *(each[order[first]] for each in sets), np.add.reduceat(amounts[order], first)
 
 
-def firsts(*ordered: MaskArray) -> NDArray[np.intp]:
-    """Where in ordered arrays of sets (s,), which are not empty, a set is another than the one before."""
-    changes = [sets[1:] != sets[:-1] for sets in ordered]
-    changed = [change if change.ndim == 1 else np.logical_or.reduce(change, axis=1) for change in changes]
-    return np.flatnonzero(np.concatenate(([True], changed[0] if len(ordered) == 1 else np.logical_or.reduce(changed))))
+def by_timepoint(empty: Columns, parts: Iterable[Columns]) -> list[NDArray[Any]]:
+    """The columns of entries, one timepoint after another, and (T + 1,) the offsets at which timepoints begin."""
+    all_parts = [empty, *parts]
+    columns = [np.concatenate(column) for column in zip(*all_parts, strict=True)]
+    return [*columns, np.cumsum([len(part[0]) for part in all_parts])]
 
 
 def chosen_entries(offsets: IntArray, timepoints: IntArray) -> tuple[IntArray, IntArray]:
-    """Which entries some timepoints have, in their order, and the offsets of these among themselves."""
+    """The indices of the entries of some timepoints, in their order, and the offsets of the result."""
     sizes = np.diff(offsets)[timepoints]
     chosen = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
     return np.arange(int(chosen[-1])) + np.repeat(offsets[timepoints] - chosen[:-1], sizes), chosen
 
 
 def frozen(array: ArrayLike, dtype: type[np.generic]) -> NDArray[Any]:
-    """A copy that cannot be written to."""
+    """A read-only copy."""
     copy = np.array(array, dtype=dtype)
     copy.flags.writeable = False
     return copy

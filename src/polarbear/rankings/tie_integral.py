@@ -41,6 +41,7 @@ _SMALL_NODES = 6
 _FADED = 25.0
 """Nodes end where e^{−ux} is below e^{−25} for the smallest x."""
 _LEAST = 1e-300
+"""Smaller sums of ratings count as this, so that the number of nodes is finite."""
 _TOLERANCE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 15
 _ENTRIES_OF_ALL_NODES = 1 << 18
@@ -56,9 +57,9 @@ class TieExpansion(NamedTuple):
         value: (C,) F.
         tied: (k, C) the derivatives by log θᵢ.
         below: (C,) the derivative by log b.
-        pairs: (C, k, k) minus the second derivatives by log θᵢ and log θⱼ; the diagonal means nothing.
+        pairs: (C, k, k) minus the second derivatives by log θᵢ and log θⱼ; the diagonal is undefined.
         across: (C, k) minus the second derivatives by log θᵢ and log b.
-        within: (C,) b² Σ_m E (b + s_A)⁻², which is what two items below share by their parts of b.
+        within: (C,) b² Σ_m E (b + s_A)⁻², which two items below share in proportion to their parts of b.
     """
 
     value: FloatArray
@@ -70,7 +71,7 @@ class TieExpansion(NamedTuple):
 
 
 class TieNodes(NamedTuple):
-    """Nodes (u, p) of both integrals together, for ratings that add up to no more than 1 with those below.
+    """Nodes (u, p) of both integrals together, for ratings whose sum with those below is at most 1.
 
     F is near a constant minus Σ weights · e^{−ub} (Π_i (1 − p dᵢ) − (1 − p)^k), where nothing is negative.
 
@@ -88,9 +89,9 @@ class TieNodes(NamedTuple):
 
 
 def tie_nodes(size: int, smallest: float) -> TieNodes:
-    """The nodes for ties of k where the least tied rating and those below add up to `smallest` at least.
+    """The nodes for ties of k where the smallest tied rating and those below add up to at least `smallest`.
 
-    For another `smallest` more nodes of the same kind are added at the end or left out there.
+    A smaller `smallest` adds nodes of the same kind at the end.
     """
     return _all_nodes(size, _last(np.array([smallest])).tolist()[0])
 
@@ -98,7 +99,7 @@ def tie_nodes(size: int, smallest: float) -> TieNodes:
 @cache
 def _all_nodes(size: int, last: int) -> TieNodes:
     small, small_weights = _small_nodes()
-    u = np.array([*small, *(_place(j) for j in range(1, last + 1))])
+    u = np.array([*small, *(_node_u(j) for j in range(1, last + 1))])
     weights = np.array([*small_weights, *[_STEP] * last])
     points, shares, _ = _legendre(size // 2 + 1)
     constant = size * (float(weights.sum()) - _beyond(last))
@@ -142,7 +143,7 @@ def tie_expansion(tied: FloatArray, below: FloatArray) -> TieExpansion:
     The pairs' second derivatives are a sum over all nodes (u, p), the product of a matrix with its own transpose.
     """
     size, columns = tied.shape
-    found = TieExpansion(
+    expansion = TieExpansion(
         np.empty(columns),
         np.empty((size, columns)),
         np.empty(columns),
@@ -159,22 +160,22 @@ def tie_expansion(tied: FloatArray, below: FloatArray) -> TieExpansion:
         faded = np.stack([node.faded for node in nodes], axis=1)
         gone = np.stack([node.gone.T for node in nodes], axis=2)
 
-        left = 1.0 - gone[:, :, which] * points
-        mass = np.multiply.reduce(left, axis=1) * shares
+        factors = 1.0 - gone[:, :, which] * points
+        mass = np.multiply.reduce(factors, axis=1) * shares
         held = faded * ((size + 1) * np.add.reduceat(mass, starts, axis=1) - 1.0)
         mass *= (size + 1) * (weights * faded)[:, which]
-        np.divide((part.tied[:size].T[:, :, np.newaxis] * (u * (1.0 - gone)))[:, :, which], left, out=left)
-        left *= points
+        np.divide((part.tied[:size].T[:, :, np.newaxis] * (u * (1.0 - gone)))[:, :, which], factors, out=factors)
+        factors *= points
         by_b = part.below[:, np.newaxis] * u
-        taken = left @ np.stack([mass, mass * by_b[:, which]], axis=2)
-        left *= np.sqrt(mass)[:, np.newaxis]
+        derivatives = factors @ np.stack([mass, mass * by_b[:, which]], axis=2)
+        factors *= np.sqrt(mass)[:, np.newaxis]
 
-        found.value[chosen] = part.constant + (size - held) @ weights
-        found.tied[:, chosen], found.across[chosen] = taken[:, :, 0].T, taken[:, :, 1]
-        found.below[chosen] = (held * by_b) @ weights
-        found.pairs[chosen] = left @ left.transpose(0, 2, 1)
-        found.within[chosen] = (held * by_b**2) @ weights
-    return found
+        expansion.value[chosen] = part.constant + (size - held) @ weights
+        expansion.tied[:, chosen], expansion.across[chosen] = derivatives[:, :, 0].T, derivatives[:, :, 1]
+        expansion.below[chosen] = (held * by_b) @ weights
+        expansion.pairs[chosen] = factors @ factors.transpose(0, 2, 1)
+        expansion.within[chosen] = (held * by_b**2) @ weights
+    return expansion
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,12 +230,12 @@ class _Node:
         by_term = (self.powers.T @ others.reshape(len(others), -1)).reshape(5, *others.shape[1:])
         first, second = self._halves()
         slope = np.empty_like(self.gone).reshape(2, 2, *others.shape[1:])
-        for mine, (one, other), theirs in ((slope[0], first, second), (slope[1], second, first)):
-            added, multiplied = _pair(*theirs)
+        for own, (d1, d2), others_pair in ((slope[0], first, second), (slope[1], second, first)):
+            added, multiplied = _pair(*others_pair)
             alone = by_term[1] + by_term[2] * added + by_term[3] * multiplied
             paired = by_term[2] + by_term[3] * added + by_term[4] * multiplied
-            mine[0] = -alone - other * paired
-            mine[1] = -alone - one * paired
+            own[0] = -alone - d2 * paired
+            own[1] = -alone - d1 * paired
         return product.sum(axis=0), slope.reshape(self.gone.shape)
 
     def _halves(self) -> FloatArray:
@@ -242,8 +243,8 @@ class _Node:
         return self.gone.reshape(2, 2, -1, self.gone.shape[1])
 
 
-def _pair(one: FloatArray, other: FloatArray) -> tuple[FloatArray, FloatArray]:
-    return one + other, one * other
+def _pair(d1: FloatArray, d2: FloatArray) -> tuple[FloatArray, FloatArray]:
+    return d1 + d2, d1 * d2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -265,15 +266,15 @@ class _Part:
     constant: FloatArray
 
     def nodes(self) -> Iterator[_Node]:
-        """All nodes in turn; the arrays of one are overwritten when the next but one is asked for."""
-        for place, weight in zip(*_small_nodes(), strict=True):
-            yield self._node(place, weight, -np.expm1(-place * self.tied))
-        even_and_odd = [-np.expm1(-_place(j) * self.tied) for j in (1, 2)]
+        """All nodes in turn; the arrays of each are overwritten two nodes later."""
+        for u, weight in zip(*_small_nodes(), strict=True):
+            yield self._node(u, weight, -np.expm1(-u * self.tied))
+        even_and_odd = [-np.expm1(-_node_u(j) * self.tied) for j in (1, 2)]
         for j in range(1, self.last + 1):
             gone = even_and_odd[(j + 1) % 2]
             if j > 2:
                 gone += gone * (1.0 - gone)
-            yield self._node(_place(j), _STEP, gone)
+            yield self._node(_node_u(j), _STEP, gone)
 
     def _node(self, u: float, weight: float, gone: FloatArray) -> _Node:
         points, shares, powers = _legendre(_order(self.size, u))
@@ -281,12 +282,12 @@ class _Part:
 
 
 def _parts(tied: FloatArray, below: FloatArray, *, all_nodes: bool = False) -> Iterator[tuple[NDArray[np.intp], _Part]]:
-    """Columns with about the same range of ratings, and which they are, as many as the processor's cache will hold.
+    """Columns with about the same range of ratings, and their indices, as many as the processor's cache can hold.
 
     Args:
         tied: (k, C) ratings of the tied.
         below: (C,) the sum of those below.
-        all_nodes: Whether the cache is to hold numbers for all nodes at once.
+        all_nodes: Whether the cache should hold the numbers of all nodes at once.
     """
     size, columns = tied.shape
     scale = tied.sum(axis=0) + below
@@ -299,38 +300,38 @@ def _parts(tied: FloatArray, below: FloatArray, *, all_nodes: bool = False) -> I
     budget = _ENTRIES_OF_ALL_NODES if all_nodes else _ENTRIES_AT_ONCE
     for chosen in np.split(order, 1 + np.flatnonzero(np.diff(np.cumsum(entries) // budget))):
         if chosen.size:
-            most = int(last[chosen[-1]])
-            constant = size * (np.log(scale[chosen]) - _beyond(most))
-            yield chosen, _Part(size, np.ascontiguousarray(padded[:, chosen]), relative[chosen], most, constant)
+            last_node = int(last[chosen[-1]])
+            constant = size * (np.log(scale[chosen]) - _beyond(last_node))
+            yield chosen, _Part(size, np.ascontiguousarray(padded[:, chosen]), relative[chosen], last_node, constant)
 
 
-def _place(j: int) -> float:
+def _node_u(j: int) -> float:
     """Node j of the trapezoidal rule; node 0 is the largest of the small ones."""
     return _REACH * 2.0 ** (0.5 * j)
 
 
 def _last(smallest: FloatArray) -> IntArray:
-    """How many nodes the trapezoidal rule needs for such sums."""
+    """Number of nodes that the trapezoidal rule needs for these smallest sums."""
     return np.ceil(2 * np.log2(_FADED / _REACH / np.maximum(smallest, _LEAST))).astype(np.int64)
 
 
 def _beyond(last: int) -> float:
     """Σ h (1 − e^{−ux}) over all nodes up to the last one, less log x."""
-    return np.euler_gamma + log(_place(last)) + 0.5 * _STEP
+    return np.euler_gamma + log(_node_u(last)) + 0.5 * _STEP
 
 
 @cache
 def _small_nodes() -> tuple[list[float], list[float]]:
-    """The six nodes that stand for node 0 and all before it, and their weights.
+    """The six nodes that replace node 0 and all before it, and their weights.
 
     They are the Gauss rule of the measure Σ_j h u_j at u_j, which integrates (1 − e^{−ux}) / u.
     """
     nodes = 2.0 ** (-0.5 * np.arange(120.0))
     roots = np.sqrt(_STEP * nodes)
     basis = np.linalg.qr(roots[:, np.newaxis] * np.polynomial.legendre.legvander(2 * nodes - 1, _SMALL_NODES - 1))[0]
-    places, vectors = np.linalg.eigh(basis.T @ (nodes[:, np.newaxis] * basis))
+    gauss_nodes, vectors = np.linalg.eigh(basis.T @ (nodes[:, np.newaxis] * basis))
     weights = (vectors.T @ (basis.T @ roots)) ** 2
-    return (_REACH * places).tolist(), (weights / places).tolist()
+    return (_REACH * gauss_nodes).tolist(), (weights / gauss_nodes).tolist()
 
 
 @cache
@@ -343,7 +344,7 @@ def _legendre(order: int) -> tuple[FloatArray, FloatArray, FloatArray]:
 
 @cache
 def _order(size: int, most: float) -> int:
-    """How many nodes p the mean of a product of so many factors needs if Σ dᵢ is no more than `most`."""
+    """Number of nodes p that the mean of a product of `size` factors needs if Σ dᵢ is at most `most`."""
     for order in range(1, size // 2 + 1):
         derivative = lgamma(size + 1) - lgamma(size - 2 * order + 1) + 2 * order * log(min(1.0, most / size))
         rule = 4 * lgamma(order + 1) - log(2 * order + 1) - 3 * lgamma(2 * order + 1)

@@ -1,4 +1,4 @@
-"""Questions asked of a posterior: preferences over budgets, risk, portfolios. No new experiments are needed."""
+"""Choosing algorithms from a posterior by preferences over budgets, risk and portfolios, without new experiments."""
 
 from polarbear.select.preferences import BudgetDistribution, Preference, preference_values, preference_weights
 from polarbear.select.selection import Choice, Criterion, Selection, best

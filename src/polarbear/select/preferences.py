@@ -28,7 +28,7 @@ class BudgetDistribution(Protocol):
 
 
 Preference = str | ArrayLike | BudgetDistribution | Callable[[FloatArray], ArrayLike]
-"""What budgets matter:
+"""How much each budget matters:
 
 - ``"uniform"``: every budget between the first and the last timepoint matters equally, w(t) = 1;
 - ``"log-uniform"``: every order of magnitude matters equally, w(t) = 1/t;
@@ -55,19 +55,21 @@ def preference_weights(preference: Preference, times: ArrayLike) -> FloatArray:
     Raises:
         ValueError: If the name is unknown, or the weights have the wrong shape or sign, or are all zero.
     """
-    at = np.asarray(times, dtype=np.float64)
+    timepoints = np.asarray(times, dtype=np.float64)
     if isinstance(preference, str):
-        weights = _named_weights(preference, at)
+        weights = _named_weights(preference, timepoints)
     elif isinstance(preference, BudgetDistribution):
         if hasattr(preference, "pmf"):
             raise TypeError("the distribution of the budget is discrete; give the timepoints' weights as an array")
-        weights = _trapezoidal(np.asarray(preference.cdf(at), dtype=np.float64))
+        weights = _trapezoidal(np.asarray(preference.cdf(timepoints), dtype=np.float64))
     elif callable(preference):
         raise TypeError("a callable preference has no weights; call it, or use preference_values")
     else:
         weights = np.asarray(preference, dtype=np.float64)
-        if weights.shape != at.shape:
-            raise ValueError(f"the preference has shape {weights.shape}; {at.size} timepoints need shape {at.shape}")
+        if weights.shape != timepoints.shape:
+            raise ValueError(
+                f"the preference has shape {weights.shape}; {timepoints.size} timepoints need shape {timepoints.shape}"
+            )
     if not (np.isfinite(weights).all() and (weights >= 0).all() and weights.sum() > 0):
         raise ValueError("preference weights must be finite and not negative, and at least one must be positive")
     return weights / weights.sum()

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
+from itertools import combinations_with_replacement
+from math import comb
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from polarbear.inference import TOO_SURE, Posterior, overconfidence_of
 from polarbear.records import FloatArray
-from polarbear.select.portfolios import Multiset, pool
 from polarbear.select.preferences import Preference, is_linear, preference_values, preference_weights, values_of
 
 Criterion = Literal["p2bb", "expected", "quantile"]
+Multiset = tuple[int, ...]
+"""Sorted indices of a portfolio's members, repeated ones included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +55,16 @@ class Selection:
 
     Attributes:
         choices: All candidates that were compared, the best first.
-        preference: The preference's name, or what it was.
+        preference: The preference's name, or its type.
         criterion: "p2bb", "expected" or "quantile".
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
-        exhaustive: Whether every multiset of that size was compared, or those that a local search visited.
-        overconfidence: Of how many times more instances than were run the posterior is as sure, in these values. None
-            if it is `honest`, if the preference looks at one timepoint that learns nothing from others, or if the
-            posterior does not know its rankings.
-        sure: Whether the stated uncertainty can be taken at face value: there is no such doubt, or what was measured is
-            about 1. Otherwise the model takes what the same runs repeat over time for independent evidence, so that
+        exhaustive: Whether every multiset of that size was compared, or only those that a local search visited.
+        overconfidence: By which factor the posterior overstates the number of instances, in these values. None if it is
+            `honest`, if the preference looks at one timepoint that learns nothing from others, or if the posterior
+            does not know its rankings.
+        sure: Whether the stated uncertainty can be taken at face value: there is no such doubt, or the overconfidence
+            is about 1. Otherwise the model takes what the same runs repeat over time for independent evidence, so that
             intervals are too narrow and P2BB is too sure.
     """
 
@@ -157,10 +160,10 @@ def best(
         return float(np.quantile(values, gamma) if criterion == "quantile" else values.mean())
 
     compared, exhaustive = pool(len(names), size, score, limit)
-    choices = _choices([tuple(names[i] for i in members) for members in compared], compared, value, gamma)
-    rank = {"p2bb": "probability_best", "expected": "expected", "quantile": "quantile"}[criterion]
-    asked_about_one = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
-    trusted, measured = posterior.honest or asked_about_one, None
+    choices = _choices(compared, names, value, gamma)
+    rank = "probability_best" if criterion == "p2bb" else criterion
+    of_one_timepoint = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
+    trusted, measured = posterior.honest or of_one_timepoint, None
     if not trusted and posterior.tally is not None and posterior.tally.instances.units > 1:
         measured = overconfidence_of(posterior, np.stack([value((member,)) for member in range(len(names))], axis=1))
     return Selection(
@@ -188,9 +191,9 @@ def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) 
 
 
 class _Valuation:
-    """Posterior draws of a multiset's value; a linear preference needs the members' values alone."""
+    """Posterior draws of a multiset's value; a linear preference only needs the members' values."""
 
-    def __init__(self, posterior: Posterior, preference: Preference, names: Sequence[str]) -> None:
+    def __init__(self, posterior: Posterior, preference: Preference, names: tuple[str, ...]) -> None:
         columns = [posterior.names.index(name) for name in names]
         self._posterior, self._preference, self._columns = posterior, preference, columns
         self._values = preference_values(posterior, preference)[:, columns] if is_linear(preference) else None
@@ -204,26 +207,62 @@ class _Valuation:
         return values_of(rating, self._posterior.times, self._preference)[:, 0]
 
 
-def _choices(
-    labels: Sequence[tuple[str, ...]], compared: Sequence[Multiset], value: _Valuation, gamma: float
-) -> list[Choice]:
-    summaries: list[FloatArray] = []
+def _choices(compared: list[Multiset], names: tuple[str, ...], value: _Valuation, gamma: float) -> list[Choice]:
+    summaries: list[list[float]] = []
     highest = np.array(-np.inf)
     for members in compared:
         values = value(members)
-        summaries.append(np.append(np.quantile(values, [0.025, 0.975, gamma]), values.mean()))
+        summaries.append([float(values.mean()), *np.quantile(values, [0.025, 0.975, gamma]).tolist()])
         highest = np.maximum(highest, values)
-    probability = [float(np.mean(value(members) >= highest)) for members in compared]
-    draws = highest.size
-    return [
-        Choice(
-            members=members,
-            probability_best=p,
-            probability_error=float(np.sqrt(p * (1 - p) / draws)),
-            expected=float(mean),
-            low=float(low),
-            high=float(high),
-            quantile=float(quantile),
-        )
-        for members, p, (low, high, quantile, mean) in zip(labels, probability, summaries, strict=True)
-    ]
+    choices: list[Choice] = []
+    for members, summary in zip(compared, summaries, strict=True):
+        p = float(np.mean(value(members) >= highest))
+        error = float(np.sqrt(p * (1 - p) / highest.size))
+        choices.append(Choice(tuple(names[i] for i in members), p, error, *summary))
+    return choices
+
+
+def pool(candidates: int, size: int, score: Callable[[Multiset], float], limit: int) -> tuple[list[Multiset], bool]:
+    """The multisets of `size` out of `candidates` worth comparing (M_k of eq. 37), and whether they are all there are.
+
+    Args:
+        candidates: Number of algorithms to choose from.
+        size: Number of slots.
+        score: The objective of the local search; higher is better.
+        limit: Up to this many multisets, all are returned; beyond it those that a local search visits.
+    """
+    if comb(candidates + size - 1, size) <= limit:
+        return list(combinations_with_replacement(range(candidates), size)), True
+    return _search(candidates, size, score), False
+
+
+def _search(candidates: int, size: int, score: Callable[[Multiset], float]) -> list[Multiset]:
+    """Greedy construction, then swaps of one member until none helps; likewise from each algorithm alone.
+
+    Returns every portfolio of the full size that was visited.
+    """
+    visited: dict[Multiset, float] = {}
+
+    def scored(members: Multiset) -> float:
+        if members not in visited:
+            visited[members] = score(members)
+        return visited[members]
+
+    greedy: Multiset = ()
+    for _ in range(size):
+        greedy = max((tuple(sorted((*greedy, new))) for new in range(candidates)), key=scored)
+    for start in [greedy, *((only,) * size for only in range(candidates))]:
+        current = start
+        while (better := max(_neighbours(current, candidates), key=scored)) and scored(better) > scored(current):
+            current = better
+    return [members for members in visited if len(members) == size]
+
+
+def _neighbours(members: Multiset, candidates: int) -> set[Multiset]:
+    """All multisets that differ from `members` in one member."""
+    return {
+        tuple(sorted((*members[:slot], new, *members[slot + 1 :])))
+        for slot in range(len(members))
+        for new in range(candidates)
+        if new != members[slot]
+    }

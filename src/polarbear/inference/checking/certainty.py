@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.inference.checking.values import check_unadjusted, checked_values, is_pooled, log_ratings
 from polarbear.inference.posterior import Posterior
-from polarbear.rankings import DistinctRankings, InstanceRanks
+from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
 TOO_SURE = 1.25
-"""A posterior that is as sure as of so many times more instances is too sure."""
+"""A posterior is too sure if it is as sure as of this many times the instances."""
 _DRAWS = 1000
 _TIMEPOINTS = 16
 
 
-def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float | None = None) -> float:
-    """How many times more instances the posterior is as sure of as were run; about 1 where its assumptions hold.
+def overconfidence(
+    posterior: Posterior, values: ArrayLike | Rankings | None = None, *, precision: float | None = None
+) -> float:
+    """By which factor the posterior overstates the number of instances; about 1 where its assumptions hold.
 
     The likelihood takes the rankings of one run at different timepoints for independent, which those of a best-so-far
     trajectory are not: they repeat each other. A model that lets timepoints learn from each other then counts the
@@ -31,78 +34,115 @@ def overconfidence(posterior: Posterior, values: ArrayLike, *, precision: float 
 
     Args:
         posterior: The posterior after the rankings in `values`, each counted once.
-        values: (P, T, n) the values, as for `polarbear.rankings.choice_counts`.
+        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default the rankings
+            that the posterior knows.
         precision: As for `choice_counts`.
 
     Raises:
         ValueError: If the values do not fit the posterior, or there are fewer than two instances.
     """
-    cells = checked_values(posterior, values, precision)
+    rankings = checked_rankings(posterior, values, precision)
     check_unadjusted(posterior)
-    if len(cells) < 2:
-        raise ValueError(f"values has {len(cells)} instances; at least 2 are needed to see how much they differ")
-    rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells)), log_ratings(posterior.draws, _DRAWS)
-    at = evenly(posterior.times.size, _TIMEPOINTS)
+    if rankings.units < 2:
+        raise ValueError(f"values has {rankings.units} instances; at least 2 are needed to see how much they differ")
+    distinct, log_theta = DistinctRankings.of(rankings), log_ratings(posterior.draws, _DRAWS)
     centred = log_theta - log_theta.mean(axis=2, keepdims=True)
     centred -= centred.mean(axis=0)
-    if is_pooled(posterior):
-        likelihood = _likelihood_over_time(rankings, log_theta)
-        ratios = [_inflation(likelihood, centred[:, t]) for t in at]
-    else:
-        ratios = [_inflation(_likelihood(rankings, log_theta, t), centred[:, t]) for t in at]
+    pooled = log_likelihood(distinct, log_theta, range(posterior.times.size)) if is_pooled(posterior) else None
+    ratios: list[FloatArray] = []
+    for t in evenly(posterior.times.size, _TIMEPOINTS).tolist():
+        likelihood = log_likelihood(distinct, log_theta, [t]) if pooled is None else pooled
+        ratios.append(_inflation(rankings.group_sums(likelihood), centred[:, t]))
     return float(np.median(ratios))
 
 
 def overconfidence_of(posterior: Posterior, quantities: ArrayLike) -> float:
-    """The same for what one asks of a posterior, such as values over budgets: about 1 where its uncertainty is right.
-
-    The mean over the quantities is returned. Groups of instances count as one, as they were fitted.
+    """The overconfidence of quantities derived from a posterior, such as values over budgets; the mean over them.
 
     Args:
-        posterior: A posterior that knows its rankings, as `polarbear.inference.fit` makes it.
-        quantities: (D, k) what each of its draws says of k of them.
+        posterior: A posterior that knows its rankings, as `polarbear.inference.fit` makes it. Groups of instances count
+            as one.
+        quantities: (D, k) the values of k quantities in each of its draws.
 
     Raises:
         ValueError: If the draws were adjusted, the posterior does not know its rankings, the quantities do not fit
             it, or there are fewer than two groups of instances.
     """
     check_unadjusted(posterior)
-    instances, asked = posterior.known_wins.instances, np.asarray(quantities, dtype=np.float64)
-    if asked.ndim != 2 or len(asked) != len(posterior.draws):
-        raise ValueError(f"quantities has shape {asked.shape}; the posterior has {len(posterior.draws)} draws (D, k)")
-    if instances.units < 2:
+    rankings, derived = posterior.known_wins.instances, np.asarray(quantities, dtype=np.float64)
+    if derived.ndim != 2 or len(derived) != len(posterior.draws):
+        raise ValueError(f"quantities has shape {derived.shape}; the posterior has {len(posterior.draws)} draws (D, k)")
+    if rankings.units < 2:
         raise ValueError(
-            f"there are {instances.units} groups of instances; at least 2 are needed to see how they differ"
+            f"there are {rankings.units} groups of instances; at least 2 are needed to see how they differ"
         )
-    likelihood = _likelihood_over_time(DistinctRankings.of(instances), log_ratings(posterior.draws, _DRAWS))
-    chosen = asked[evenly(len(asked), _DRAWS)]
-    return float(_inflation(instances.summed(likelihood), chosen - chosen.mean(axis=0)).mean())
+    timepoints = range(posterior.times.size)
+    likelihood = log_likelihood(DistinctRankings.of(rankings), log_ratings(posterior.draws, _DRAWS), timepoints)
+    chosen = derived[evenly(len(derived), _DRAWS)]
+    return float(_inflation(rankings.group_sums(likelihood), chosen - chosen.mean(axis=0)).mean())
+
+
+def checked_rankings(posterior: Posterior, values: ArrayLike | Rankings | None, precision: float | None) -> Rankings:
+    """The rankings by values that fit a posterior; those it knows if None.
+
+    Raises:
+        ValueError: If the shapes do not fit together, the precision is not positive, or instances have weights.
+    """
+    given = posterior.known_wins.instances if values is None else values
+    shape = np.shape(given.ranks if isinstance(given, Rankings) else given)
+    timepoints, n = posterior.draws.shape[1:]
+    if len(shape) != 3 or shape[1:] != (timepoints, n):
+        raise ValueError(
+            f"values has shape {shape}; a posterior of {timepoints} timepoints and {n} algorithms needs "
+            f"(instances, {timepoints}, {n}), the values it was fitted to"
+        )
+    if not isinstance(given, Rankings):
+        return Rankings.of(given, precision=precision)
+    if precision is not None:
+        raise ValueError(f"precision is {precision!r}, but these are rankings already; give it to Rankings.of")
+    if (given.weights != 1.0).any():
+        raise ValueError("the rankings have weights; give rankings in which each instance counts once")
+    return given
+
+
+def is_pooled(posterior: Posterior) -> bool:
+    """Whether beliefs at one timepoint come from the rankings at all timepoints."""
+    return posterior.joint and (posterior.model is None or posterior.model.pooled)
+
+
+def check_unadjusted(posterior: Posterior) -> None:
+    """Raise a ValueError if the draws were made wider than the likelihood has them."""
+    if posterior.diagnostics.widened is not None:
+        raise ValueError(
+            "the draws were made as wide as the instances differ, so that they are not those of the likelihood; fit "
+            "polarbear.inference.as_published(model) to the same rankings, and ask that"
+        )
 
 
 def evenly(count: int, most: int) -> NDArray[np.intp]:
-    """Indices of at most so many of `count` things, evenly spaced, the first and the last among them."""
+    """At most so many evenly spaced indices below `count`, the first and the last included."""
     return np.unique(np.linspace(0, count - 1, min(count, most)).round().astype(np.intp))
 
 
-def _likelihood_over_time(rankings: DistinctRankings, log_theta: FloatArray) -> FloatArray:
-    """(P, D) log-likelihood of each instance at all timepoints together, of log-ratings (D, T, n)."""
-    return sum((_likelihood(rankings, log_theta, t) for t in range(log_theta.shape[1])), np.zeros(()))
+def log_ratings(draws: FloatArray, most: int) -> FloatArray:
+    """(at most `most`, T, n) logarithms of evenly spaced draws."""
+    return np.log(np.maximum(draws[evenly(len(draws), most)], np.finfo(np.float64).tiny))
 
 
-def _likelihood(rankings: DistinctRankings, log_theta: FloatArray, t: int) -> FloatArray:
-    """(P, D) log-likelihood of each instance at one timepoint; 0 without a ranking."""
-    likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
-    return (
-        np.where((which >= 0)[:, np.newaxis], likelihood[which], 0.0)
-        if len(likelihood)
-        else np.zeros((which.size, len(log_theta)))
-    )
+def log_likelihood(rankings: DistinctRankings, log_theta: FloatArray, timepoints: Iterable[int]) -> FloatArray:
+    """(P, D) log-likelihood of each instance at some timepoints together, at log-ratings (D, T, n)."""
+    total = np.zeros((len(rankings.index), len(log_theta)))
+    for t in timepoints:
+        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
+        ranked = which >= 0
+        total[ranked] += likelihood[which[ranked]]
+    return total
 
 
 def _inflation(likelihood: FloatArray, centred: FloatArray) -> FloatArray:
     """(n,) jackknife variance over posterior variance, from log-likelihoods (P, D) and centred log-ratings (D, n).
 
-    What the covariances owe to the finite number of draws is taken off their squares.
+    The noise of covariances that are estimated from finitely many draws is subtracted from their squares.
     """
     instances, draws = likelihood.shape
     deviation = likelihood - likelihood.mean(axis=1, keepdims=True)

@@ -9,42 +9,43 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.inference.checking import verdicts
-from polarbear.inference.checking.certainty import evenly, overconfidence
+from polarbear.inference.checking.certainty import checked_rankings, evenly, overconfidence
 from polarbear.inference.checking.evidence import FEWEST_REPLICATES, Evidence
 from polarbear.inference.checking.outcomes import (
-    Agreement,
     FirstPlaces,
-    IrrelevantAlternatives,
-    NoiseShape,
     Outcomes,
-    RankCorrelations,
     Repetition,
+    Replicator,
     Statistic,
     WinRates,
+    agreement,
+    irrelevant_alternatives,
+    noise_shape,
+    persistent,
+    rank_correlations,
 )
-from polarbear.inference.checking.replicates import Replicator, persistent
-from polarbear.inference.checking.values import checked_values
 from polarbear.inference.checking.verdicts import Check
 from polarbear.inference.fitting import fit
 from polarbear.inference.model.independent import IndependentDirichlet
 from polarbear.inference.posterior import Posterior
+from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, IntArray
 
 _TIMEPOINTS = 16
 _MOST_TIED_INSIDE = 0.02
 _CELLS = 1 << 19
-"""Fewer timepoints are looked at where instances times pairs of algorithms times timepoints are more than this."""
+"""Limit on instances × pairs of algorithms × timepoints; beyond it fewer timepoints are looked at."""
 
 
 def check(
     posterior: Posterior,
-    values: ArrayLike,
+    values: ArrayLike | Rankings | None = None,
     *,
     rng: np.random.Generator,
     precision: float | None = None,
     replicates: int = 400,
 ) -> tuple[Check, ...]:
-    """Check what the Plackett–Luce model assumes of rankings, whatever the ratings are, and say it in plain words.
+    """Check what the Plackett–Luce model assumes about rankings, whatever the ratings are.
 
     Six checks: whether ratings describe the win rate of every pair; whether algorithms do well and badly on the same
     instances; whether who else is present goes with who wins; whether the noise is Gumbel's; whether each algorithm
@@ -58,11 +59,11 @@ def check(
     evenly spaced, and fewer where there are many instances and algorithms.
 
     Who ties depends on how good the tied are, which replicates do not imitate. So a choice from a set of algorithms
-    counts only if the chosen one is alone at its place, in data and replicates alike. If those tie who reached a
-    target, or those who found nothing yet, all other choices are Plackett–Luce ones still, since exponential costs have
-    no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values are another matter, and bias
-    the check of the noise: it passes over timepoints at which more than 2 % of the comparisons are ties of algorithms
-    that are neither the best nor the worst. Verdicts say what was passed over.
+    counts only if the chosen one is alone at its place, in data and replicates alike. If the algorithms that reached a
+    target tie, or those that found nothing yet, all other choices still follow the Plackett–Luce model, since
+    exponential costs have no memory: it is late entry and censoring in Cox's partial likelihood. Rounded values,
+    however, bias the check of the noise: it skips timepoints at which more than 2 % of the comparisons are ties of
+    algorithms that are neither the best nor the worst. Verdicts say what was skipped.
 
     A check fails if p, its posterior predictive p-value (Gelman, Meng and Stern 1996), is 0.01 or less. Where many
     pairs are looked at, the most remarkable of all is compared with the most remarkable of all in each replicate. So
@@ -71,7 +72,8 @@ def check(
 
     Args:
         posterior: The posterior whose assumptions are checked.
-        values: (P, T, n) the values it was fitted to, as for `polarbear.rankings.choice_counts`.
+        values: The rankings it was fitted to, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default
+            the rankings that the posterior knows.
         rng: The source of randomness.
         precision: As for `choice_counts`.
         replicates: How many replicates are drawn, at least 100.
@@ -82,20 +84,20 @@ def check(
     Raises:
         ValueError: If the values do not fit the posterior, or an argument is out of its range.
     """
-    cells = checked_values(posterior, values, precision)
+    rankings = checked_rankings(posterior, values, precision)
     if replicates < FEWEST_REPLICATES:
         raise ValueError(f"replicates is {replicates!r}; at least {FEWEST_REPLICATES} are needed")
-    cells = cells[(np.count_nonzero(~np.isnan(cells), axis=2) > 1).any(axis=1)]
-    instances, timepoints, n = cells.shape
+    rankings = rankings.among((rankings.sizes > 1).any(axis=1))
+    instances, timepoints, n = rankings.ranks.shape
     if not instances:
         return verdicts.nothing_to_check()
     most = min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2)))
     at = evenly(timepoints, most)
-    outcomes = Outcomes.of(cells[:, at])
+    outcomes = Outcomes.of(rankings.at(at))
     reference = fit(outcomes.choices(), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
     log_theta = np.log(np.maximum(reference.draws, np.finfo(np.float64).tiny))
-    found = _of_rankings(outcomes, log_theta, posterior, at, rng)
-    return (*found, _timepoints(posterior, cells, outcomes, log_theta, rng))
+    of_rankings = _of_rankings(outcomes, log_theta, posterior, at, rng)
+    return (*of_rankings, _timepoints(posterior, rankings, outcomes, log_theta, rng))
 
 
 def _of_rankings(
@@ -108,9 +110,9 @@ def _of_rankings(
     win, first = WinRates(outcomes, expected), FirstPlaces(outcomes, centre)
     statistics = (
         win,
-        RankCorrelations(outcomes, expected),
-        IrrelevantAlternatives(outcomes, expected),
-        NoiseShape(outcomes, centre, smooth),
+        rank_correlations(outcomes, expected),
+        irrelevant_alternatives(outcomes, expected),
+        noise_shape(outcomes, centre, smooth),
         first,
     )
     replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
@@ -120,26 +122,26 @@ def _of_rankings(
     )
     pairs = list(combinations(names, 2))
     triples = [(*pair, third) for pair in pairs for third in names]
-    looked_at = verdicts.LookedAt(at.size, posterior.times.size, outcomes.hidden_share())
+    coverage = verdicts.Coverage(at.size, posterior.times.size, outcomes.hidden_share())
     return (
-        looked_at.added_to(verdicts.win_rates(rates, pairs, win.rates)),
-        looked_at.added_to(verdicts.rank_correlations(ranks, pairs)),
-        looked_at.added_to(verdicts.irrelevant_alternatives(presence, triples)),
-        looked_at.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
-        looked_at.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
+        coverage.added_to(verdicts.win_rates(rates, pairs, win.rates)),
+        coverage.added_to(verdicts.rank_correlations(ranks, pairs)),
+        coverage.added_to(verdicts.irrelevant_alternatives(presence, triples)),
+        coverage.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
+        coverage.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
     )
 
 
 def _timepoints(
-    posterior: Posterior, cells: FloatArray, outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator
+    posterior: Posterior, rankings: Rankings, outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generator
 ) -> Check:
     """The check of independent timepoints: observed at all of them, replicates at those in `outcomes`."""
-    observed = Repetition.over(cells)
-    (drawn,) = _drawn((Agreement(),), Replicator.of(outcomes), log_theta, rng)
+    observed = Repetition.over(Outcomes.of(rankings))
+    (drawn,) = _drawn((agreement,), Replicator.of(outcomes), log_theta, rng)
     evidence = Evidence.of(np.array([observed.agreement]), drawn)
-    per_instance = float((np.count_nonzero(~np.isnan(cells), axis=2) > 1).sum(axis=1).mean())
-    unknown = evidence.passed or len(cells) < 2 or posterior.diagnostics.widened is not None
-    excess = None if unknown else overconfidence(posterior, cells)
+    per_instance = float((rankings.sizes > 1).sum(axis=1).mean())
+    unknown = evidence.passed or rankings.units < 2 or posterior.diagnostics.widened is not None
+    excess = None if unknown else overconfidence(posterior, rankings)
     return verdicts.timepoints(evidence, per_instance, observed.factor, excess, joint=posterior.joint)
 
 
@@ -147,9 +149,6 @@ def _drawn(
     statistics: Sequence[Statistic], replicator: Replicator, log_theta: FloatArray, rng: np.random.Generator
 ) -> list[FloatArray]:
     """(R, M) each statistic of one replicate for each draw of the log-ratings (R, T, n)."""
-    found: list[list[FloatArray]] = [[] for _ in statistics]
-    for draw in log_theta:
-        won = replicator.won(draw, rng)
-        for statistic, kept in zip(statistics, found, strict=True):
-            kept.append(statistic(won))
-    return [np.array(kept) for kept in found]
+    replicates = (replicator.won(draw, rng) for draw in log_theta)
+    rows = [[statistic(won) for statistic in statistics] for won in replicates]
+    return [np.array(column) for column in zip(*rows, strict=True)]

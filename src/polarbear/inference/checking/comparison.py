@@ -11,8 +11,10 @@ import numpy as np
 from polarbear.inference.checking.scores import LeaveOneOut, error_of_sum
 
 _SMALL = 4.0
-_TOLD_APART = 2.0
+"""Differences below this are small, whatever their standard error (Sivula, Magnusson and Vehtari 2020)."""
+_LIKELY = 2.0
 _CLEAR = 4.0
+"""Standard errors from which a difference is called probable, and clear."""
 _FEW_INSTANCES = 30
 
 
@@ -25,9 +27,9 @@ class ComparedModel:
         elpd: Its leave-one-instance-out score; higher is better.
         standard_error: The score's standard error, most of which all models share.
         effective_parameters: p_loo.
-        behind: How much the best model's score is higher.
+        behind: Difference of the best model's score and this one.
         behind_error: Standard error of that, from the differences instance by instance; 0 for the best.
-        unreliable: On how many instances the score is not to be relied on.
+        unreliable: Number of instances on which the score is unreliable.
         verdict: All of this in words.
     """
 
@@ -47,8 +49,8 @@ class Comparison:
 
     Attributes:
         models: The models.
-        instances: On how many instances they are compared.
-        rankings: And on how many rankings.
+        instances: Number of instances they are compared on.
+        rankings: Number of rankings they are compared on.
     """
 
     models: tuple[ComparedModel, ...]
@@ -64,10 +66,10 @@ class Comparison:
 
 
 def compare(scores: Mapping[str, LeaveOneOut]) -> Comparison:
-    """Say which model predicts left-out instances best, by how much, and how surely.
+    """Compare how well models predict left-out instances.
 
-    Differences are taken instance by instance, so that what makes an instance hard for all models cancels (Vehtari et
-    al. 2017, eq. 24).
+    Differences are taken instance by instance, so that the difficulty that all models share cancels (Vehtari et al.
+    2017, eq. 24).
 
     Args:
         scores: The score of each model on the same values, by name.
@@ -121,8 +123,8 @@ def _sentence(name: str, score: LeaveOneOut, best: str, behind: float, error: fl
     by = f"{behind:.1f} ± {error:.1f} in log score, {behind / rankings:.4f} per ranking"
     if behind < _SMALL:
         return f"{name} predicts as well as {best}, for all practical purposes: it is behind by {by}."
-    if not behind > _TOLD_APART * error:
-        return f"{best} may fit better than {name}, by {by}: within {_TOLD_APART:g} standard errors of no difference."
+    if not behind > _LIKELY * error:
+        return f"{best} may fit better than {name}, by {by}: within {_LIKELY:g} standard errors of no difference."
     surely = "clearly" if behind > _CLEAR * error else "probably"
     errors = f"{behind / error:.1f} standard errors" if error > 0 else "as much on every instance"
     return f"{best} {surely} fits better than {name}, by {by}: {errors}."

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from polarbear.records import FloatArray
 
 LEVEL = 0.01
-"""How often a check may raise a false alarm."""
+"""Rate of false alarms of a check."""
 FEWEST_REPLICATES = 100
 """With fewer no check could ever fail at this level."""
 _TINY = 1e-9
@@ -20,18 +20,18 @@ _SMALLEST_SIDE = 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Evidence:
-    """M numbers that were observed, and the same of replicates, taken together.
+    """M observed statistics compared with those of replicates.
 
     Attributes:
-        observed: (M,) what was observed.
+        observed: (M,) the observed statistics.
         low: (M,) 2.5 % quantile of the replicates and the observed number together.
         high: (M,) 97.5 % quantile.
-        z: (M,) how far the observed number is above the median, in halves of the distance from there
-            to the quantile on its side, so that both sides count alike; 0 where nothing can be said.
-        p_value: How often the largest |z| of a replicate is at least that observed. As it is the largest of all M that
-            is compared, a false alarm is as rare as with one number.
+        z: (M,) distance of the observed number from the median, in halves of the distance from there to the quantile
+            on its side, so that both sides count alike; 0 where the data say nothing.
+        p_value: How often the largest |z| of a replicate is at least the observed one. Since the largest of all M is
+            compared, a false alarm is as rare as with one number.
         critical: The |z| beyond which a number is remarkable.
-        possible: Whether something can be said of any number.
+        possible: Whether the data say something about any number.
     """
 
     observed: FloatArray
@@ -44,9 +44,9 @@ class Evidence:
 
     @classmethod
     def of(cls, observed: FloatArray, drawn: FloatArray) -> Evidence:
-        """From what was observed (M,) and drawn (R, M); NaN where the data say nothing."""
+        """From observed statistics (M,) and those of replicates (R, M); NaN where the data say nothing."""
         usable = np.isfinite(observed) & np.isfinite(drawn).all(axis=0)
-        # Both are standardized by what is not closer to one than to the other, so that p is exact with few replicates.
+        # Data and replicates enter the quantiles alike, so that p is exact with few replicates.
         both = np.where(usable, np.vstack([drawn, observed]), 0.0)
         low, middle, high = np.quantile(both, [0.025, 0.5, 0.975], axis=0)
         usable &= high - low > _TINY

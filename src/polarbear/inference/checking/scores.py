@@ -7,12 +7,18 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polarbear.inference.checking.values import check_unadjusted, checked_values, is_pooled, log_ratings
+from polarbear.inference.checking.certainty import (
+    check_unadjusted,
+    checked_rankings,
+    is_pooled,
+    log_likelihood,
+    log_ratings,
+)
 from polarbear.inference.fitting import fit
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.diagnostics import LARGEST_K_HAT
 from polarbear.inference.sampling.psis import smooth
-from polarbear.rankings import DistinctRankings, InstanceRanks, choice_counts
+from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
 _NEARLY_EQUAL = 2.0
@@ -60,7 +66,7 @@ class LeaveOneOut:
 
     @property
     def effective_parameters(self) -> float:
-        """p_loo, about how many parameters the rankings determine: how much better they are described once seen."""
+        """p_loo, about how many parameters the rankings determine: the score in sample minus the score left out."""
         return float(np.nansum(self.in_sample - self.pointwise))
 
     @property
@@ -70,7 +76,7 @@ class LeaveOneOut:
 
     @property
     def unreliable(self) -> NDArray[np.intp]:
-        """Indices of the instances whose share of the score is not to be relied on: k-hat above 0.7, not refitted."""
+        """Indices of the instances whose part of the score is unreliable: k-hat above 0.7, not refitted."""
         return np.flatnonzero(~(self.k_hat <= LARGEST_K_HAT) & ~self.refitted)
 
     @property
@@ -106,7 +112,7 @@ class LeaveOneOut:
 
 def leave_one_out(
     posterior: Posterior,
-    values: ArrayLike,
+    values: ArrayLike | Rankings | None = None,
     *,
     rng: np.random.Generator | None = None,
     model: Model | None = None,
@@ -119,8 +125,8 @@ def leave_one_out(
     them are left out at once. The posterior without them is the posterior with them, its draws weighted by the inverse
     of their likelihood and Pareto-smoothed (PSIS-LOO; Vehtari, Gelman and Gabry 2017, section 2). Under a model of
     independent timepoints the posterior is a product over timepoints, so the weights at each timepoint are those of
-    the ranking there, which is exact; draws at different timepoints do not belong together anyway. (Under the
-    hierarchical Dirichlet model the instance's other timepoints keep telling of κ.)
+    the ranking there, which is exact. (Under the hierarchical Dirichlet model the instance's other timepoints still
+    inform κ.)
 
     Each ranking is then predicted at its own timepoint. Scoring the T rankings of an instance at once would reward
     a posterior for being unsure, as uncertainty makes predictions at several timepoints dependent, which they are for
@@ -128,40 +134,41 @@ def leave_one_out(
 
     Args:
         posterior: The posterior after the rankings in `values`, each counted once.
-        values: (P, T, n) the values, as for `polarbear.rankings.choice_counts`: lower is better, NaN where not run.
+        values: Those rankings, or (P, T, n) values as for `polarbear.rankings.choice_counts`; default the rankings
+            that the posterior knows.
         rng: If given, instances with k-hat above 0.7 are left out by fitting the model again without them, which takes
             one fit each; it is the source of randomness of these fits.
         model: The model to fit again, if the posterior does not know its own.
         precision: As for `choice_counts`.
-        draws: How many of the draws are used, evenly spaced.
+        draws: Number of draws to use, evenly spaced.
 
     Returns:
         The score, instance by instance.
 
     Raises:
-        ValueError: If the values do not fit the posterior, `draws` is below 1, or the model to fit again is not known.
+        ValueError: If the values do not fit the posterior, `draws` is below 1, or the model to fit again is unknown.
         TypeError: If `rng` is something else than a generator.
     """
-    cells = checked_values(posterior, values, precision)
+    rankings = checked_rankings(posterior, values, precision)
     check_unadjusted(posterior)
     if draws < 1:
         raise ValueError(f"draws is {draws!r}; at least 1 posterior draw is needed")
     if rng is not None and not isinstance(rng, np.random.Generator):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"rng is {rng!r}; give a generator such as numpy.random.default_rng(1), or None")
-    again = posterior.model if model is None else model
-    if rng is not None and again is None:
+    model = posterior.model if model is None else model
+    if rng is not None and model is None:
         raise ValueError("the posterior does not say which model to fit again without an instance; give model")
-    rankings = DistinctRankings.of(InstanceRanks.of(cells))
-    log_theta = log_ratings(posterior.draws, draws)
-    found = _jointly(rankings, log_theta) if is_pooled(posterior) else _by_timepoint(rankings, log_theta)
-    if rng is None or again is None:
-        return found
-    pointwise, refitted = found.pointwise.copy(), found.refitted.copy()
-    generators, unreliable = rng.spawn(len(cells)), [int(instance) for instance in found.unreliable]
-    for instance in unreliable:
-        pointwise[instance] = _refitted(posterior, again, cells, instance, draws, generators[instance])
+    scores = _by_reweighting(
+        DistinctRankings.of(rankings), log_ratings(posterior.draws, draws), pooled=is_pooled(posterior)
+    )
+    if rng is None or model is None:
+        return scores
+    pointwise, refitted = scores.pointwise.copy(), scores.refitted.copy()
+    generators = rng.spawn(len(pointwise))
+    for instance in map(int, scores.unreliable):
+        pointwise[instance] = _refitted(posterior, model, rankings, instance, draws, generators[instance])
         refitted[instance] = True
-    return replace(found, pointwise=pointwise, refitted=refitted)
+    return replace(scores, pointwise=pointwise, refitted=refitted)
 
 
 def error_of_sum(by_instance: FloatArray) -> float:
@@ -170,63 +177,42 @@ def error_of_sum(by_instance: FloatArray) -> float:
     return float(np.sqrt(known.size * known.var(ddof=1))) if known.size > 1 else float("nan")
 
 
-def _by_timepoint(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
-    """Each ranking left out by itself."""
+def _by_reweighting(rankings: DistinctRankings, log_theta: FloatArray, *, pooled: bool) -> LeaveOneOut:
+    """The scores by importance weights: one for all rankings of an instance if `pooled`, else one for each ranking."""
     instances, timepoints = rankings.index.shape
     pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
-    largest, refitted = np.full(instances, -np.inf), np.zeros(instances, np.bool_)
+    weights, k_hat = np.empty(0), np.full(instances, -np.inf)
+    if pooled:
+        weights, k_hat = _weights(log_likelihood(rankings, log_theta, range(timepoints)))
     for t in range(timepoints):
         likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
-        weights, k_hat = _weights(likelihood)
-        here = which >= 0
-        rows = which[here]
-        in_sample[here, t] = _predicted(likelihood)[rows]
-        pointwise[here, t] = _predicted(likelihood, weights)[rows]
-        largest[here] = np.maximum(largest[here], k_hat[rows])
-    return LeaveOneOut(pointwise, in_sample, largest, refitted)
-
-
-def _jointly(rankings: DistinctRankings, log_theta: FloatArray) -> LeaveOneOut:
-    """All rankings of an instance left out together."""
-    instances, timepoints = rankings.index.shape
-    pointwise, in_sample = np.full((2, instances, timepoints), np.nan)
-    together = np.zeros((instances, len(log_theta)))
-    for t in range(timepoints):
-        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
-        together[which >= 0] += likelihood[which[which >= 0]]
-    weights, k_hat = _weights(together)
-    refitted = np.zeros(k_hat.shape, np.bool_)
-    for t in range(timepoints):
-        likelihood, which = rankings.log_likelihood(t, log_theta[:, t])
-        here = which >= 0
-        rows = which[here]
-        in_sample[here, t] = _predicted(likelihood)[rows]
-        pointwise[here, t] = _predicted(likelihood[rows], weights[here])
-    return LeaveOneOut(pointwise, in_sample, k_hat, refitted)
+        ranked = which >= 0
+        rows = which[ranked]
+        in_sample[ranked, t] = _log_mean(likelihood)[rows]
+        if pooled:
+            pointwise[ranked, t] = _log_mean(likelihood[rows], weights[ranked])
+        else:
+            weights, k_hat_here = _weights(likelihood)
+            pointwise[ranked, t] = _log_mean(likelihood, weights)[rows]
+            k_hat[ranked] = np.maximum(k_hat[ranked], k_hat_here[rows])
+    return LeaveOneOut(pointwise, in_sample, k_hat, np.zeros(k_hat.shape, np.bool_))
 
 
 def _refitted(
-    posterior: Posterior, model: Model, cells: FloatArray, instance: int, draws: int, rng: np.random.Generator
+    posterior: Posterior, model: Model, rankings: Rankings, instance: int, draws: int, rng: np.random.Generator
 ) -> FloatArray:
-    """(T,) log-probability of an instance's rankings by a posterior that has never seen them."""
-    without = fit(
-        choice_counts(np.delete(cells, instance, axis=0)),
-        times=posterior.times,
-        names=posterior.names,
-        model=model,
-        draws=draws,
-        rng=rng,
-    )
-    rankings, log_theta = DistinctRankings.of(InstanceRanks.of(cells[[instance]])), log_ratings(without.draws, draws)
+    """(T,) log-probability of an instance's rankings by the posterior without them."""
+    others, own = rankings.among(np.arange(len(rankings.ranks)) != instance), rankings.among([instance])
+    without = fit(others, times=posterior.times, names=posterior.names, model=model, draws=draws, rng=rng)
+    distinct, log_theta = DistinctRankings.of(own), log_ratings(without.draws, draws)
     predicted = np.full(posterior.times.size, np.nan)
-    for t in np.flatnonzero(rankings.ranked[0]):
-        likelihood, _ = rankings.log_likelihood(int(t), log_theta[:, t])
-        predicted[t] = _predicted(likelihood)[0]
+    for t in np.flatnonzero(distinct.ranked[0]).tolist():
+        predicted[t] = _log_mean(distinct.log_likelihood(t, log_theta[:, t])[0])[0]
     return predicted
 
 
 def _weights(likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Weights (U, D) that take each of U log-likelihoods (U, D) out of the posterior, and their k-hat (U,)."""
+    """Weights (U, D) that remove each of U log-likelihoods (U, D) from the posterior, and their k-hat (U,)."""
     ratios = -likelihood
     ratios -= ratios.max(axis=1, keepdims=True, initial=-np.inf)
     weights = np.exp(ratios)
@@ -237,7 +223,7 @@ def _weights(likelihood: FloatArray) -> tuple[FloatArray, FloatArray]:
     return weights, k_hat
 
 
-def _predicted(likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+def _log_mean(likelihood: FloatArray, weights: FloatArray | None = None) -> FloatArray:
     """(U,) log of the mean of the likelihood, from log-likelihoods (U, D) and weights (U, D), default equal."""
     top = likelihood.max(axis=1, initial=-np.inf)
     likely = np.exp(likelihood - top[:, np.newaxis])

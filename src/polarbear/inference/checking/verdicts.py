@@ -1,4 +1,4 @@
-"""The findings of checks in words."""
+"""The results of checks, in words."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from polarbear.records import FloatArray
 
 _MOST_NAMED = 3
 _MIRRORED = 1.15
-"""Noise counts as mirrored if its shape is above this: 0.8 is that of normal noise, 1.5 of the mirror image."""
+"""Shape of the noise above which it counts as mirrored, between 0.8 for normal noise and 1.5 for the mirror image."""
 _HIDDEN = 0.005
-"""A share of comparisons that is mentioned."""
+"""Smallest share of hidden comparisons that is mentioned."""
 
 WIN_RATES = "win rates"
 UNCORRELATED = "uncorrelated algorithms"
@@ -38,18 +38,17 @@ _WHAT = {
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One assumption of the Plackett–Luce model, and what the data say of it.
+    """The check of one assumption of the Plackett–Luce model.
 
     Attributes:
         name: The assumption.
-        what: The statistic that is looked at.
-        observed: The statistic, the most remarkable one if it is looked at for many pairs; None if not checked.
-        expected: Where 95 % of the replicates have it; None if not checked.
+        what: The statistic.
+        observed: Its value, the most remarkable one if there are many pairs; None if not checked.
+        expected: The interval of 95 % of the replicates; None if not checked.
         p_value: How often a replicate is at least as remarkable; None if not checked.
-        passed: Whether nothing remarkable was seen; None if not checked.
-        verdict: What was found and what it means, in plain words.
-        named: The algorithms or pairs of them that are remarkable, the most remarkable first; with the third algorithm
-            where that matters.
+        passed: Whether nothing is remarkable; None if not checked.
+        verdict: The result and its meaning, in plain words.
+        named: The remarkable algorithms or pairs, the most remarkable first; with the third algorithm where it matters.
     """
 
     name: str
@@ -75,13 +74,13 @@ def nothing_to_check() -> tuple[Check, ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAt:
-    """What checks could look at.
+class Coverage:
+    """The part of the data that checks use.
 
     Attributes:
-        timepoints: How many timepoints.
-        of: How many there are.
-        hidden: Share of the comparisons there that ties hide.
+        timepoints: Number of timepoints used.
+        of: Number of all timepoints.
+        hidden: Share of their comparisons that ties hide.
     """
 
     timepoints: int
@@ -89,7 +88,7 @@ class LookedAt:
     hidden: float
 
     def added_to(self, check: Check, rounded: int = 0) -> Check:
-        """A check whose verdict says so; `rounded` timepoints it had to pass over."""
+        """The check with the coverage in its verdict; `rounded` timepoints were skipped."""
         words: list[str] = []
         if self.timepoints - rounded < self.of:
             words.append(f"Looked at {self.timepoints - rounded} of {self.of} timepoints.")
@@ -101,7 +100,7 @@ class LookedAt:
 
 
 def win_rates(evidence: Evidence, pairs: Sequence[tuple[str, str]], rates: FloatArray) -> Check:
-    """One rating for each algorithm describes all pairs; `rates` (K,) are what ratings say."""
+    """One rating for each algorithm describes all pairs; `rates` (K,) are expected by the ratings."""
     if not evidence.possible:
         return _unchecked(WIN_RATES, "no two algorithms were compared on instances that leave anything open")
     clauses = [
@@ -136,7 +135,7 @@ def rank_correlations(evidence: Evidence, pairs: Sequence[tuple[str, str]]) -> C
 
 
 def irrelevant_alternatives(evidence: Evidence, triples: Sequence[tuple[str, str, str]]) -> Check:
-    """Who wins does not depend on who else is present; `triples` are two that meet and the third."""
+    """Who wins does not depend on who else is present; `triples` are a pair and the third algorithm."""
     if not evidence.possible:
         return _unchecked(IRRELEVANT, "no algorithm both ran and did not run on enough instances at the same timepoint")
     clauses = [
@@ -200,8 +199,8 @@ def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: f
     Args:
         evidence: Of the agreement at neighbouring timepoints.
         per_instance: Mean number of timepoints with a ranking.
-        factor: How many timepoints say what one independent timepoint would.
-        excess: How many times more instances the posterior is as sure of as were run, if known.
+        factor: Number of timepoints that say as much as one independent timepoint.
+        excess: By which factor the posterior overstates the number of instances, if known.
         joint: Whether the posterior is joint over time.
     """
     if not evidence.possible:
@@ -253,6 +252,6 @@ def _unchecked(name: str, why: str) -> Check:
 
 
 def _listed(clauses: Sequence[str]) -> str:
-    """A few clauses, and how many more there are."""
+    """The first clauses, and the number of others."""
     more = len(clauses) - _MOST_NAMED
     return "; ".join([*clauses[:_MOST_NAMED], *([f"and {more} more of the kind"] if more > 0 else [])])

@@ -25,22 +25,18 @@ import numpy as np
 
 from polarbear.inference.likelihood.path_likelihood import helmert, ratings
 from polarbear.inference.posterior import Posterior
-from polarbear.rankings import ChoiceCounts, DistinctRankings, InstanceRanks
+from polarbear.rankings import DistinctRankings, Rankings
 from polarbear.records import FloatArray
 
 _TINY = np.finfo(np.float64).tiny
 _NEGLIGIBLE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 20
 _ENOUGH = 1000
-"""Draws that tell a standard deviation to 2 %."""
+"""Draws from which a standard deviation is known to 2 %."""
 
 
-def adjusted(posterior: Posterior, counts: ChoiceCounts) -> Posterior:
-    """The posterior after the rankings in `counts`, made as wide as their instances differ.
-
-    Raises:
-        ValueError: If `counts` does not know the instances.
-    """
+def adjusted(posterior: Posterior, rankings: Rankings) -> Posterior:
+    """The posterior after these rankings, made as wide as their instances differ."""
     timepoints, n = posterior.times.size, len(posterior.names)
     if min(timepoints, n - 1) < 1:
         return posterior
@@ -53,7 +49,7 @@ def adjusted(posterior: Posterior, counts: ChoiceCounts) -> Posterior:
         return contrasts.T @ np.log(np.maximum(posterior.draws[:, some].transpose(1, 2, 0), _TINY))
 
     centre = np.concatenate([paths(some).mean(axis=2, keepdims=True) for some in parts])
-    scores = _scores(counts.known_instances, ratings(centre, contrasts)[:, :, 0]) @ contrasts
+    scores = _scores(rankings, ratings(centre, contrasts)[:, :, 0]) @ contrasts
     groups, flat = int(scores.any(axis=(1, 2)).sum()), scores.reshape(len(scores), timepoints * (n - 1))
     if len(flat) > flat.shape[1]:
         flat = np.asarray(np.linalg.qr(flat, mode="r"), dtype=np.float64)  # fewer columns of G, the same J
@@ -73,24 +69,24 @@ def adjusted(posterior: Posterior, counts: ChoiceCounts) -> Posterior:
 
 
 def widening(before: FloatArray, after: FloatArray) -> FloatArray:
-    """(T,) how many times as wide draws of the log-ratings (D, T, n) have become."""
+    """(T,) the factor by which draws of the log-ratings (D, T, n) have become wider."""
     spreads: list[FloatArray] = []
-    some = slice(None, None, -(-len(before) // _ENOUGH))
-    for theta in (before[some], after[some]):
+    step = -(-len(before) // _ENOUGH)
+    for theta in (before[::step], after[::step]):
         log_theta = np.log(np.maximum(theta, _TINY))
         log_theta -= log_theta.mean(axis=2, keepdims=True)
         spreads.append(log_theta.var(axis=0).sum(axis=1))
     return np.sqrt(np.divide(spreads[1], spreads[0], out=np.ones_like(spreads[0]), where=spreads[0] > 0))
 
 
-def _scores(instances: InstanceRanks, theta: FloatArray) -> FloatArray:
+def _scores(rankings: Rankings, theta: FloatArray) -> FloatArray:
     """(G, T, n) gradient of each group's log-likelihood by the log-ratings, at ratings (T, n)."""
-    rankings = DistinctRankings.of(instances)
-    return np.stack([instances.summed(rankings.scores(t, here)) for t, here in enumerate(theta)], axis=1)
+    distinct = DistinctRankings.of(rankings)
+    return np.stack([rankings.group_sums(distinct.scores(t, at)) for t, at in enumerate(theta)], axis=1)
 
 
 def _stretch(pulls: FloatArray, groups: int) -> tuple[FloatArray, FloatArray]:
-    """From the pulls Gᵀ d (P, D) of the scores on deviations d, w and u (k, D): deviations become d + (d wᵀ) u."""
+    """The w and u (k, D) that turn deviations d into d + (d wᵀ) u, from the pulls Gᵀ d (P, D) of the scores on them."""
     variances, axes = np.linalg.eigh(pulls @ pulls.T / pulls.shape[1])
     large = variances > _NEGLIGIBLE
     variances, along = variances[large, np.newaxis], axes[:, large].T @ pulls

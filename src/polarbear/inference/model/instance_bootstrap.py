@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.random import Generator
@@ -34,24 +34,25 @@ from polarbear.inference.model.independent import IndependentDirichlet
 from polarbear.inference.posterior import Posterior
 from polarbear.inference.sampling.proposal import stick_breaking
 from polarbear.inference.sampling.settings import EXACT_GIBBS, NLIS, Sampling
-from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, InstanceRanks
+from polarbear.rankings import NOT_RUN, ChoiceCounts, DistinctRankings, Rankings
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import real, settings
 
 _TINY = np.finfo(np.float64).tiny
 _RIDGE = 1e-12
 _ENTRIES_AT_ONCE = 1 << 22
 
 
-@dataclass(frozen=True, slots=True)
-class InstanceBootstrap:
-    """θ(t) ~ Dirichlet(α, …, α) at each timepoint, and instances that keep their luck over time.
+@settings
+class InstanceBootstrap(IndependentDirichlet):
+    """θ(t) ~ Dirichlet(α, …, α) at each timepoint, tied over time by the weights of instances.
 
     At each timepoint its posterior is that of `IndependentDirichlet`, its covariance adapted to how much the instances
     differ: where rankings are not Plackett–Luce's, ratings are known less well, or better, than the likelihood says.
-    Over time it is joint: its draws at different timepoints belong together as much as the instances' rankings repeat
-    each other, by a Gaussian copula with the covariance of the instances' scores. It assumes nothing of how ratings
+    Over time it is joint: its draws at different timepoints are as dependent as the instances' rankings repeat each
+    other, by a Gaussian copula with the covariance of the instances' scores. It assumes nothing about how ratings
     change over time, and does not count repeated rankings as new ones. Instances, or the groups given to
-    `choice_counts`, have to be independent of each other. Nothing is said of times between the timepoints.
+    `choice_counts`, have to be independent of each other. It does not predict times between the timepoints.
 
     Attributes:
         alpha: Concentration α > 0 of the prior, as of `IndependentDirichlet`.
@@ -62,61 +63,47 @@ class InstanceBootstrap:
 
     name: ClassVar[str] = "instance-bootstrap"
     joint: ClassVar[bool] = True
-    pooled: ClassVar[bool] = False
     methods: ClassVar[tuple[str, ...]] = (NLIS, EXACT_GIBBS)
 
-    alpha: float = 1.0
-
-    def __post_init__(self) -> None:
-        IndependentDirichlet(self.alpha)
-
-    @property
-    def adjusted(self) -> bool:
-        """No: timepoints do not learn from each other."""
-        return False
-
-    def describe(self) -> dict[str, Any]:
-        """The model as plain values."""
-        return {"model": self.name, "alpha": self.alpha}
+    alpha: Annotated[float, real(gt=0)] = 1.0
 
     def draw_prior(
         self, *, times: FloatArray, algorithms: int, sampling: Sampling, held: Mapping[str, float]
     ) -> tuple[FloatArray, dict[str, FloatArray]]:
         """Draws of the prior, the same at all timepoints; see `polarbear.inference.prior`."""
-        independent = IndependentDirichlet(self.alpha)
-        theta, none = independent.draw_prior(times=times[:1], algorithms=algorithms, sampling=sampling, held=held)
+        theta, none = super().draw_prior(times=times[:1], algorithms=algorithms, sampling=sampling, held=held)
         return np.repeat(theta, times.size, axis=0), none
 
     def fit(self, counts: ChoiceCounts, *, times: FloatArray, names: tuple[str, ...], sampling: Sampling) -> Posterior:
         """The posterior after the rankings in `counts`; see `polarbear.inference.fit`.
 
         Raises:
-            ValueError: If `counts` does not know the instances.
+            ValueError: If `counts` has no rankings.
         """
-        instances = counts.known_instances
-        apart = IndependentDirichlet(self.alpha).fit(counts, times=times, names=names, sampling=sampling)
-        together = _tied(apart.draws, counts, instances, self.alpha, sampling.rng.spawn(1)[0])
+        rankings = counts.known_instances
+        apart = super().fit(counts, times=times, names=names, sampling=sampling)
+        together = _tied(apart.draws, counts, rankings, self.alpha, sampling.rng.spawn(1)[0])
         diagnostics = replace(apart.diagnostics, widened=widening(apart.draws, together))
         return Posterior(together, times, names, self.joint, diagnostics, model=self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Timepoint:
-    """Draws at one timepoint, ready to be put into another order.
+    """Draws at one timepoint, prepared for reordering.
 
     Algorithms are sorted: those that were run least often first, then the best. The logits
-    y_i = log(θ_i / Σ_{j > i} θ_j) of breaking the stick (see `inference.sampling.proposal`) are mean + axes @ e, with
-    uncorrelated e that hardly depend on each other.
+    y_i = log(θ_i / Σ_{j > i} θ_j) of stick breaking (see `inference.sampling.proposal`) are mean + axes @ e, with
+    uncorrelated and nearly independent e.
 
     Attributes:
         order: (n,) the algorithms, sorted.
         mean: (n − 1,).
         axes: (n − 1, n − 1) upper triangular.
         values: (n − 1, D) e, increasing on each axis.
-        influence: (G + n, n − 1) orthonormal columns: what the weight of each group of instances, and of each of the
-            prior's choices, adds to e.
+        influence: (G + n, n − 1) orthonormal columns: the influence of the weight of each group of instances, and of
+            each of the prior's choices, on e.
         centre: (n − 1,) mean of Helmert's contrasts of the log-ratings.
-        root: (n − 1, n − 1) root of the covariance that these contrasts are to have.
+        root: (n − 1, n − 1) root of the target covariance of these contrasts.
     """
 
     order: NDArray[np.intp]
@@ -134,8 +121,8 @@ class _Timepoint:
         Args:
             theta: The draws.
             scores: (G, n) scores of groups of instances.
-            centre: Where they were computed.
-            runs: (n,) how often each algorithm was run.
+            centre: The ratings at which they were computed.
+            runs: (n,) number of runs of each algorithm.
             alpha: The prior's concentration.
         """
         log_theta, n = np.log(np.maximum(theta, _TINY)), len(theta)
@@ -149,51 +136,49 @@ class _Timepoint:
         scores = scores[:, order] @ stick.by_logits
         prior = np.sqrt(alpha) * (np.eye(n) - centre.ratings)[:, order] @ stick.by_logits
         by_axis = np.concatenate([scores, prior]) @ axes
-        variances, turn = np.linalg.eigh(by_axis.T @ by_axis)
-        influence = by_axis @ (turn / np.sqrt(np.maximum(variances, _TINY))) @ turn.T
+        variances, rotation = np.linalg.eigh(by_axis.T @ by_axis)
+        influence = by_axis @ (rotation / np.sqrt(np.maximum(variances, _TINY))) @ rotation.T
         contrasts = helmert(n).T @ log_theta
         curvature = stick.by_logits.T @ centre.curvature[np.ix_(order, order)] @ stick.by_logits
         back = helmert(n)[order].T @ stick.by_logits
         root = back @ stick.widened(scores, curvature, alpha) @ stick.of_ratings @ helmert(n)[order] @ _root(contrasts)
         return cls(order, mean, axes, values, influence, contrasts.mean(axis=1), root)
 
-    def draw(self, luck: NDArray[np.float32]) -> FloatArray:
-        """(n, D) ratings: the draws, on each axis in the order of `luck` (D, n − 1), moved to centre and root."""
+    def draw(self, order: NDArray[np.float32]) -> FloatArray:
+        """(n, D) ratings: the draws, on each axis sorted like `order` (D, n − 1), moved to centre and root."""
         values = np.empty_like(self.values)
-        np.put_along_axis(values, np.argsort(luck.T, axis=1), self.values, axis=1)
+        np.put_along_axis(values, np.argsort(order.T, axis=1), self.values, axis=1)
         log_theta = np.empty((self.order.size, values.shape[1]))
         log_theta[self.order] = stick_breaking(self.mean[:, np.newaxis] + self.axes @ values)
         to_ratings = helmert(self.order.size)
         contrasts = to_ratings.T @ log_theta
         root = _root(contrasts)
-        left, _, right = np.linalg.svd(root.T @ self.root)  # of all linear maps, the one that moves the draws least
+        left, _, right = np.linalg.svd(root.T @ self.root)  # the linear map that moves the draws least
         contrasts = _solved(root, contrasts - contrasts.mean(axis=1)[:, np.newaxis])
         log_theta = to_ratings @ (self.root @ (left @ right).T @ contrasts + self.centre[:, np.newaxis])
         theta = np.exp(log_theta - log_theta.max(axis=0))
         return theta / theta.sum(axis=0)
 
 
-def _tied(
-    apart: FloatArray, counts: ChoiceCounts, instances: InstanceRanks, alpha: float, rng: Generator
-) -> FloatArray:
-    """(D, T, n) draws that belong together over time, from draws that do not."""
+def _tied(apart: FloatArray, counts: ChoiceCounts, rankings: Rankings, alpha: float, rng: Generator) -> FloatArray:
+    """(D, T, n) draws that are joint over time, from draws that are not."""
     draws, timepoints, n = apart.shape
     if n == 1:
         return apart
-    rankings, groups = DistinctRankings.of(instances), instances.units
-    weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of what comes of them matters
+    distinct, groups = DistinctRankings.of(rankings), rankings.units
+    weights = rng.standard_normal((draws, groups + n), np.float32)  # only the order of their sums matters
     theta = np.empty((timepoints, n, draws))
     step = max(1, _ENTRIES_AT_ONCE // (max(draws, groups + n) * n))
     for start in range(0, timepoints, step):
         prepared: list[_Timepoint] = []
         for t in range(start, min(start + step, timepoints)):
             centre = _Centre.of(Choices.at(counts, t, alpha), apart[:, t])
-            scores = instances.summed(rankings.scores(t, centre.ratings))
-            runs = np.count_nonzero(instances.ranks[rankings.ranked[:, t], t] != NOT_RUN, axis=0)
+            scores = rankings.group_sums(distinct.scores(t, centre.ratings))
+            runs = np.count_nonzero(rankings.ranks[distinct.ranked[:, t], t] != NOT_RUN, axis=0)
             prepared.append(_Timepoint.of(apart[:, t].T, scores, centre, runs, alpha))
-        luck = weights @ np.concatenate([here.influence for here in prepared], axis=1, dtype=np.float32)
-        for t, (here, part) in enumerate(zip(prepared, np.split(luck, len(prepared), axis=1), strict=True), start):
-            theta[t] = here.draw(part)
+        orders = weights @ np.concatenate([each.influence for each in prepared], axis=1, dtype=np.float32)
+        for t, (each, order) in enumerate(zip(prepared, np.split(orders, len(prepared), axis=1), strict=True), start):
+            theta[t] = each.draw(order)
     return theta.transpose(2, 0, 1)
 
 
@@ -206,7 +191,7 @@ class _Centre:
 
     @classmethod
     def of(cls, choices: Choices, draws: FloatArray) -> _Centre:
-        """The mode; the mean of draws (D, n) where floating-point numbers do not suffice to find it."""
+        """The mode; the mean of draws (D, n) where floating-point numbers are too coarse to find it."""
         try:
             log_ratings, curvature = mode(choices)
         except np.linalg.LinAlgError:
@@ -221,7 +206,7 @@ class _Centre:
 class _Stick:
     """Ratings as parts of a stick that is broken n − 1 times.
 
-    Under the Dirichlet prior the k-th break takes v_k ~ Beta(α, m_k α), independently; m_k algorithms are behind it.
+    Under the Dirichlet prior the k-th break takes v_k ~ Beta(α, m_k α), independently; m_k algorithms follow it.
 
     Attributes:
         taken: (n − 1,) v.
@@ -248,10 +233,10 @@ class _Stick:
         return cls(taken, left, by_logits, of_ratings)
 
     def widened(self, scores: FloatArray, curvature: FloatArray, alpha: float) -> FloatArray:
-        """(q, q) what the sandwich multiplies deviations of the logits by.
+        """(q, q) the matrix by which the sandwich multiplies deviations of the logits.
 
-        The prior counts as α breaks in favour of the algorithm at hand, and m α against it: then the posterior stays as
-        it is where all instances agree, and where there are two algorithms.
+        The prior counts as α breaks in favour of each algorithm, and m α against it: then the posterior does not change
+        where all instances agree, and where there are two algorithms.
 
         Args:
             scores: (G, q) of groups of instances, by the logits.
@@ -261,11 +246,11 @@ class _Stick:
         behind = np.arange(self.taken.size, 0, -1)
         known, n = np.count_nonzero(scores.any(axis=1)), self.taken.size + 1
         scatter = scores.T @ scores + np.diag(alpha * (self.left**2 + behind * self.taken**2))
-        bends, axes = np.linalg.eigh(curvature + np.diag((behind + 1) * alpha * self.taken * self.left))
-        bends = np.sqrt(np.maximum(bends, _RIDGE * bends[-1] + _TINY))
-        whitened = axes.T @ scatter @ axes / np.outer(bends, bends)
-        variances, turn = np.linalg.eigh((known * whitened + n * np.eye(n - 1)) / (known + n))
-        return (axes / bends) @ (turn * np.sqrt(variances)) @ turn.T @ (axes * bends).T
+        scales, axes = np.linalg.eigh(curvature + np.diag((behind + 1) * alpha * self.taken * self.left))
+        scales = np.sqrt(np.maximum(scales, _RIDGE * scales[-1] + _TINY))
+        whitened = axes.T @ scatter @ axes / np.outer(scales, scales)
+        variances, rotation = np.linalg.eigh((known * whitened + n * np.eye(n - 1)) / (known + n))
+        return (axes / scales) @ (rotation * np.sqrt(variances)) @ rotation.T @ (axes * scales).T
 
 
 def _root(values: FloatArray) -> FloatArray:
