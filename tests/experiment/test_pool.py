@@ -20,7 +20,7 @@ from pathlib import Path
 import cloudpickle
 import pytest
 
-from polarbear.experiment import WorkerDied, WorkerPool, WorkersUnavailable, WorkerTimedOut
+from polarbear.experiment import WorkerDied, WorkerPool, WorkersUnavailable, WorkerTimedOut, worker
 from polarbear.experiment.machine import OversubscriptionWarning
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])
@@ -209,6 +209,33 @@ def test_a_worker_whose_code_closes_its_pipes_is_not_taken_for_killed(pool):
     with pytest.raises(WorkerDied, match="closed its connection"):
         pool.submit(lambda: (os.closerange(3, 50), time.sleep(60))).result(30)
     assert pool.submit(abs, -1).result() == 1
+
+
+def answer_half(then):
+    """Write half of the answer to this call, and then something else."""
+
+    def half(pipe, payload):
+        pipe.write(worker.LENGTH.pack(len(payload)) + payload[: len(payload) // 2])
+        then()
+
+    worker._write_frame = half
+    return bytes(30_000)
+
+
+def test_a_worker_killed_in_the_midst_of_an_answer_takes_its_own_call_alone(pool):
+    futures = [pool.submit(abs, -i) for i in range(20)]
+    killed = pool.submit(answer_half, lambda: os.kill(os.getpid(), signal.SIGKILL))
+    futures += [pool.submit(abs, -i) for i in range(20, 40)]
+    with pytest.raises(WorkerDied, match="was killed by SIGKILL"):
+        killed.result(timeout=30)
+    assert [future.result(timeout=30) for future in futures] == list(range(40))
+
+
+def test_a_worker_that_stops_in_the_midst_of_an_answer_is_killed_at_the_time_limit():
+    with WorkerPool(1, timeout=0.3, grace=0.2) as pool:
+        with pytest.raises(WorkerTimedOut, match=r"not done after 0\.5 s"):
+            pool.submit(answer_half, lambda: time.sleep(600)).result(timeout=30)
+        assert pool.submit(abs, -1).result(timeout=30) == 1
 
 
 def test_many_dying_workers_are_replaced(pool):
