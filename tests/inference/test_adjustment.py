@@ -90,7 +90,7 @@ def test_few_draws_and_no_rankings_are_borne():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(ValueError, match="repeated is 'twice'; .*adjusted, as published"):
+    with pytest.raises(ValueError, match=r"repeated is 'twice'; .*adjusted, as published"):
         GaussianProcess(repeated="twice")
     counts = replace(choice_counts(drifting()), instances=None)
     with pytest.raises(ValueError, match=r"ranking of each instance is needed.*choice_counts"):
