@@ -16,8 +16,8 @@ from polarbear import store
 from polarbear.cli.commands.run import print_estimate
 from polarbear.cli.plan_progress import PlanProgress, duration
 from polarbear.study import AlgorithmCost, Estimate, StopRules, StudyFileError, race, read_plan, read_spec, run_plan
-from polarbear.study.plan_spec import PlanSection, PlanSpec
 from polarbear.study.files import RunLimitsSection
+from polarbear.study.plan_spec import PlanSection, PlanSpec
 from tests.cli.commands import polarbear, start
 from tests.cli.test_cli import OWN, SMALL, check_documented
 from tests.study.entrants import guess

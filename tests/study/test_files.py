@@ -121,7 +121,11 @@ def test_the_model_is_the_instance_bootstrap_unless_it_is_named(tmp_path):
         ),
         ("20", f"20\nrepetitions = {10**23}", f"line 3: repetitions is {10**23}; valid is 1 to "),
         ("\n[[", "\n[limits]\ntimeout = inf\n[[", "line 8: limits.timeout is inf; it must be finite"),
-        ('"random-search"', '"modular-cmaes"\nx0 = [1.0]', "line 8: plain-CMA-ES-CSA-x0=(1.0,) cannot run on bbob-f1-i1-d5: x0 has 1 entries"),
+        (
+            '"random-search"',
+            '"modular-cmaes"\nx0 = [1.0]',
+            "line 8: plain-CMA-ES-CSA-x0=(1.0,) cannot run on bbob-f1-i1-d5: x0 has 1 entries",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_named_with_the_line_at_fault(tmp_path, old, new, message):
