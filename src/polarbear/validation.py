@@ -124,7 +124,8 @@ def _first(error: Any) -> Any:
 def _error(cls: type[Any], fault: Any, cause: object) -> FieldError:
     settings_class: Any = cls
     names: list[str] = [entry.name for entry in fields(settings_class) if entry.init]
-    path, kind = fault["loc"], fault["type"]
+    path: tuple[Any, ...] = fault["loc"]
+    kind: str = fault["type"]
     if kind == "unexpected_positional_argument":
         return FieldTypeError((), f"{cls.__name__} takes {len(names)} arguments; leave out {shortened(fault['input'])}")
     if kind == "unexpected_keyword_argument":
