@@ -25,7 +25,15 @@ from typing import Annotated, Any, TypeVar, dataclass_transform, overload
 
 import numpy as np
 
-from polarbear.descriptions import FieldError, FieldTypeError, checked_name, did_you_mean, errors_at, shortened
+from polarbear.descriptions import (
+    FieldError,
+    FieldPath,
+    FieldTypeError,
+    checked_name,
+    did_you_mean,
+    errors_at,
+    shortened,
+)
 
 _T = TypeVar("_T")
 
@@ -129,20 +137,22 @@ def _error(cls: type[Any], fault: Any, cause: object) -> FieldError:
         return type(cause)((*path, *inside), str(cause))
     if cause is not None:
         return FieldError(path, str(cause))
-    error = FieldTypeError if kind.endswith("_type") else FieldError
-    return error(path, f"{'.'.join(map(str, path))} {complaint(fault)}")
+    return (FieldTypeError if kind.endswith("_type") else FieldError)(path, fault_message(fault, path))
 
 
-def complaint(fault: Any) -> str:
-    """What is wrong with a field, for the end of a message: one of the entries of pydantic's ``error.errors()``."""
+def fault_message(fault: Any, path: FieldPath) -> str:
+    """What is wrong with the field at a path: one of the entries of pydantic's ``error.errors()``."""
+    field, context = ".".join(map(str, path)), fault.get("ctx", {})
+    if isinstance(cause := context.get("error"), FieldError):  # its message begins with the field
+        return ".".join([*map(str, path[:-1]), str(cause)])
     if fault["type"] == "missing":
-        return "is missing"
+        return f"{field} is missing"
     value = shortened(fault["input"])
     if fault["type"] == "literal_error" and isinstance(fault["input"], str):
-        return f"is {value};{did_you_mean(fault['input'], re.findall(_QUOTED, fault['ctx']['expected']))}"
+        return f"{field} is {value};{did_you_mean(fault['input'], re.findall(_QUOTED, context['expected']))}"
     if expected := _EXPECTED.get(fault["type"]):
-        return f"is {value}; it must be {expected.format(**fault.get('ctx', {}))}"
-    return f"is {value}: {fault['msg'].removeprefix('Value error, ')}"
+        return f"{field} is {value}; it must be {expected.format(**context)}"
+    return f"{field} is {value}: {fault['msg'].removeprefix('Value error, ')}"
 
 
 def set_fields(frozen: object, **values: Any) -> None:

@@ -17,6 +17,7 @@ from polarbear.cli.live import LiveProgress
 from polarbear.race import Race
 from polarbear.records import Reason, lost
 from polarbear.simulate import Truth
+from polarbear.study.files import Root
 from tests.cli.commands import ROOT, polarbear, start
 
 SMALL = """
@@ -169,7 +170,7 @@ def test_a_limit_stops_with_a_valid_answer_and_says_how_to_go_on(tmp_path):
     ("old", "new", "message"),
     [
         ("alpha = 0.9", "alhpa = 0.9", "line 4: race.alhpa is no field of a study file"),
-        ("alpha = 0.9", "alpha = 0.4", "line 4: alpha is 0.4"),
+        ("alpha = 0.9", "alpha = 0.4", "line 4: race.alpha is 0.4; valid is above 0.5 and at most 1"),
         ("alpha = 0.9", 'alpha = "high"', "line 4: race.alpha is 'high'"),
         ('suite = "bbob"', 'suite = "bob"', "line 10: suite 'bob' is unknown"),
         ("functions = [1, 8, 15]", "functions = [1, 8, 25]", "line 11: "),
@@ -293,9 +294,18 @@ def test_every_field_of_a_study_file_is_documented():
 
     page = (ROOT / "docs/reference/study-file.md").read_text().partition("# Plans")[0]
     for section in (StudySpec, RaceSection, TimesSection, LimitsSection, LogSection):
-        for name, field in section.model_fields.items():
-            rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |")]
-            assert any(field.description in row for row in rows), f"{section.__name__}.{name} is not documented"
+        check_documented(section, page)
+
+
+def check_documented(section, page):
+    """Each field of a table has a row with its default, and with its description if the code has one."""
+    for name, field in section.model_fields.items():
+        start = f"| `{name}` |"
+        if not issubclass(section, Root):
+            default = "none" if field.default in (None, ()) else f"`{json.dumps(field.default, default=str)}`"
+            start += f" {'required' if field.is_required() else default} |"
+        rows = [line for line in page.splitlines() if line.startswith(start)]
+        assert any((field.description or "") in row for row in rows), f"{section.__name__}.{name} is not documented"
 
 
 def test_progress_tells_the_withdrawn_from_those_set_aside_and_nothing_of_rivals_before_the_first_run():

@@ -58,7 +58,7 @@ def test_a_plan_file_is_refused_with_its_line(tmp_path):
     file.write_text(
         "[plan]\nbudget = 10\n[instances]\nsuite = 'bbob-biobj'\n[[algorithms]]\noptimizer = 'scipy-minimize'\n"
     )
-    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 5: Nelder-Mead cannot run on bbob-biobj-f1-i"):
+    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 6: Nelder-Mead cannot run on bbob-biobj-f1-i"):
         read_plan(file)
 
 
@@ -73,13 +73,13 @@ def test_a_race_is_refused_before_a_study_is_made(tmp_path):
 @pytest.mark.parametrize(
     ("module", "message", "wrong"),
     [
-        ("cma", r"line 6: pycma needs cma; install it with: pip install 'polarbear\[cma\]'", 'optimizer = "pycma"'),
+        ("cma", r"line 7: pycma needs cma; install it with: pip install 'polarbear\[cma\]'", 'optimizer = "pycma"'),
         (
             "modde",
-            r"line 6: growing-.* needs modde; install",
+            r"line 7: growing-.* needs modde; install",
             'optimizer = "growing-budgets"\nfamily.optimizer = "modular-de"',
         ),
-        ("cocoex", r"line 3: bbob-mixint-f1-i1-d5 needs cocoex; .*\[coco\]'", 'optimizer = "random-search"'),
+        ("cocoex", r"line 4: bbob-mixint-f1-i1-d5 needs cocoex; .*\[coco\]'", 'optimizer = "random-search"'),
     ],
 )
 def test_a_missing_package_is_named_before_a_study_is_made(module, message, wrong, tmp_path, monkeypatch):
@@ -203,7 +203,7 @@ def test_a_plan_file_with_such_variations_is_refused_with_its_line(tmp_path):
         "problem = {problem = 'bbob-noisy', function = 101, instance = 1, dimension = 2}\n"
         "[[algorithms]]\noptimizer = 'random-search'\n"
     )
-    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 3: .* is noisy"):
+    with pytest.raises(pb.study.StudyFileError, match=r"a\.toml: line 4: .* is noisy"):
         read_plan(file)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from polarbear.descriptions import did_you_mean, made, own_description, own_object, parameters, plain_value
+from polarbear.descriptions import (
+    FieldError,
+    did_you_mean,
+    errors_at,
+    made,
+    own_description,
+    own_object,
+    parameters,
+    plain_value,
+)
 from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.settings import FAMILIES, differences
 from polarbear.plugins import load_plugin, plugin_names
@@ -65,7 +74,8 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = FAMILIES[family]
     what = f"optimizer {family!r}"
-    return made(cls, {name: _restored(value, what) for name, value in _merged(cls, preset, fields).items()}, what)
+    arguments = _merged(cls, preset, fields)
+    return made(cls, {name: _restored(value, name, what) for name, value in arguments.items()}, what)
 
 
 def _described(optimizer: Any, cls: type[Any], family: str, preset: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,11 +99,12 @@ def _plain(value: Any) -> Any:
     return describe(value) if isinstance(value, Optimizer) else plain_value(value)
 
 
-def _restored(value: object, what: str) -> object:
+def _restored(value: object, name: str, what: str) -> object:
     """The inverse of `_plain` for an argument of `what`."""
     if not (isinstance(value, Mapping) and "optimizer" in value):
         return cast("object", value)
     try:
-        return from_description(cast("Mapping[str, Any]", value))
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+        with errors_at(name):
+            return from_description(cast("Mapping[str, Any]", value))
+    except FieldError as error:
+        raise FieldError(error.where, f"{what}: {error}") from error

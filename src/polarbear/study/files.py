@@ -2,28 +2,30 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
-import re
 import tomllib
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar, cast, get_args
+from typing import Any, ClassVar, TypeVar, get_args, get_type_hints
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, create_model
 
 from polarbear.descriptions import FieldError, FieldPath, did_you_mean
+from polarbear.experiment import Limits
+from polarbear.experiment.logging_schedule import Watch
 from polarbear.study.lines import line_of, lines_of
-from polarbear.validation import complaint
+from polarbear.validation import fault_message
 
 Built = TypeVar("Built")
 File = TypeVar("File", bound="Root")
 
-_KINDS = ("suite", "problem", "optimizer", "model")
-"""Fields that say what the other fields of a table are about."""
+GRID, LIST = "grid", "list"
+"""Forms of timepoints, which pydantic adds to the paths of errors."""
 
-_KIND_AND_NAME = re.compile(rf"\b({'|'.join(_KINDS)}) '[^']*'")
-"""How messages tell what a table is about; the name may be that of a field as well."""
+_KINDS = ("suite", "problem", "optimizer", "model")
+"""Fields that say what a table is about."""
 
 
 class StudyFileError(ValueError):
@@ -36,6 +38,28 @@ class Section(BaseModel):
     model_config = ConfigDict(
         extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
     )
+
+
+def section_of(settings: type[Any], *names: str, base: type[Section] = Section) -> type[Section]:
+    """A table with the fields of a settings class, or those named: their types, ranges and defaults.
+
+    Args:
+        settings: The class.
+        names: Of the fields; all without any.
+        base: A table whose fields it has as well.
+    """
+    types = get_type_hints(settings, include_extras=True)
+    fields = {field.name: (types[field.name], field.default) for field in dataclasses.fields(settings)}
+    chosen: dict[str, Any] = {name: fields[name] for name in names or fields}
+    return create_model(settings.__name__, __base__=base, **chosen)
+
+
+class RunLimitsSection(section_of(Limits, "target_precision", "timeout")):
+    """`[limits]` of a plan: when single runs stop early."""
+
+
+class LogSection(section_of(Watch)):
+    """`[log]`: which parameters of the optimizers are logged, and when."""
 
 
 class Root(Section):
@@ -66,7 +90,7 @@ _OTHERS = {
     "race": "this is a race, not a plan; race it with: polarbear race",
     "plan": "this is a plan, not a race; run it with: polarbear run",
 }
-"""Tables that say what is to be done, and what to say where another one was expected."""
+"""Tables that say what is to be done, and a hint where the other one was expected."""
 
 
 def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]) -> Built:
@@ -77,9 +101,9 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
-        for table, told in _OTHERS.items():
+        for table, hint in _OTHERS.items():
             if table in data and root.about not in data:
-                raise FieldError((table,), f"{told} {path}")
+                raise FieldError((table,), f"{hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
         return build(spec)
@@ -107,28 +131,22 @@ def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
         yield data
     except ValidationError as error:
         lines = lines_of(text)
-        faults = [_fault(fault, root, lines) for fault in error.errors() if not _beside_the_point(fault)]
+        faults = [_fault(fault, root, lines) for fault in error.errors()]
         raise StudyFileError(f"{path}: {'; '.join(dict.fromkeys(faults))}") from error
     except FieldError as error:
-        line = line_of(lines_of(text), _narrowed(error, data))
+        line = line_of(lines_of(text), _with_kind(error.where, data))
         raise StudyFileError(f"{path}: {_at(line)}{error}") from error
     except (ValueError, TypeError) as error:
         raise StudyFileError(f"{path}: {error}") from error
 
 
-def _beside_the_point(fault: Any) -> bool:
-    """Whether a fault blames a grid of timepoints for not being a list, or the other way round."""
-    meant = "TimesSection" if isinstance(fault["input"], dict) else "list[float]"
-    return "times" in fault["loc"] and fault["loc"][-1] in {"TimesSection", "list[float]"} and meant not in fault["loc"]
-
-
 def _fault(fault: Any, root: type[Root], lines: Mapping[FieldPath, int]) -> str:
-    where = tuple(part for part in fault["loc"] if part not in {"TimesSection", "list[float]"})
-    place, at = ".".join(map(str, where)), _at(line_of(lines, where))
+    where = tuple(part for part in fault["loc"] if part not in {GRID, LIST})
+    at = _at(line_of(lines, where))
     if fault["type"] == "extra_forbidden":
         hint = did_you_mean(str(where[-1]), _section(root, where[:-1]).model_fields)
-        return f"{at}{place} is no field of a {root.kind};{hint}"
-    return f"{at}{place} {complaint(fault)}"
+        return f"{at}{'.'.join(map(str, where))} is no field of a {root.kind};{hint}"
+    return f"{at}{fault_message(fault, where)}"
 
 
 def _at(line: int | None) -> str:
@@ -136,41 +154,25 @@ def _at(line: int | None) -> str:
 
 
 def _section(section: type[BaseModel], where: FieldPath) -> type[BaseModel]:
-    """The section that stands at a place."""
+    """The section that stands at a path."""
     for name in where:
-        annotation: Any = section.model_fields[str(name)].annotation
-        section = next(kind for kind in (annotation, *get_args(annotation)) if _is_section(kind))
+        section = next(_sections(section.model_fields[str(name)].annotation))
     return section
 
 
-def _is_section(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, BaseModel)
+def _sections(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for inner in get_args(annotation):
+        yield from _sections(inner)
 
 
-def _narrowed(error: FieldError, data: Mapping[str, Any]) -> FieldPath:
-    """The place of the field that an error names, if it names one; else the place it gives."""
-    found: Any = data
-    for step in error.where:
+def _with_kind(where: FieldPath, data: Mapping[str, Any]) -> FieldPath:
+    """The path of the field that says what a table is about, if a path leads to a table that has one."""
+    table: Any = data
+    for step in where:
         try:
-            found = found[step]
+            table = table[step]
         except (KeyError, IndexError, TypeError):
-            return error.where
-    said = _KIND_AND_NAME.sub(r"\1", str(error).partition(";")[0])
-    named: dict[FieldPath, int] = {}
-    for inner in _fields(found):
-        if mention := re.search(rf"(?<![\w-]){re.escape(str(inner[-1]))}(?![\w-])", said):
-            named[inner] = mention.start()
-    fields = sorted(named, key=lambda inner: (inner[-1] in _KINDS, named[inner]))
-    return (*error.where, *fields[0]) if fields else error.where
-
-
-def _fields(found: Any) -> Generator[FieldPath]:
-    """The places of the fields of a table, and then of the tables within it, also of those in arrays."""
-    if isinstance(found, Mapping):
-        table = cast("Mapping[str, Any]", found)
-        yield from ((name,) for name in table)
-        for name, value in table.items():
-            yield from ((name, *inner) for inner in _fields(value))
-    elif isinstance(found, list):
-        for position, value in enumerate(cast("list[Any]", found)):
-            yield from ((position, *inner) for inner in _fields(value))
+            return where
+    return next(((*where, kind) for kind in _KINDS if isinstance(table, Mapping) and kind in table), where)

@@ -12,7 +12,7 @@ from typing import Any, cast
 import numpy as np
 
 from polarbear import optimizers, problems
-from polarbear.descriptions import checked_name, plain_value, shortened
+from polarbear.descriptions import FieldError, checked_name, plain_value, shortened
 from polarbear.experiment import Limits, Task
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
@@ -156,7 +156,8 @@ class Plan:
         self.dimensions = tuple(_dimension(problem) for problem in self.problems)
         if self.budget.at(most := max(self.dimensions), self.axis) > MOST_COUNTED:
             limit = f"{MOST_COUNTED} {self.axis} of a run"
-            raise ValueError(f"budget is {shortened(budget)}, and d up to {most}; valid are {limit} at most")
+            message = f"budget is {shortened(budget)}, and d up to {most}; valid are {limit} at most"
+            raise FieldError(("budget",), message)
         if check:
             check_pairs(self.algorithms, self.problems)
             check_optima(self.problems, target_precision, watch)
@@ -283,11 +284,13 @@ def _chosen(listed_or_drawn: object, draws: int | None) -> tuple[problems.Instan
         if draws is not None:
             single = instances.repeat and len(instances.problems) == 1
             why = "there is one problem only" if single else "of a list all problems are run"
-            raise ValueError(f"draws is {draws}, but {why}; leave draws out{', and repeat by repetitions' * single}")
+            mend = f"leave draws out{', and repeat by repetitions' * single}"
+            raise FieldError(("draws",), f"draws is {draws}, but {why}; {mend}")
         listed = instances.problems
     elif draws is not None:
         if instances.size is not None and draws > instances.size:
-            raise ValueError(f"draws is {draws}, but there are {instances.size} problems; leave draws out for all")
+            message = f"draws is {draws}, but there are {instances.size} problems; leave draws out for all"
+            raise FieldError(("draws",), message)
         listed = (instances[draw] for draw in range(draws))
     elif instances.size is not None:
         listed = (instances[draw] for draw in range(instances.size))

@@ -8,12 +8,12 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from polarbear import problems
-from polarbear.descriptions import FieldError, errors_at
+from polarbear.descriptions import FieldError, FieldPath, errors_at
 from polarbear.records import Axis
-from polarbear.study.files import Root, Section, read_file
+from polarbear.study.files import LogSection, Root, RunLimitsSection, Section, read_file
 from polarbear.study.plan import Budget, Plan
-from polarbear.study.sections import LogSection, RunLimitsSection
 from polarbear.study.spec import built_algorithms, built_watch
+from polarbear.study.suitability import Unsuitable
 
 
 class PlanSection(Section):
@@ -58,22 +58,22 @@ class PlanSpec(Root):
         with errors_at("instances"):
             stream = problems.from_description(fields)
         watch = built_watch(self.log)
-        with errors_at("plan"):
+        with errors_at("plan", "budget"):
             Budget.of(self.plan.budget, self.plan.axis)
         settings = self.plan.model_dump() | self.limits.model_dump()
         try:
             return Plan(algorithms, stream, draws=draws, watch=watch, **settings)
+        except Unsuitable as error:
+            where = ("algorithms", list(algorithms).index(error.algorithm)) if error.algorithm else ()
+            raise FieldError(where or self._path(error.where), str(error)) from error
         except (ValueError, TypeError) as error:
-            at_fault = getattr(error, "algorithm", "")
-            where = ("algorithms", list(algorithms).index(at_fault)) if at_fault else (_section_of(str(error)),)
-            raise FieldError(where, str(error)) from error
+            raise FieldError(self._path(getattr(error, "where", ())), str(error)) from error
 
-
-def _section_of(message: str) -> str:
-    """The table whose field a message begins with; that of the problems if it is about none."""
-    field = message.partition(" ")[0]
-    sections: dict[str, type[Section]] = {"plan": PlanSection, "limits": RunLimitsSection, "log": LogSection}
-    return next((name for name, section in sections.items() if field in section.model_fields), "instances")
+    def _path(self, where: FieldPath) -> FieldPath:
+        """The path of one of a plan's settings; that of the problems if it is none."""
+        sections: dict[str, type[Section]] = {"plan": PlanSection, "limits": RunLimitsSection, "log": LogSection}
+        owners = [name for name, section in sections.items() if where and where[0] in section.model_fields]
+        return (*(owners or ["instances"])[:1], *where)
 
 
 def read_plan(path: str | Path) -> Plan:

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -23,13 +23,14 @@ from polarbear.study.plan import described
 from polarbear.study.resume import MEND, RunFailureWarning, RunMaker, executor_or_pool, killed_runs, opened
 from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
+from polarbear.validation import Positive, real, settings
 
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@settings(kw_only=True)
 class StopRules:
     """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
 
@@ -40,15 +41,9 @@ class StopRules:
         evaluations: No round begins once this many evaluations were spent.
     """
 
-    seconds: float | None = None
-    instances: int | None = None
-    evaluations: float | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("seconds", "instances", "evaluations"):
-            limit = getattr(self, name)
-            if limit is not None and not limit > 0:
-                raise ValueError(f"the limit on {name} is {limit!r}; give a positive number, or None for no limit")
+    seconds: Annotated[float, real(gt=0)] | None = None
+    instances: Positive | None = None
+    evaluations: Annotated[float, real(gt=0)] | None = None
 
 
 def race(

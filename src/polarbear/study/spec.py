@@ -7,17 +7,25 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from polarbear import inference, optimizers, problems
-from polarbear.descriptions import errors_at
+from polarbear.descriptions import FieldError, errors_at
 from polarbear.experiment.logging_schedule import Watch
-from polarbear.race import Race
-from polarbear.race.settings import Batches, Compared, Elimination, RaceSettings, Resolution
+from polarbear.race import Race, RaceSettings
 from polarbear.records import Axis, FloatArray, linear_times, log_times
-from polarbear.study.files import Root, Section, contents, read_file
+from polarbear.study.files import (
+    GRID,
+    LIST,
+    LogSection,
+    Root,
+    RunLimitsSection,
+    Section,
+    contents,
+    read_file,
+    section_of,
+)
 from polarbear.study.race_runner import StopRules
-from polarbear.study.sections import LogSection, RunLimitsSection
 
 
 class TimesSection(Section):
@@ -37,53 +45,23 @@ class TimesSection(Section):
         return (log_times if self.spacing == "log" else linear_times)(self.first, self.last, self.count, axis)
 
 
-class RaceSection(Section):
+class RaceSection(section_of(RaceSettings)):
     """`[race]`: when algorithms are compared, and how relations are decided."""
 
-    times: TimesSection | list[float]
+    times: Annotated[
+        Annotated[TimesSection, Tag(GRID)] | Annotated[list[float], Tag(LIST)],
+        Discriminator(lambda times: GRID if isinstance(times, dict) else LIST),
+    ]
     """Timepoints: a grid, such as `{ first = 50, last = 10000, count = 50 }`, or a list of increasing numbers."""
-    axis: Axis = RaceSettings.axis
-    """What timepoints are counted in: "evaluations" or "seconds"."""
-    alpha: float = RaceSettings.alpha
-    """Decision threshold in (0.5, 1]: a relation is decided once its posterior probability reaches it."""
-    epsilon: float = RaceSettings.epsilon
-    """In [0, 0.5): win probabilities within 0.5 ± epsilon count as equivalent."""
-    elimination: Elimination = RaceSettings.elimination
-    """Eliminate an algorithm when another is better at each timepoint, or at all of them jointly."""
-    resolution: Resolution = RaceSettings.resolution
-    """Sample a pair until every timepoint is decided, or only until it is clear that the two cross."""
-    relations: Compared = RaceSettings.relations
-    """Compare algorithms by their ratings, or by the share of instances on which one beats the other."""
-    batches: Batches = RaceSettings.batches
-    """The next round has twice or half as many instances, or a quarter of those that the next decision would take."""
-    batch: int = RaceSettings.batch
-    """Problem instances in the first round."""
-    smallest_batch: int = RaceSettings.smallest_batch
-    """Lower limit of the adaptive batch size."""
-    largest_batch: int = RaceSettings.largest_batch
-    """Upper limit of the adaptive batch size."""
-    draws: int = RaceSettings.draws
-    """Posterior draws."""
-    precision: Annotated[float, Field(gt=0)] | None = RaceSettings.precision
-    """Values that agree after rounding to multiples of this tie; without it only equal values tie."""
-    seed: int = RaceSettings.seed
-    """Seed of the whole race."""
 
 
-class LimitsSection(RunLimitsSection):
+class LimitsSection(section_of(StopRules, base=RunLimitsSection)):
     """`[limits]` of a race: when single runs and the race stop early."""
-
-    seconds: Annotated[float, Field(gt=0)] | None = None
-    """Wall-clock limit of one call of `polarbear race`; it stops between rounds, `polarbear resume` goes on."""
-    instances: Annotated[int, Field(gt=0)] | None = None
-    """Stop once this many problem instances were drawn."""
-    evaluations: Annotated[float, Field(gt=0)] | None = None
-    """Stop once this many evaluations were spent in all."""
 
     @property
     def stop(self) -> StopRules:
         """When the race stops."""
-        return StopRules(seconds=self.seconds, instances=self.instances, evaluations=self.evaluations)
+        return StopRules(**self.model_dump(exclude={"target_precision", "timeout"}))
 
 
 class _RaceSpec(Root):
@@ -96,7 +74,7 @@ class _RaceSpec(Root):
         """A fresh race of these algorithms, otherwise as described."""
         settings, times = self.race.model_dump(exclude={"times"}), self.race.times
         with errors_at("race", "times"):
-            grid = np.array(times) if isinstance(times, list) else times.grid(self.race.axis)
+            grid = np.array(times) if isinstance(times, list) else times.grid(settings["axis"])
         with errors_at("model"):
             model = inference.from_description({"model": "instance-bootstrap"} | self.model)
         with errors_at("race"):
@@ -127,7 +105,7 @@ class StudySpec(_RaceSpec):
     def run_settings(self) -> dict[str, Any]:
         """What `polarbear.study.race` takes for single runs: `target_precision`, `timeout`, and `watch` if they log."""
         watch = built_watch(self.log)
-        limits = {"target_precision": self.limits.target_precision, "timeout": self.limits.timeout}
+        limits = self.limits.model_dump(include={"target_precision", "timeout"})
         return limits | ({"watch": watch} if watch else {})
 
 
@@ -177,6 +155,7 @@ def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimi
         with errors_at("algorithms", position):
             algorithm = optimizers.from_description(description)
             if algorithm.name in built:
-                raise ValueError(f"two algorithms are named {algorithm.name!r}; give each a name that differs")
+                message = f"two algorithms are named {algorithm.name!r}; give each a name that differs"
+                raise FieldError(("name",), message)
             built[algorithm.name] = algorithm
     return built

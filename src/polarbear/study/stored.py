@@ -21,9 +21,8 @@ from polarbear.race.settings import Batches, Compared, Elimination, Resolution
 from polarbear.race.state import decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
-from polarbear.study.files import Section
-from polarbear.study.sections import LogSection
-from polarbear.validation import complaint
+from polarbear.study.files import LogSection, Section
+from polarbear.validation import fault_message
 
 _Description = Annotated[dict[str, Any], Field(min_length=1)]
 _Algorithms = Annotated[dict[str, _Description], Field(min_length=1)]
@@ -177,7 +176,7 @@ def _check(where: object, schema: type[Section], content: Mapping[str, Any]) -> 
     try:
         schema.model_validate_json(json.dumps(content))
     except ValidationError as error:
-        faults = [f"{'.'.join(map(str, fault['loc'])) or 'all of it'} {complaint(fault)}" for fault in error.errors()]
+        faults = [fault_message(fault, fault["loc"] or ("all of it",)) for fault in error.errors()]
         raise _unusable(where, "; ".join(dict.fromkeys(faults))) from error
     except RecursionError as error:
         raise _unusable(where, "it is nested too deep to be read") from error

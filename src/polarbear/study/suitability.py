@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 
 from polarbear import optimizers, problems
+from polarbear.descriptions import FieldError, FieldPath
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.extras import Extra, ExtraMissing
 from polarbear.problems.suite import PROBLEMS
@@ -19,16 +20,19 @@ DRAWS = 16
 """Problems of an endless stream that are checked."""
 
 
-class Unsuitable(ValueError):  # noqa: N818 - states what happened
+class Unsuitable(FieldError):  # noqa: N818 - states what happened
     """A problem does not suit what is to run on it, or a package is missing; the message names them.
 
     Attributes:
         algorithm: The name of the optimizer that is at fault; empty if a problem is.
     """
 
-    def __init__(self, message: str, algorithm: str = "") -> None:
-        super().__init__(message)
+    def __init__(self, message: str, algorithm: str = "", where: FieldPath = ()) -> None:
+        super().__init__(where, message)
         self.algorithm = algorithm
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self), self.algorithm, self.where)
 
 
 def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.ProblemSpec]) -> None:
@@ -91,7 +95,8 @@ def check_optima(listed: Sequence[problems.ProblemSpec], target_precision: float
         setting, value = asked[0]
         raise Unsuitable(
             f"{setting} is {value!r}, but the optimum of {unknown} is not known; leave {setting} out, or state the "
-            "problem's optimum"
+            "problem's optimum",
+            where=(setting,),
         )
 
 
