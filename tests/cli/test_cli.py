@@ -300,9 +300,11 @@ def test_every_field_of_a_study_file_is_documented():
 def check_documented(section, page):
     """Each field of a table has a row with its default, and with its description if the code has one."""
     for name, field in section.model_fields.items():
-        default = "none" if field.default in (None, ()) else f"`{json.dumps(field.default)}`"
-        shown = f" {'required' if field.is_required() else default} |" if not issubclass(section, Root) else ""
-        rows = [line for line in page.splitlines() if line.startswith(f"| `{name}` |{shown}")]
+        start = f"| `{name}` |"
+        if not issubclass(section, Root):
+            default = "none" if field.default in (None, ()) else f"`{json.dumps(field.default, default=str)}`"
+            start += f" {'required' if field.is_required() else default} |"
+        rows = [line for line in page.splitlines() if line.startswith(start)]
         assert any((field.description or "") in row for row in rows), f"{section.__name__}.{name} is not documented"
 
 
