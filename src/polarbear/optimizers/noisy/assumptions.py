@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-from scipy.stats import wasserstein_distance
 
 ENOUGH = 40
 """With fewer residuals in the pool its halves are not compared."""
@@ -91,4 +90,6 @@ def violated(memory: Any) -> list[str]:
 
 
 def _distance(first: Any, second: Any) -> float:
+    from scipy.stats import wasserstein_distance
+
     return float(wasserstein_distance(first, second))

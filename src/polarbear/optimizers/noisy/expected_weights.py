@@ -25,7 +25,9 @@ def membership(values: FloatArray) -> FloatArray:
     """(λ, λ) for each candidate and each k the share of rows of values (b, λ) in which it has rank k."""
     count = values.shape[1]
     offsets: IntArray = count * np.arange(count, dtype=np.intp)
-    return np.bincount((rank(values) + offsets).reshape(-1), minlength=count * count).reshape(count, count) / len(values)
+    return np.bincount((rank(values) + offsets).reshape(-1), minlength=count * count).reshape(count, count) / len(
+        values
+    )
 
 
 def superpose(probabilities: FloatArray, rank_weights: FloatArray) -> FloatArray:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from scipy.optimize import nnls
 
 from polarbear.optimizers.noisy.assumptions import READERS
 from polarbear.optimizers.noisy.expected_weights import instability, membership, superpose
@@ -160,6 +159,8 @@ class ResidualBootstrap(Selection):
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
 
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
+        from scipy.optimize import nnls
+
         sizes, residuals = np.array(memory.residuals).T
         if self.scale == "constant":
             new = (float(residuals.mean()), 0.0)

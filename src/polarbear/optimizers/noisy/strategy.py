@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
-from scipy.linalg.lapack import dpotrf, dtrtrs
 
 from polarbear.records import FloatArray
 
@@ -149,7 +148,9 @@ class Search:
         stretched = (points - self.mean) / self.step_size
         if self.factor.ndim == 1:
             return stretched / self.factor
-        return dtrtrs(self.factor, stretched.T, lower=1)[0].T
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(self.factor, stretched.T, lower=True, check_finite=False).T
 
     def update(
         self,
@@ -202,13 +203,16 @@ class Search:
         if c.diagonal:  # eq. 47
             covariance = kept * self.covariance + c.rank_one * np.square(covariance_path)
             covariance += c.rank_mu * (shares @ np.square(stretched))
-            factor, fault = np.sqrt(np.maximum(covariance, 0.0)), not (covariance > 0).all()
+            factor = np.sqrt(np.maximum(covariance, 0.0))
         else:
             covariance = kept * self.covariance + c.rank_one * np.outer(covariance_path, covariance_path)
             covariance += c.rank_mu * ((stretched.T * shares) @ stretched)
-            factor, fault = dpotrf(covariance, lower=1, clean=1)
-        if fault or not math.isfinite(step_size + float(factor.sum()) + float(mean.sum())):
-            raise FloatingPointError(f"after {generation} generations the covariance matrix is not positive definite")
+            try:
+                factor = np.linalg.cholesky(covariance)
+            except np.linalg.LinAlgError as error:
+                raise FloatingPointError(f"in generation {generation}: {error}") from error
+        if not (factor.min() > 0 if c.diagonal else True) or not math.isfinite(step_size + factor.sum() + mean.sum()):
+            raise FloatingPointError(f"in generation {generation} a standard deviation is zero or infinite")
         return replace(
             self,
             mean=mean,
