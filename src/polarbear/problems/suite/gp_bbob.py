@@ -93,7 +93,7 @@ class GPBBOBProblem:
         return self.label
 
     def mixture(self) -> Mixture:
-        """The function itself, which also tells weights and sparsity; builds all 24 components."""
+        """The function itself, with weights and sparsity; builds all 24 components."""
         return Mixture(self, sparsity_thresholds(Prior.parse(self.sparsity, "sparsity")))
 
     def build(self) -> BuiltProblem:
