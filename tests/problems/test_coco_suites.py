@@ -35,7 +35,7 @@ def points_for(problem, count, seed=0, beyond=0.0):
 def test_values_bounds_and_kinds_of_variables_are_those_of_cocoex(suite):
     extent = COCO_SUITES[suite]
     for dimension in dimensions_of(suite)[:2]:
-        whole = cocoex.Suite(extent.library, "instances: 1-3", f"dimensions: {dimension}")
+        whole = cocoex.Suite(suite.removeprefix("coco-"), "instances: 1-3", f"dimensions: {dimension}")
         for function in range(1, extent.functions + 1):
             theirs = whole.get_problem(ID.get(suite, suite + "_f{:03}_i{:02}_d{:02}").format(function, 3, dimension))
             ours = problems.COCOProblem(suite, function, 3, dimension).build()
@@ -83,7 +83,7 @@ def test_best_values_are_those_at_the_points_cocoex_tells_and_its_final_targets(
         for function in range(1, extent.functions + 1):
             instance = 1 + function % 40
             select = f"dimensions: {dimension} function_indices: {function}"
-            theirs = cocoex.Suite(extent.library, f"instances: {instance}", select).get_problem(0)
+            theirs = cocoex.Suite(suite.removeprefix("coco-"), f"instances: {instance}", select).get_problem(0)
             ours = problems.COCOProblem(suite, function, instance, dimension).build()
             at = best_parameters(theirs, tmp_path)
             assert not theirs.final_target_hit
@@ -103,7 +103,7 @@ def test_ideal_and_nadir_points_are_those_of_the_two_optima(suite, tmp_path, mon
         for function in range(1, extent.functions + 1):
             instance = 1 + function % 15
             select = f"dimensions: {dimension} function_indices: {function}"
-            theirs = cocoex.Suite(extent.library, f"instances: {instance}", select).get_problem(0)
+            theirs = cocoex.Suite(suite.removeprefix("coco-"), f"instances: {instance}", select).get_problem(0)
             ours = problems.COCOProblem(suite, function, instance, dimension).build()
             first, second = ours(best_parameters(theirs, tmp_path))
             np.testing.assert_allclose([first[0], second[1]], ours.ideal, rtol=1e-12, atol=1e-12)
