@@ -7,7 +7,7 @@ import pickle
 import subprocess
 import sys
 from fractions import Fraction
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 import pytest
@@ -18,6 +18,7 @@ from polarbear.validation import (
     Finite,
     Flag,
     Name,
+    Natural,
     Positive,
     Reals,
     Share,
@@ -185,3 +186,18 @@ def test_names_are_text():
 def test_declaring_settings_loads_no_library_that_checks_them():
     code = "import sys, polarbear.problems, polarbear.validation; print('pydantic' in sys.modules)"
     assert json.loads(subprocess.check_output([sys.executable, "-c", code], text=True).lower()) is False
+
+
+def test_class_variables_are_no_arguments():
+    @settings
+    class Sized:
+        kind: ClassVar[str] = "sized"
+        size: Positive
+        seed: Natural = 0
+
+    with pytest.raises(FieldTypeError, match="valid are: seed, size"):
+        Sized(3, kind="other")
+    with pytest.raises(FieldError, match="size is 0"):
+        Sized(0)
+    with pytest.raises(FieldTypeError, match="Sized takes 2 arguments; leave out 7"):
+        Sized(3, 1, 7)

@@ -19,7 +19,7 @@ import functools
 import math
 import re
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field
+from dataclasses import Field, dataclass, field, fields
 from numbers import Real
 from typing import Annotated, Any, TypeVar, dataclass_transform, overload
 
@@ -122,8 +122,10 @@ def _first(error: Any) -> Any:
 
 
 def _error(cls: type[Any], fault: Any, cause: object) -> FieldError:
-    names = [name for name, entry in cls.__dataclass_fields__.items() if entry.init]
-    path, kind = fault["loc"], fault["type"]
+    settings_class: Any = cls
+    names: list[str] = [entry.name for entry in fields(settings_class) if entry.init]
+    path: tuple[Any, ...] = fault["loc"]
+    kind: str = fault["type"]
     if kind == "unexpected_positional_argument":
         return FieldTypeError((), f"{cls.__name__} takes {len(names)} arguments; leave out {shortened(fault['input'])}")
     if kind == "unexpected_keyword_argument":

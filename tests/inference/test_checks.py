@@ -19,15 +19,15 @@ from polarbear.inference import (
 from polarbear.inference.checking import verdicts
 from polarbear.inference.checking.evidence import Evidence
 from polarbear.inference.checking.outcomes import (
-    FirstPlaces,
     Outcomes,
     Repetition,
     Replicator,
-    WinRates,
+    first_places,
     irrelevant_alternatives,
     noise_shape,
     persistent,
     rank_correlations,
+    win_rates,
 )
 from polarbear.rankings import Rankings, choice_counts
 
@@ -364,10 +364,10 @@ def test_noise_has_the_shape_that_is_stated(spread):
 def test_first_places_by_hand():
     values = np.array([[[1.0, 2.0, 3.0]]] * 3 + [[[2.0, 1.0, 3.0]]] + [[[1.0, 1.0, 3.0]]] * 4 + [[[1.0, 2.0, np.nan]]])
     outcomes, won = whole(values)
-    first = FirstPlaces(outcomes, np.log([[0.5, 0.3, 0.2]]))
-    np.testing.assert_allclose(first.ratings, [[0.5, 0.3, 0.2]])
+    first, ratings, instances = first_places(outcomes, np.log([[0.5, 0.3, 0.2]]))
+    np.testing.assert_allclose(ratings, [[0.5, 0.3, 0.2]])
     np.testing.assert_allclose(first(won), [0.75 - 0.5, 0.25 - 0.3, -0.2])
-    assert first.instances.tolist() == [4]
+    assert instances.tolist() == [4]
 
 
 def test_win_rates_and_company_by_hand():
@@ -376,8 +376,9 @@ def test_win_rates_and_company_by_hand():
     values = np.array(apart + tied_best + [[[1.0, 1.0, 3.0]]] * 2 + [[[2.0, 2.0, 1.0]]] * 3)
     outcomes, won = whole(values)
     half = np.full((1, 3), 0.5)
-    np.testing.assert_allclose(WinRates(outcomes, half)(won), [6 / 11 - 0.5, 6 / 9 - 0.5, 6 / 9 - 0.5])
-    np.testing.assert_allclose(WinRates(outcomes, half).rates, 0.5)
+    statistic, rates = win_rates(outcomes, half)
+    np.testing.assert_allclose(statistic(won), [6 / 11 - 0.5, 6 / 9 - 0.5, 6 / 9 - 0.5])
+    np.testing.assert_allclose(rates, 0.5)
     assert outcomes.hidden_share() == pytest.approx((2 + 2 * 3 + 3) / (6 * 3 + 5 + 2 + 2 * 3 + 3 * 3))
     found = irrelevant_alternatives(outcomes, half)(won).reshape(3, 3)
     assert found[0, 2] == pytest.approx(1.0)

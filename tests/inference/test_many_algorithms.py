@@ -136,7 +136,7 @@ def test_places_in_each_draw_compare_as_the_ratings_do(digits):
     for t in range(3):
         ratings = draws[:, t].T
         i, j = ratings[:, np.newaxis], ratings[np.newaxis]
-        np.testing.assert_array_equal(pairs.leads(ratings), (i > j).sum(axis=2) - (i < j).sum(axis=2))
+        np.testing.assert_array_equal(pairs.net_wins(ratings), (i > j).sum(axis=2) - (i < j).sum(axis=2))
         close = (i <= 1.3 * j) & (j <= 1.3 * i)
         np.testing.assert_array_equal(pairs.near(ratings, 1.3), close.sum(axis=2))
     above = (draws[:, :, :, np.newaxis] > draws[:, :, np.newaxis]).all(axis=1)

@@ -269,7 +269,7 @@ def _above(posterior: Ratings, a: Algorithm, b: Algorithm) -> BoolArray:
 def refuse_several_timepoints() -> NoReturn:
     """Raise the ValueError that a posterior is not joint over time."""
     raise ValueError(
-        "statements on several timepoints at once need a joint posterior over time, which this one is not; "
+        "a statement on several timepoints at once needs a joint posterior over time, which this one is not; "
         'fit pb.inference.InstanceBootstrap(), or judge each timepoint by itself (in a race, elimination="pointwise"; '
         "Posterior.at takes one timepoint out of a posterior)"
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polarbear.optimizers import nevergrad_optimizers
+from polarbear.optimizers import nevergrad_optimizers, noisy
 from polarbear.optimizers.adapters.cma import PyCMA
 from polarbear.optimizers.adapters.cmaes import CMAES
 from polarbear.optimizers.adapters.modcma import ModularCMAES
@@ -64,6 +64,7 @@ __all__ = [
     "family_parameters",
     "from_description",
     "nevergrad_optimizers",
+    "noisy",
     "recommend",
     "refusal",
 ]

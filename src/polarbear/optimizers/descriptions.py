@@ -16,6 +16,7 @@ from polarbear.descriptions import (
     plain_value,
 )
 from polarbear.optimizers.function import as_optimizer
+from polarbear.optimizers.noisy.selection import Selection
 from polarbear.optimizers.settings import FAMILIES, differences
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.protocols import Optimizer
@@ -95,7 +96,9 @@ def _merged(cls: type[Any], preset: Mapping[str, Any], arguments: Mapping[str, A
 
 
 def _plain(value: Any) -> Any:
-    """`value` in the types of JSON; an optimizer within an optimizer by its description."""
+    """`value` in the types of JSON; an optimizer or selection stage within an optimizer by its description."""
+    if isinstance(value, Selection):
+        return value.describe()
     return describe(value) if isinstance(value, Optimizer) else plain_value(value)
 
 

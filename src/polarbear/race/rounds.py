@@ -119,7 +119,7 @@ def asked_after(state: RaceState, requests: Collection[Request], times: FloatArr
 
 
 def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ...]) -> list[str]:
-    """Algorithms none of whose runs in a round returned anything; if all are silent, or had one run, it is bad luck.
+    """Algorithms none of whose runs in a round returned anything; none if that is so of all, or there was one run.
 
     Args:
         requests: The round's.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, get_args
@@ -101,12 +102,15 @@ class Rankings:
         """
         cells = _tied_values(values, precision, target)
         count = len(cells)
-        share = _checked_weights(weights, count)
+        share = np.ones(count) if weights is None else _one_each(weights, "weights", count).astype(np.float64)
+        if not (np.isfinite(share).all() and (share >= 0).all()):
+            raise ValueError("weights must be finite and not negative")
+        labels = np.arange(count) if groups is None else _one_each(groups, "groups", count)
+        names = [f"instance {i}" for i in range(count)] if instances is None else list(instances)
+        if len(names) != count:
+            raise ValueError(f"there are {len(names)} names for {count} instances")
         if tail not in get_args(Tail):
             raise ValueError(f"tail is {tail!r}; algorithms at +inf are one of {', '.join(get_args(Tail))}")
-        labels = [f"instance {i}" for i in range(count)] if instances is None else list(instances)
-        if len(labels) != count:
-            raise ValueError(f"there are {len(labels)} names for {count} instances")
         ranks = _ranks(cells)
         ranks[np.isnan(cells)] = NOT_RUN
         if tail == "unordered":
@@ -115,9 +119,9 @@ class Rankings:
         return cls(
             ranks=ranks[counting],
             weights=share[counting],
-            groups=_group_numbers(groups, count)[counting],
+            groups=np.unique(labels, return_inverse=True)[1].reshape(-1)[counting],
             times=checked_times(times, cells.shape[1]),
-            instances=tuple(label for label, counts in zip(labels, counting, strict=True) if counts),
+            instances=tuple(itertools.compress(names, counting)),
             algorithms=checked_names(algorithms, cells.shape[2]),
         )
 
@@ -362,22 +366,9 @@ def _tied_values(values: ArrayLike, precision: float | None, target: ArrayLike |
     return cells
 
 
-def _checked_weights(weights: ArrayLike | None, count: int) -> FloatArray:
-    if weights is None:
-        return np.ones(count)
-    share = np.asarray(weights, dtype=np.float64)
-    if share.shape != (count,):
-        raise ValueError(f"weights has shape {share.shape}; give one for each of {count} instances")
-    if not (np.isfinite(share).all() and (share >= 0).all()):
-        raise ValueError("weights must be finite and not negative")
-    return share
-
-
-def _group_numbers(groups: ArrayLike | None, count: int) -> IntArray:
-    """(P,) the number of each instance's group."""
-    if groups is None:
-        return np.arange(count)
-    labels = np.asarray(groups)
-    if labels.shape != (count,):
-        raise ValueError(f"groups has shape {labels.shape}; give one label for each of {count} instances")
-    return np.unique(labels, return_inverse=True)[1].reshape(-1)
+def _one_each(values: ArrayLike, name: str, count: int) -> NDArray[Any]:
+    """(P,) an array with one entry for each instance."""
+    array = np.asarray(values)
+    if array.shape != (count,):
+        raise ValueError(f"{name} has shape {array.shape}; give one for each of {count} instances")
+    return array

@@ -12,17 +12,17 @@ from polarbear.inference.checking import verdicts
 from polarbear.inference.checking.certainty import checked_rankings, evenly, overconfidence
 from polarbear.inference.checking.evidence import FEWEST_REPLICATES, Evidence
 from polarbear.inference.checking.outcomes import (
-    FirstPlaces,
     Outcomes,
     Repetition,
     Replicator,
     Statistic,
-    WinRates,
     agreement,
+    first_places,
     irrelevant_alternatives,
     noise_shape,
     persistent,
     rank_correlations,
+    win_rates,
 )
 from polarbear.inference.checking.verdicts import Check
 from polarbear.inference.fitting import fit
@@ -107,7 +107,8 @@ def _of_rankings(
     names, centre = posterior.names, log_theta.mean(axis=0)
     expected = 1.0 / (1.0 + np.exp(centre[:, outcomes.second] - centre[:, outcomes.first]))
     smooth = outcomes.tied_inside() <= _MOST_TIED_INSIDE
-    win, first = WinRates(outcomes, expected), FirstPlaces(outcomes, centre)
+    win, rates = win_rates(outcomes, expected)
+    first, ratings, instances = first_places(outcomes, centre)
     statistics = (
         win,
         rank_correlations(outcomes, expected),
@@ -116,7 +117,7 @@ def _of_rankings(
         first,
     )
     replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
-    rates, ranks, presence, noise, places = (
+    wins, ranks, presence, noise, places = (
         Evidence.of(statistic(observed), drawn)
         for statistic, drawn in zip(statistics, _drawn(statistics, replicator, log_theta, rng), strict=True)
     )
@@ -124,11 +125,11 @@ def _of_rankings(
     triples = [(*pair, third) for pair in pairs for third in names]
     coverage = verdicts.Coverage(at.size, posterior.times.size, outcomes.hidden_share())
     return (
-        coverage.added_to(verdicts.win_rates(rates, pairs, win.rates)),
+        coverage.added_to(verdicts.win_rates(wins, pairs, rates)),
         coverage.added_to(verdicts.rank_correlations(ranks, pairs)),
         coverage.added_to(verdicts.irrelevant_alternatives(presence, triples)),
         coverage.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
-        coverage.added_to(verdicts.first_places(places, names, posterior.times[at], first)),
+        coverage.added_to(verdicts.first_places(places, names, posterior.times[at], ratings, instances)),
     )
 
 

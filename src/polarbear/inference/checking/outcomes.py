@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.rankings import ChoiceCounts, Rankings, choice_counts
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, IntArray
 
 _FEWEST_ON_A_SIDE = 5
 """Instances with and without an algorithm that a timepoint needs for comparing its presence with its absence."""
@@ -118,17 +118,12 @@ def _excess(won: FloatArray, expected: FloatArray) -> FloatArray:
     return 0.5 * won + (0.5 - expected[:, np.newaxis]) * np.abs(won)
 
 
-class WinRates:
-    """(K,) how much more often the first of each pair won than its ratings say."""
-
-    def __init__(self, outcomes: Outcomes, expected: FloatArray) -> None:
-        counted = np.abs(outcomes.observed()).sum(axis=1)
-        self._expected, self._comparisons = expected, counted.sum(axis=0)
-        self.rates = _share((counted * expected).sum(axis=0), self._comparisons)
-
-    def __call__(self, won: FloatArray) -> FloatArray:
-        """The statistic."""
-        return _share(_excess(won, self._expected).sum(axis=(0, 1)), self._comparisons)
+def win_rates(outcomes: Outcomes, expected: FloatArray) -> tuple[Statistic, FloatArray]:
+    """(K,) how much more often the first of each pair won than its ratings say, and (K,) the rates they say."""
+    counted = np.abs(outcomes.observed()).sum(axis=1)
+    comparisons = counted.sum(axis=0)
+    rates = _share((counted * expected).sum(axis=0), comparisons)
+    return lambda won: _share(_excess(won, expected).sum(axis=(0, 1)), comparisons), rates
 
 
 def rank_correlations(outcomes: Outcomes, expected: FloatArray) -> Statistic:
@@ -222,34 +217,31 @@ def noise_shape(outcomes: Outcomes, log_theta: FloatArray, usable: NDArray[np.bo
     return statistic
 
 
-class FirstPlaces:
+def first_places(outcomes: Outcomes, log_theta: FloatArray) -> tuple[Statistic, FloatArray, IntArray]:
     """(T · n,) how much more often each algorithm is first at each timepoint than its rating says.
 
-    Among the rankings of three algorithms or more in which one is alone at the first place.
+    Among the rankings of three algorithms or more in which one is alone at the first place; (T, n) the mean rating
+    there and (T,) their number are returned, too.
     """
+    theta = np.exp(np.maximum(log_theta - log_theta.max(axis=1, keepdims=True), _LEAST))[:, np.newaxis]
+    theta = theta * outcomes.present
+    expected = theta / theta.sum(axis=2, keepdims=True).clip(np.finfo(np.float64).tiny)
+    contrast = outcomes.contrast
+    rivals = np.where(outcomes.crowded, outcomes.present.sum(axis=2) - 1, np.inf)[..., np.newaxis]
 
-    def __init__(self, outcomes: Outcomes, log_theta: FloatArray) -> None:
-        theta = np.exp(np.maximum(log_theta - log_theta.max(axis=1, keepdims=True), _LEAST))[:, np.newaxis]
-        theta = theta * outcomes.present
-        self._expected = theta / theta.sum(axis=2, keepdims=True).clip(np.finfo(np.float64).tiny)
-        self._contrast = outcomes.contrast
-        rivals = outcomes.present.sum(axis=2) - 1
-        self._rivals = np.where(outcomes.crowded, rivals, np.inf)[..., np.newaxis]
-        first = self._first(outcomes.observed())
-        self.instances = first.sum(axis=(1, 2))
-        self.ratings = _share(
-            (self._expected * first.any(axis=2, keepdims=True)).sum(axis=1), self.instances[:, np.newaxis]
-        )
-
-    def __call__(self, won: FloatArray) -> FloatArray:
-        """The statistic."""
-        first = self._first(won)
-        excess = (first - self._expected * first.any(axis=2, keepdims=True)).sum(axis=1)
-        return _share(excess, self.instances[:, np.newaxis]).ravel()
-
-    def _first(self, won: FloatArray) -> NDArray[np.bool_]:
+    def is_first(won: FloatArray) -> NDArray[np.bool_]:
         """(T, P, n) whether it won all its comparisons."""
-        return won @ self._contrast == self._rivals
+        return won @ contrast == rivals
+
+    def statistic(won: FloatArray) -> FloatArray:
+        first = is_first(won)
+        excess = (first - expected * first.any(axis=2, keepdims=True)).sum(axis=1)
+        return _share(excess, instances[:, np.newaxis]).ravel()
+
+    observed = is_first(outcomes.observed())
+    instances = observed.sum(axis=(1, 2))
+    ratings = _share((expected * observed.any(axis=2, keepdims=True)).sum(axis=1), instances[:, np.newaxis])
+    return statistic, ratings, instances
 
 
 @dataclass(frozen=True, slots=True)

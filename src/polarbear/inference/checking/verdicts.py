@@ -10,8 +10,7 @@ import numpy as np
 
 from polarbear.inference.checking.certainty import TOO_SURE
 from polarbear.inference.checking.evidence import Evidence
-from polarbear.inference.checking.outcomes import FirstPlaces
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, IntArray
 
 _MOST_NAMED = 3
 _MIRRORED = 1.15
@@ -172,25 +171,27 @@ def noise_shape(evidence: Evidence) -> Check:
     return _checked(GUMBEL, evidence, verdict)
 
 
-def first_places(evidence: Evidence, names: Sequence[str], times: FloatArray, places: FirstPlaces) -> Check:
+def first_places(
+    evidence: Evidence, names: Sequence[str], times: FloatArray, ratings: FloatArray, instances: IntArray
+) -> Check:
     """Ratings say who is first; `evidence` is of each algorithm at each of the timepoints `times`."""
     if not evidence.possible:
         return _unchecked(FIRST, "it takes three algorithms on the same instances, one of them the single best")
     worst: dict[int, int] = {}
     for k in evidence.remarkable.tolist():
         worst.setdefault(k % len(names), k)
-    ratings = places.ratings.ravel()
-    low, observed, high = (ratings + shift for shift in (evidence.low, evidence.observed, evidence.high))
+    rating = ratings.ravel()
+    low, observed, high = (rating + shift for shift in (evidence.low, evidence.observed, evidence.high))
     clauses = [
-        f"{names[i]} was first on {observed[k]:.0%} of the {places.instances[k // len(names)]} instances with a single "
-        f"best algorithm at {times[k // len(names)]:g}, where its rating of {ratings[k]:.2g} allows {low[k]:.0%} to "
+        f"{names[i]} was first on {observed[k]:.0%} of the {instances[k // len(names)]} instances with a single "
+        f"best algorithm at {times[k // len(names)]:g}, where its rating of {rating[k]:.2g} allows {low[k]:.0%} to "
         f"{high[k]:.0%}"
         for i, k in worst.items()
     ]
     verdict = "Ratings say how often each algorithm is the best."
     if clauses:
         verdict = f"{_listed(clauses)}. So a rating is not the probability of being the best."
-    return replace(_checked(FIRST, evidence, verdict, shift=ratings), named=tuple((names[i],) for i in worst))
+    return replace(_checked(FIRST, evidence, verdict, shift=rating), named=tuple((names[i],) for i in worst))
 
 
 def timepoints(evidence: Evidence, per_instance: float, factor: float, excess: float | None, *, joint: bool) -> Check:

@@ -26,6 +26,7 @@ from polarbear.problems.suite.coco import (
 )
 from polarbear.problems.suite.gp_bbob import GPBBOB, GPBBOBProblem
 from polarbear.problems.suite.ma_bbob import MABBOB, MABBOBProblem, threshold_weights
+from polarbear.problems.suite.noisy_tasks import NoisyTaskProblem, NoisyTasks
 from polarbear.problems.suite.pbo import PBO, PBOProblem, raw_optimum
 from polarbear.problems.suite.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
 from polarbear.problems.suite.submodular import Submodular, SubmodularProblem
@@ -57,6 +58,8 @@ __all__ = [
     "COCOProblem",
     "GPBBOBProblem",
     "MABBOBProblem",
+    "NoisyTaskProblem",
+    "NoisyTasks",
     "PBOProblem",
     "PairwiseAffine",
     "SBOXProblem",
@@ -85,6 +88,7 @@ SUITES: dict[str, type[Any]] = {
     "cec2022": CEC2022,
     "gp-bbob": GPBBOB,
     "bbob-noisy": BBOBNoisy,
+    "noisy-tasks": NoisyTasks,
     "bbob-largescale": BBOBLargescale,
     "bbob-constrained": BBOBConstrained,
     "bbob-mixint": BBOBMixint,
@@ -112,6 +116,7 @@ PROBLEMS: dict[str, type[Any]] = {
     "cec2022": CEC2022Problem,
     "gp-bbob": GPBBOBProblem,
     "bbob-noisy": BBOBNoisyProblem,
+    "noisy-tasks": NoisyTaskProblem,
     "coco": COCOProblem,
     "variation": Variation,
     "function": FunctionProblem,

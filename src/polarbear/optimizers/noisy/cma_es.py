@@ -1,0 +1,223 @@
+"""CMA-ES whose selection stage is a part, by ask and tell."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, cast
+
+import numpy as np
+
+from polarbear.optimizers.distributions import Distributed, Distribution, axes_of
+from polarbear.optimizers.native import SingleObjective, Space, State
+from polarbear.optimizers.noisy.selection import AnySelection, Generation, IntArray, Ranks
+from polarbear.optimizers.noisy.strategy import Parameters, Search
+from polarbear.optimizers.restarts import Restarts, Strategy
+from polarbear.optimizers.settings import Size, family
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, real, whole
+
+SMALLEST = 1e-12
+"""Restart once every standard deviation is below this share of the initial one (tolx of `cma` and `cmaes`)."""
+FLATTEST = 1e-12
+"""Restart once the best values of a while lie closer together than this (tolfun of `cmaes`)."""
+WORST_CONDITION = 1e14
+"""Restart once the covariance matrix is conditioned worse (as `cma` and `cmaes`)."""
+
+
+@dataclass(kw_only=True, eq=False)
+class CMAState(State):
+    """Where a run stands.
+
+    Attributes:
+        search: The search distribution, in the unit box.
+        parameters: The constants of the strategy.
+        generation: The candidates under way.
+        memory: What the selection stage has learned.
+        candidates: Which candidates are being evaluated.
+        spent: Evaluations since the last start.
+        bests: The lowest value of each generation since the last start.
+        incumbent: (d,) the candidate with the lowest estimated value.
+        incumbent_value: That estimate.
+        generations: How many generations there were.
+    """
+
+    rng: np.random.Generator
+    restarts: Restarts
+    search: Search
+    parameters: Parameters
+    memory: Any
+    generation: Generation | None = None
+    candidates: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    spent: int = 0
+    bests: list[float] = field(default_factory=list[float])
+    incumbent: FloatArray | None = None
+    incumbent_value: float = math.inf
+    generations: int = 0
+
+
+@family("noisy-cma-es", "cma-es", selection="{}", restart_strategy="{}")
+class CMAES(Distributed[CMAState], SingleObjective):
+    """CMA-ES with a selection stage of one's choice.
+
+    Attributes:
+        selection: What turns observed values into weights: `Ranks`, `ResidualBootstrap`, `ProbeAndSwitch`, or a
+            description of one, such as ``{"selection": "ranks", "evaluations": 5}``.
+        diagonal: Whether the covariance matrix is diagonal.
+        active: Whether the worse half of the candidates has negative weights in the covariance matrix.
+        mass: Whether the paths take the effective number of selected candidates from the candidates' weights, or from
+            those of the ranks. It is the same unless weights are expected ones: these are closer to each other, and
+            with the number of the ranks the step size then shrinks by itself.
+        population_size: Candidates per generation λ; by default 4 + ⌊3 ln d⌋.
+        relative_sigma0: The initial step size as a share of the box's width.
+        start: Where the first mean is: drawn uniformly from the box, or its centre.
+        bounds: Whether candidates outside the box are brought to its border, or evaluated as they are.
+        restart_strategy: What to do when a start has come to its end: IPOP starts again with twice the population,
+            RESTART with the same, BIPOP with either; STOP ends.
+        patience: Start again after so many generations without a lower value; None: never for this reason.
+        recommends: What a run would return: the mean, or the candidate with the lowest estimated value.
+        name: Its name; by default "cma-es", and the fields that differ from their defaults.
+
+    Raises:
+        ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
+    """
+
+    selection: AnySelection = field(default_factory=Ranks)
+    diagonal: Flag = False
+    active: Flag = True
+    mass: Literal["weights", "ranks"] = "weights"
+    population_size: Annotated[int, whole(4, 10**6)] | None = None
+    relative_sigma0: Annotated[float, real(ge=1e-12, le=10.0)] = 0.2
+    start: Literal["random", "center"] = "random"
+    bounds: Literal["clip", "ignore"] = "clip"
+    restart_strategy: Strategy = "IPOP"
+    patience: Size | None = None
+    recommends: Literal["mean", "best"] = "mean"
+    name: str = ""
+
+    def _init(self, space: Space, rng: np.random.Generator) -> CMAState:
+        restarts = Restarts(self.restart_strategy, rng)
+        search, parameters = self._restart(space, rng, restarts)
+        return CMAState(
+            space=space,
+            rng=rng,
+            restarts=restarts,
+            search=search,
+            parameters=parameters,
+            memory=self.selection.begin(),
+        )
+
+    def _restart(self, space: Space, rng: np.random.Generator, restarts: Restarts) -> tuple[Search, Parameters]:
+        d = space.dimension
+        population = self.population_size or 4 + int(3 * math.log(d))  # eq. 48
+        if restarts.population:
+            population = max(4, restarts.population)
+        mean = rng.uniform(size=d) if self.start == "random" else np.full(d, 0.5)
+        sigma = self.relative_sigma0 * restarts.step_size_factor
+        return Search.start(mean, sigma, diagonal=self.diagonal), Parameters(d, population, self.diagonal, self.active)
+
+    def _ask(self, state: CMAState) -> FloatArray:
+        generation = state.generation
+        if generation is None:
+            steps = state.rng.standard_normal((state.parameters.population, state.space.dimension))
+            points = state.search.points(steps)
+            if self.bounds == "clip":
+                clip(points, steps, state.search)
+            generation = state.generation = Generation(
+                parameters=state.parameters,
+                search=state.search,
+                points=points,
+                steps=steps,
+                values=np.empty((len(points), 0)),
+                spent=state.evaluations,
+            )
+            state.candidates = self.selection.request(state.memory, generation, state.rng)
+        space = state.space
+        return space.lower + generation.points[state.candidates] * (space.upper - space.lower)
+
+    def _tell(self, state: CMAState, values: Any) -> None:
+        state.spent += len(state.candidates)
+        generation = cast("Generation", state.generation)
+        generation.observe(state.candidates, values)
+        state.candidates = self.selection.request(state.memory, generation, state.rng)
+        if len(state.candidates):
+            return
+        state.generation = None
+        weights = self.selection.weigh(state.memory, generation, state.rng)
+        if weights is None:
+            return
+        estimates = self.selection.values(state.memory, generation)
+        lowest = int(np.argmin(estimates))
+        if estimates[lowest] < state.incumbent_value:
+            state.incumbent, state.incumbent_value = generation.points[lowest], float(estimates[lowest])
+        state.bests.append(float(estimates[lowest]))
+        state.generations += 1
+        mass = state.parameters.mass if self.mass == "ranks" else None
+        try:
+            state.search = state.search.update(state.parameters, generation.points, generation.steps, weights, mass)
+            ended = self._exhausted(state)
+        except FloatingPointError:
+            ended = True
+        if ended or state.spent >= state.restarts.evaluations:
+            self._start_again(state)
+
+    def _exhausted(self, state: CMAState) -> bool:
+        """Whether there is a reason to start again."""
+        search, bests = state.search, state.bests
+        if search.deviations.max() < SMALLEST * self.relative_sigma0:
+            return True
+        diagonal = search.factor if self.diagonal else search.factor.diagonal()
+        if diagonal.max() > diagonal.min() * math.sqrt(WORST_CONDITION):
+            return True
+        window = 10 + math.ceil(30 * state.space.dimension / state.parameters.population)
+        if len(bests) > window and max(bests[-window:]) - min(bests[-window:]) < FLATTEST:
+            return True
+        return self.patience is not None and len(bests) - int(np.argmin(bests)) > self.patience
+
+    def _start_again(self, state: CMAState) -> None:
+        state.ended = not state.restarts.next(state.parameters.population, state.spent)
+        if not state.ended:
+            state.search, state.parameters = self._restart(state.space, state.rng, state.restarts)
+            state.spent, state.bests = 0, []
+
+    def _distribution(self, _: CMAState) -> Distribution:
+        return _DISTRIBUTION
+
+    def diagnostics(self, state: CMAState) -> dict[str, Callable[[CMAState], float]]:
+        """What `Distribution.readers` reads, ``generations``, and what the selection stage tells."""
+        readers = super().diagnostics(state)
+        readers["generations"] = lambda state: float(state.generations)
+        for name, reader in self.selection.diagnostics().items():
+            readers[name] = _of_memory(reader)
+        return readers
+
+    def recommendation(self, state: CMAState) -> FloatArray:
+        """(d,) what the run would return now, within the box."""
+        if self.recommends == "mean" or state.incumbent is None:
+            return super().recommendation(state)
+        return state.space.lower + state.incumbent * (state.space.upper - state.space.lower)
+
+
+def clip(points: FloatArray, steps: FloatArray, search: Search) -> None:
+    """Bring points (λ, d) to the border of the unit box, and their standardized steps (λ, d) with them; in place."""
+    outside = ((points < 0) | (points > 1)).any(axis=1)
+    if outside.any():
+        points[outside] = points[outside].clip(0.0, 1.0)
+        steps[outside] = search.steps(points[outside])
+
+
+def _of_memory(reader: Callable[[Any], float]) -> Callable[[CMAState], float]:
+    return lambda state: reader(state.memory)
+
+
+_DISTRIBUTION = Distribution(
+    mean=lambda state: state.space.lower + state.search.mean * (state.space.upper - state.space.lower),
+    step_size=lambda state: state.search.step_size,
+    axes=lambda state: state.search.factor if state.search.factor.ndim == 1 else axes_of(state.search.factor),
+    covariance=lambda state: (
+        np.diag(state.search.covariance) if state.search.covariance.ndim == 1 else state.search.covariance
+    ),
+    population_size=lambda state: state.parameters.population,
+    paths={"ps": lambda state: state.search.path, "pc": lambda state: state.search.covariance_path},
+)

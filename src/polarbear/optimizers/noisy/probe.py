@@ -1,0 +1,98 @@
+"""Probe and switch: expected weights only where ranks are unreliable (Wang and Lu, 2026, appendix D)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from polarbear.optimizers.noisy.residual_bootstrap import ResidualBootstrap
+from polarbear.optimizers.noisy.selection import AnySelection, Generation, IntArray, Ranks, Selection, rank, stage
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, real
+
+
+def rank_disagreement(first: FloatArray, second: FloatArray) -> float:
+    """P = Σ |difference of ranks| / λ², from 0 to 1/2, of two observations (λ,) of the same points (eq. 56)."""
+    return float(np.abs(rank(first) - rank(second)).sum()) / len(first) ** 2
+
+
+def variance_share(first: FloatArray, second: FloatArray) -> float:
+    """The share of the variance of two observations (λ,) that is noise; from 0 to 1."""
+    noise = float(np.square(first - second).mean()) / 2
+    total = float(np.concatenate([first, second]).var())
+    return min(1.0, noise / total) if total > 0 else 0.0
+
+
+@dataclass(kw_only=True, eq=False)
+class Memory:
+    """What the probe found, and what the selection stage it chose has learned.
+
+    Attributes:
+        statistic: The probe's statistic; NaN before the probe.
+        chosen: The selection stage in use; None before the probe.
+        inner: The memory of that stage.
+    """
+
+    statistic: float = math.nan
+    chosen: Selection | None = None
+    inner: Any = None
+
+
+@stage("probe-and-switch")
+class ProbeAndSwitch(Selection):
+    """Evaluates the first candidates twice, and chooses a selection stage by how much their ranks disagree.
+
+    Attributes:
+        threshold: τ; `noisy` is chosen if the statistic is at least this. The paper has 0.12 and 0.22.
+        by: The statistic: disagreement of ranks P, or the share of the variance that is noise, for contrast.
+        reuse: Whether the probe is the first generation as well; else it only costs 2 λ evaluations.
+        noisy: The selection stage where ranks disagree.
+        otherwise: The one where they do not.
+    """
+
+    threshold: Annotated[float, real(ge=0, le=1)] = 0.12
+    by: Literal["ranks", "variance"] = "ranks"
+    reuse: Flag = False
+    noisy: AnySelection = field(default_factory=ResidualBootstrap)
+    otherwise: AnySelection = field(default_factory=Ranks)
+
+    def begin(self) -> Memory:
+        """See `Selection`."""
+        return Memory()
+
+    def request(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> IntArray:
+        """All candidates twice in the first generation; then what the chosen stage requests."""
+        if memory.chosen is not None:
+            return memory.chosen.request(memory.inner, generation, rng)
+        return np.tile(np.arange(len(generation.points) if not generation.evaluated else 0), 2)
+
+    def values(self, memory: Memory, generation: Generation) -> FloatArray:
+        """See `Selection`."""
+        return self._chosen(memory).values(memory.inner, generation)
+
+    def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray | None:
+        """See `Selection`."""
+        if memory.chosen is None:
+            first, second = generation.values[:, 0], generation.values[:, 1]
+            measure = rank_disagreement if self.by == "ranks" else variance_share
+            memory.statistic = measure(first, second)
+            memory.chosen = self.noisy if memory.statistic >= self.threshold else self.otherwise
+            memory.inner = memory.chosen.begin()
+            if not self.reuse:
+                return None
+            generation.values = generation.values.mean(axis=1, keepdims=True)
+        return self._chosen(memory).weigh(memory.inner, generation, rng)
+
+    def _chosen(self, memory: Memory) -> Selection:
+        return memory.chosen or self.otherwise
+
+    def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
+        """``probe``, the statistic, and ``switched``, 1 if the stage for noise was chosen."""
+        return {
+            "probe": lambda memory: float(memory.statistic),
+            "switched": lambda memory: float(memory.chosen is self.noisy),
+        }

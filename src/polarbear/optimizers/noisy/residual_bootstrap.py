@@ -1,0 +1,240 @@
+"""Residual-bootstrapped PEM: expected rank weights from bootstrap rankings (Wang and Lu, 2026, appendix B)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from polarbear.optimizers.noisy.assumptions import READERS
+from polarbear.optimizers.noisy.expected_weights import instability, membership, superpose
+from polarbear.optimizers.noisy.selection import Generation, IntArray, Selection, rank, stage
+from polarbear.records import FloatArray
+from polarbear.validation import Flag, Natural, Positive, real, whole
+
+SMOOTHING = 0.25
+"""The weight of a new generation in moving averages, as in the authors' runs."""
+
+
+@dataclass(kw_only=True, eq=False)
+class Memory:
+    """What residual bootstrapping has learned in the course of a run.
+
+    Attributes:
+        pool: (n, 2) standardized residuals, oldest first, and the |f| they were observed at.
+        scale: (s0, s1) of the noise's scale s0 + s1 |f|.
+        residuals: Recent pairs of |f| and the size of a residual, at most `WINDOW`.
+        disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
+        center: (λ,) the estimated values of the present generation.
+        fits: How often the centre was estimated in the present generation.
+        stability: How far the centre moves when it is fitted by other halves, in its standard deviations; NaN where
+            it is what was observed.
+        clipped: Residuals that were winsorized, and all.
+    """
+
+    pool: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    scale: tuple[float, float] = (0.0, 0.0)
+    residuals: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    disagreement: float = 1.0
+    center: FloatArray | None = None
+    fits: int = 0
+    stability: float = math.nan
+    clipped: tuple[int, int] = (0, 0)
+
+
+WINDOW = 64
+"""How many recent residuals the scale is fitted to."""
+
+
+@stage("residual-bootstrap")
+class ResidualBootstrap(Selection):
+    """Expected rank weights, estimated by bootstrap rankings with a pool of standardized residuals.
+
+    Attributes:
+        cap: At most so many further evaluations per generation, K_max; None: 2 + the share of ranks that change, times
+            λ, and at most 0.3 λ, as in the authors' runs.
+        target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
+            (eq. 47), or those around rank μ.
+        center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
+            was observed.
+        ridge: Its penalty.
+        scale: Whether the noise's scale is the same for all candidates, or s0 + s1 |f|.
+        bound: Standardized residuals are winsorized at this size, M.
+        pool_size: How many residuals are kept; beyond, random ones are dropped.
+        replicates: Bootstrap rankings per generation, B_boot.
+        least: With fewer residuals in the pool the observed ranks are used.
+        own: Whether candidates that were evaluated again are resampled from their own values.
+        power: Whether ranks are weighed by (1 - r / (λ - 1))ⁿ for r < μ, with n from 1.2 to 4 in the course of
+            `horizon` evaluations per variable, in place of the logarithmic weights.
+        weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
+    """
+
+    cap: Natural | None = 1
+    target: Literal["instability", "boundary"] = "instability"
+    center: Literal["ridge", "observed"] = "ridge"
+    ridge: Annotated[float, real(gt=0)] = 1.0
+    scale: Literal["constant", "linear"] = "linear"
+    bound: Annotated[float, real(gt=0)] = 10.0
+    pool_size: Positive = 512
+    replicates: Positive = 32
+    least: Annotated[int, whole(2)] = 6
+    own: Flag = False
+    power: Flag = False
+    horizon: Annotated[float, real(gt=0)] = 100.0
+    weiszfeld: Flag = False
+
+    def begin(self) -> Memory:
+        """See `Selection`."""
+        return Memory()
+
+    def request(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> IntArray:
+        """All candidates once; then those to evaluate again."""
+        values = generation.values
+        if values.shape[1] == 0:
+            memory.fits = 0
+            return np.arange(len(generation.points))
+        more = self._effort(memory, len(values))
+        if values.shape[1] > 1 or more == 0:
+            return np.empty(0, dtype=np.intp)
+        ranks = rank(values[:, 0])
+        if self.target == "boundary" or len(memory.pool) < self.least:
+            first = len(values) // 2 - 2  # ranks μ - 1, μ, μ + 1, ...
+            band = np.argsort(ranks, kind="stable")[max(0, first - (not self.own)) :]
+            return band[:more]
+        weights = generation.parameters.rank_weights[0]
+        unstable = instability(membership(self._draw(memory, generation, rng)), weights)
+        return np.argsort(-unstable, kind="stable")[:more]
+
+    def _effort(self, memory: Memory, population: int) -> int:
+        if self.cap is not None:
+            return min(self.cap, population)
+        return min(2 + round(memory.disagreement * population), int(0.3 * population))
+
+    def values(self, memory: Memory, generation: Generation) -> FloatArray:  # noqa: ARG002
+        """(λ,) the median of each candidate's values."""
+        return medians(generation.values)
+
+    def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
+        """See `Selection`."""
+        self._learn(memory, generation, rng)
+        table = self._rank_weights(generation)
+        if len(memory.pool) < self.least:
+            return table[:, rank(medians(generation.values))]
+        weights = superpose(membership(self._draw(memory, generation, rng)), table)
+        return self._toward_median(weights, generation) if self.weiszfeld else weights
+
+    def _learn(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> None:
+        """Put residuals of candidates that were evaluated again into the pool (steps 1, 3 and 4)."""
+        values = generation.values
+        if values.shape[1] < 2:
+            return
+        again = ~np.isnan(values[:, 1])
+        repeated = values[again]
+        centers = np.nanmedian(repeated, axis=1)
+        residuals = repeated - centers[:, None]
+        present = ~np.isnan(residuals)
+        sizes = np.broadcast_to(np.abs(centers)[:, None], residuals.shape)[present]
+        residuals = residuals[present]
+        usable = np.isfinite(residuals) & np.isfinite(sizes)
+        residuals, sizes = residuals[usable], sizes[usable]
+        memory.residuals.extend(zip(sizes.tolist(), np.abs(residuals).tolist(), strict=True))
+        del memory.residuals[:-WINDOW]
+        if len(memory.residuals) >= self.least:
+            memory.scale = self._fitted_scale(memory)
+        scales = memory.scale[0] + memory.scale[1] * sizes
+        standardized = residuals[scales > 0] / scales[scales > 0]
+        inside = np.column_stack([np.clip(standardized, -self.bound, self.bound), sizes[scales > 0]])
+        memory.clipped = (
+            memory.clipped[0] + int((np.abs(standardized) >= self.bound).sum()),
+            memory.clipped[1] + len(standardized),
+        )
+        memory.pool = np.concatenate([memory.pool, inside])
+        if len(memory.pool) > self.pool_size:
+            memory.pool = memory.pool[np.sort(rng.choice(len(memory.pool), self.pool_size, replace=False))]
+        first, second = rank(values[:, 0]), rank(np.where(again, values[:, 1], values[:, 0]))
+        changed = float((first != second)[again].mean())
+        memory.disagreement += SMOOTHING * (changed - memory.disagreement)
+
+    def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
+        from scipy.optimize import nnls
+
+        sizes, residuals = np.array(memory.residuals).T
+        if self.scale == "constant":
+            new = (float(residuals.mean()), 0.0)
+        else:
+            unit = max(float(sizes.max()), 1e-300)
+            (s0, s1), _ = nnls(np.column_stack([np.ones_like(sizes), sizes / unit]), residuals)
+            new = (float(s0), float(s1) / unit)
+        if memory.scale == (0.0, 0.0):
+            return new
+        old = memory.scale
+        return old[0] + SMOOTHING * (new[0] - old[0]), old[1] + SMOOTHING * (new[1] - old[1])
+
+    def _draw(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
+        """(b, λ) bootstrap values (eq. 35)."""
+        labels = medians(generation.values)
+        center = cross_fitted(generation.steps, labels, self.ridge, rng) if self.center == "ridge" else labels
+        if self.center == "ridge" and memory.fits and memory.center is not None:
+            spread = float(center.std())
+            memory.stability = float((center - memory.center).std()) / spread if spread > 0 else math.nan
+        memory.center, memory.fits = center, memory.fits + 1
+        scales = memory.scale[0] + memory.scale[1] * np.abs(center)
+        drawn = center + scales * memory.pool[rng.integers(len(memory.pool), size=(self.replicates, len(center))), 0]
+        if self.own and generation.values.shape[1] > 1:
+            again = np.flatnonzero(~np.isnan(generation.values[:, 1]))
+            which = rng.integers(2, size=(self.replicates, len(again)))
+            drawn[:, again] = generation.values[again, which]
+        return drawn
+
+    def _rank_weights(self, generation: Generation) -> FloatArray:
+        parameters = generation.parameters
+        if not self.power:
+            return parameters.rank_weights
+        count = parameters.population
+        spent = min(1.0, generation.spent / (self.horizon * parameters.dimension))
+        ranks = np.arange(count)
+        raw = np.where(ranks < count // 2, (1 - ranks / (count - 1)) ** (1.2 + 2.8 * spent), 0.0)
+        return np.tile(raw / raw.sum(), (2, 1))
+
+    def _toward_median(self, weights: FloatArray, generation: Generation) -> FloatArray:
+        positive = weights[0]
+        mean = positive @ generation.points
+        distances = np.sqrt(np.square(generation.points - mean).sum(axis=1))
+        pulled = positive / np.maximum(distances, 1e-12)
+        return np.stack([pulled / pulled.sum(), weights[1]])
+
+    def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
+        """Those of `polarbear.optimizers.noisy.assumptions.READERS`."""
+        return READERS
+
+
+def medians(values: FloatArray) -> FloatArray:
+    """(λ,) the median of each row of values (λ, m), NaN left out."""
+    return values[:, 0] if values.shape[1] == 1 else np.nanmedian(values, axis=1)
+
+
+def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:
+    """Two-fold cross-fitted ridge regression: each half of the candidates is predicted from the other.
+
+    Args:
+        steps: (λ, d) standardized steps z.
+        labels: (λ,) what was observed.
+        ridge: The penalty on the coefficients; the intercept has none.
+        rng: Draws the halves.
+
+    Returns:
+        (λ,) predicted values.
+    """
+    count = len(labels)
+    order = rng.permutation(count)
+    predicted = np.empty(count)
+    for train, test in ((order[: count // 2], order[count // 2 :]), (order[count // 2 :], order[: count // 2])):
+        level, middle = labels[train].mean(), steps[train].mean(axis=0)
+        z = steps[train] - middle
+        gram = z @ z.T
+        gram[np.diag_indices(len(gram))] += ridge
+        predicted[test] = level + (steps[test] - middle) @ (z.T @ np.linalg.solve(gram, labels[train] - level))
+    return predicted

@@ -1,0 +1,172 @@
+"""The selection stage of an evolution strategy: from candidates and what was observed of them to a weight for each."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.descriptions import FieldTypeError, did_you_mean, made
+from polarbear.optimizers.noisy.strategy import Parameters, Search
+from polarbear.optimizers.settings import Size, differences, joined_name
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, settings
+
+IntArray = NDArray[np.intp]
+
+
+@dataclass(kw_only=True, eq=False)
+class Generation:
+    """The candidates of a generation, and every value observed of them so far.
+
+    Attributes:
+        parameters: The strategy's constants, with the rank weights.
+        search: The distribution they were drawn from.
+        points: (λ, d) the candidates, in the coordinates of the search.
+        steps: (λ, d) their standardized steps z.
+        values: (λ, m) what was observed, NaN where a candidate was evaluated less often than m times.
+        spent: Evaluations before this generation.
+    """
+
+    parameters: Parameters
+    search: Search
+    points: FloatArray
+    steps: FloatArray
+    values: FloatArray
+    spent: int = 0
+
+    @property
+    def evaluated(self) -> bool:
+        """Whether anything was observed."""
+        return self.values.shape[1] > 0
+
+    def observe(self, candidates: IntArray, values: FloatArray) -> None:
+        """Add values (n,) of candidates (n,), which may repeat."""
+        if not self.evaluated and len(candidates) % len(self.points) == 0:
+            counts = np.bincount(candidates, minlength=len(self.points))
+            if (counts == counts[0]).all():
+                self.values = values[np.argsort(candidates, kind="stable")].reshape(len(self.points), -1)
+                return
+        counts = (~np.isnan(self.values)).sum(axis=1)
+        for candidate, value in zip(candidates.tolist(), values.tolist(), strict=True):
+            if counts[candidate] == self.values.shape[1]:
+                self.values = np.pad(self.values, ((0, 0), (0, 1)), constant_values=np.nan)
+            self.values[candidate, counts[candidate]] = value
+            counts[candidate] += 1
+
+
+class Selection(ABC):
+    """A selection stage: frozen settings; what it learns in the course of a run is its memory."""
+
+    kind: str
+
+    def __str__(self) -> str:
+        return joined_name(self.kind, differences(self))
+
+    def describe(self) -> dict[str, Any]:
+        """The stage in plain values; `as_selection` makes it anew."""
+        changed = differences(self).items()
+        plain = {key: value.describe() if isinstance(value, Selection) else value for key, value in changed}
+        return {"selection": self.kind, **plain}
+
+    def begin(self) -> Any:
+        """The memory of a run that begins."""
+        return None
+
+    def request(self, memory: Any, generation: Generation, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """(n,) the candidates to evaluate next, as often as they are named; none once the weights can be computed."""
+        return np.arange(len(generation.points) if not generation.evaluated else 0)
+
+    @abstractmethod
+    def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray | None:
+        """(2, λ) the weight of each candidate in the mean and the paths, and in the covariance matrix.
+
+        The memory may change. None leaves the search distribution as it is.
+        """
+
+    def values(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
+        """(λ,) the best estimate of each candidate's noise-free value."""
+        return generation.values[:, 0]
+
+    def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
+        """What reads parameters to log from the memory."""
+        return {}
+
+
+def rank(values: FloatArray) -> IntArray:
+    """(..., λ) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
+    order = np.argsort(values, axis=-1, kind="stable")
+    ranks = np.empty_like(order)
+    positions = np.arange(values.shape[-1], dtype=np.intp)
+    np.put_along_axis(ranks, order, np.broadcast_to(positions, values.shape), axis=-1)
+    return ranks
+
+
+T = TypeVar("T")
+KINDS: dict[str, type[Selection]] = {}
+"""Selection stages by the names they are described with."""
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True)
+def stage(kind: str) -> Callable[[type[T]], type[T]]:
+    """Declare a selection stage: a class of `polarbear.validation.settings`, and its name in descriptions."""
+
+    def declared(cls: type[T]) -> type[T]:
+        made_class: Any = settings(kw_only=True)(cls)
+        made_class.kind = kind
+        KINDS[kind] = made_class
+        return made_class
+
+    return declared
+
+
+def as_selection(value: Any, name: str) -> Selection:
+    """A selection stage, or the one that a description such as ``{"selection": "ranks"}`` describes.
+
+    Raises:
+        FieldTypeError: If it is neither.
+        ValueError: If the stage or one of its arguments is unknown, or has a wrong value.
+    """
+    if isinstance(value, Selection):
+        return value
+    if not isinstance(value, Mapping) or "selection" not in value:
+        raise FieldTypeError((name,), f"{name} is {value!r}; give a selection stage, such as Ranks(evaluations=5)")
+    fields = dict(cast("Mapping[str, Any]", value))
+    if (kind := fields.pop("selection")) not in KINDS:
+        raise ValueError(f"selection {kind!r} is unknown;{did_you_mean(str(kind), KINDS)}")
+    return made(KINDS[kind], fields, f"selection {kind!r}")
+
+
+AnySelection = Annotated[Selection, Checked(as_selection)]
+"""A field that holds a selection stage."""
+
+
+@stage("ranks")
+class Ranks(Selection):
+    """The weights of the ranks of the observed values, as in CMA-ES (eq. 28 and 30).
+
+    Attributes:
+        evaluations: How often each candidate is evaluated.
+        by: What its value is then: the mean or the median.
+    """
+
+    evaluations: Size = 1
+    by: Literal["mean", "median"] = "mean"
+
+    def request(self, memory: Any, generation: Generation, rng: np.random.Generator) -> IntArray:  # noqa: ARG002
+        """See `Selection`."""
+        return np.repeat(np.arange(len(generation.points) if not generation.evaluated else 0), self.evaluations)
+
+    def values(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
+        """(λ,) the mean or median of each candidate's values (eq. 10)."""
+        if self.evaluations == 1:
+            return generation.values[:, 0]
+        return np.mean(generation.values, axis=1) if self.by == "mean" else np.median(generation.values, axis=1)
+
+    def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        """See `Selection`."""
+        return generation.parameters.rank_weights[:, rank(self.values(memory, generation))]

@@ -1,0 +1,225 @@
+"""One generation of CMA-ES: sample candidates, and update the search distribution by their weights.
+
+Equation numbers are those of Hansen, "The CMA evolution strategy: a tutorial" (arXiv:1604.00772). Candidates are
+x = m + σ A z with AAᵀ = C, where A is the Cholesky factor of C: the paths then need no further decomposition. The
+diagonal variant learns faster, by (d + 2) / 3 (Ros and Hansen, 2008).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from polarbear.records import FloatArray
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The constants of a strategy, which follow from the number of variables and of candidates.
+
+    Attributes:
+        dimension: d.
+        population: λ.
+        diagonal: Whether C is diagonal.
+        active: Whether the worse half has negative weights in the update of C.
+    """
+
+    dimension: int
+    population: int
+    diagonal: bool = False
+    active: bool = True
+
+    @cached_property
+    def rank_weights(self) -> FloatArray:
+        """(2, λ) the weight of each rank in the mean and the paths, and in C."""
+        raw = math.log((self.population + 1) / 2) - np.log(np.arange(1, self.population + 1))  # eq. 49
+        positive = np.maximum(raw, 0.0)
+        mean = positive / positive.sum()
+        if not self.active:
+            return np.stack([mean, mean])
+        negative = np.minimum(raw, 0.0)
+        mass = negative.sum() ** 2 / np.square(negative).sum()
+        scale = min(
+            1 + self.rank_one / self.rank_mu,  # eq. 50
+            1 + 2 * mass / (self.mass + 2),  # eq. 51
+            (1 - self.rank_one - self.rank_mu) / (self.dimension * self.rank_mu),  # eq. 52
+        )
+        return np.stack([mean, mean - scale * negative / negative.sum()])  # eq. 53
+
+    @cached_property
+    def mass(self) -> float:
+        """μ_eff, the effective number of selected candidates (eq. 8)."""
+        raw = np.maximum(math.log((self.population + 1) / 2) - np.log(np.arange(1, self.population + 1)), 0.0)
+        return float(raw.sum() ** 2 / np.square(raw).sum())
+
+    @cached_property
+    def path_rate(self) -> float:
+        """c_σ (eq. 55)."""
+        return (self.mass + 2) / (self.dimension + self.mass + 5)
+
+    @cached_property
+    def damping(self) -> float:
+        """d_σ (eq. 55)."""
+        return 1 + 2 * max(0.0, math.sqrt((self.mass - 1) / (self.dimension + 1)) - 1) + self.path_rate
+
+    @cached_property
+    def covariance_path_rate(self) -> float:
+        """c_c (eq. 56)."""
+        share = self.mass / self.dimension
+        return (4 + share) / (self.dimension + 4 + 2 * share)
+
+    @cached_property
+    def rank_one(self) -> float:
+        """c_1 (eq. 57)."""
+        return self._speed_up * 2 / ((self.dimension + 1.3) ** 2 + self.mass)
+
+    @cached_property
+    def rank_mu(self) -> float:
+        """c_μ (eq. 58)."""
+        rate = 2 * (0.25 + self.mass + 1 / self.mass - 2) / ((self.dimension + 2) ** 2 + self.mass)
+        return min(1 - self.rank_one, self._speed_up * rate)
+
+    @cached_property
+    def expected_norm(self) -> float:
+        """E‖N(0, I)‖, by its series (p. 28)."""
+        d = self.dimension
+        return math.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))
+
+    @property
+    def _speed_up(self) -> float:
+        return (self.dimension + 2) / 3 if self.diagonal else 1.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, slots=True)
+class Search:
+    """A search distribution N(m, σ²C) with its paths; a value, in any coordinates.
+
+    Attributes:
+        mean: (d,) m.
+        step_size: σ.
+        covariance: (d, d) C, or its diagonal (d,).
+        factor: (d, d) its lower Cholesky factor A, or the roots of the diagonal (d,).
+        path: (d,) p_σ, in the coordinates of z.
+        covariance_path: (d,) p_c.
+        generation: How many updates there were.
+    """
+
+    mean: FloatArray
+    step_size: float
+    covariance: FloatArray
+    factor: FloatArray
+    path: FloatArray
+    covariance_path: FloatArray
+    generation: int = 0
+
+    @classmethod
+    def start(cls, mean: FloatArray, step_size: float, *, diagonal: bool) -> Search:
+        """The distribution N(m, σ²I) of a run that begins."""
+        d = len(mean)
+        unit = np.ones(d) if diagonal else np.eye(d)
+        return cls(
+            mean=mean,
+            step_size=step_size,
+            covariance=unit,
+            factor=unit,
+            path=np.zeros(d),
+            covariance_path=np.zeros(d),
+        )
+
+    @property
+    def deviations(self) -> FloatArray:
+        """(d,) the standard deviation of each variable."""
+        return self.step_size * np.sqrt(self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal())
+
+    def sample(self, population: int, rng: np.random.Generator) -> FloatArray:
+        """(λ, d) points x = m + σ A z (eq. 38 to 40)."""
+        return self.points(rng.standard_normal((population, len(self.mean))))
+
+    def points(self, steps: FloatArray) -> FloatArray:
+        """(λ, d) the points of standardized steps z (λ, d)."""
+        stretched = steps * self.factor if self.factor.ndim == 1 else steps @ self.factor.T
+        return self.mean + self.step_size * stretched
+
+    def steps(self, points: FloatArray) -> FloatArray:
+        """(λ, d) the standardized steps z = A⁻¹(x - m) / σ of points (λ, d)."""
+        stretched = (points - self.mean) / self.step_size
+        if self.factor.ndim == 1:
+            return stretched / self.factor
+        from scipy.linalg import solve_triangular
+
+        return solve_triangular(self.factor, stretched.T, lower=True, check_finite=False).T
+
+    def update(
+        self,
+        parameters: Parameters,
+        points: FloatArray,
+        steps: FloatArray,
+        weights: FloatArray,
+        mass: float | None = None,
+    ) -> Search:
+        """The distribution after a generation.
+
+        Args:
+            parameters: The strategy's constants.
+            points: (λ, d) the candidates x.
+            steps: (λ, d) their standardized steps z.
+            weights: (2, λ) the weight of each candidate in the mean and the paths, and in C.
+            mass: μ_eff in the paths; by default that of the weights, with which a selection by chance leaves the length
+                of the paths as it is.
+
+        Raises:
+            FloatingPointError: If the covariance matrix is no longer positive definite, or not finite.
+        """
+        c = parameters
+        if mass is None:
+            mass = 1 / float(weights[0] @ weights[0])  # eq. 8
+        stretched = (points - self.mean) / self.step_size
+        mean_step = weights[0] @ stretched  # eq. 41
+        mean = self.mean + self.step_size * mean_step  # eq. 42, c_m = 1
+        path = (1 - c.path_rate) * self.path + math.sqrt(c.path_rate * (2 - c.path_rate) * mass) * (
+            weights[0] @ steps
+        )  # eq. 43, as A⁻¹⟨y⟩ = ⟨z⟩
+        norm = math.sqrt(path @ path)
+        step_size = self.step_size * math.exp(
+            min(1.0, c.path_rate / c.damping * (norm / c.expected_norm - 1))
+        )  # eq. 44
+        generation = self.generation + 1
+        settled = math.sqrt(1 - (1 - c.path_rate) ** (2 * (generation + 1)))
+        short = norm / settled < (1.4 + 2 / (c.dimension + 1)) * c.expected_norm  # h_σ, p. 28
+        rate = c.covariance_path_rate
+        covariance_path = (1 - rate) * self.covariance_path
+        if short:
+            covariance_path += math.sqrt(rate * (2 - rate) * mass) * mean_step  # eq. 45
+        shares: FloatArray = weights[1]
+        if c.active:
+            lengths: FloatArray = np.einsum("ij,ij->i", steps, steps)
+            shares = np.where(shares < 0, shares * c.dimension / np.maximum(lengths, 1e-300), shares)  # eq. 46
+        lost = 0.0 if short else rate * (2 - rate)
+        kept = 1 + c.rank_one * lost - c.rank_one - c.rank_mu * float(weights[1].sum())
+        covariance: FloatArray
+        if c.diagonal:  # eq. 47
+            covariance = kept * self.covariance + c.rank_one * np.square(covariance_path)
+            covariance += c.rank_mu * (shares @ np.square(stretched))
+            factor = np.sqrt(np.maximum(covariance, 0.0))
+        else:
+            covariance = kept * self.covariance + c.rank_one * np.outer(covariance_path, covariance_path)
+            covariance += c.rank_mu * ((stretched.T * shares) @ stretched)
+            try:
+                factor = np.linalg.cholesky(covariance)
+            except np.linalg.LinAlgError as error:
+                raise FloatingPointError(f"in generation {generation}: {error}") from error
+        if not (factor.min() > 0 if c.diagonal else True) or not math.isfinite(step_size + factor.sum() + mean.sum()):
+            raise FloatingPointError(f"in generation {generation} a standard deviation is zero or infinite")
+        return replace(
+            self,
+            mean=mean,
+            step_size=step_size,
+            covariance=covariance,
+            factor=factor,
+            path=path,
+            covariance_path=covariance_path,
+            generation=generation,
+        )

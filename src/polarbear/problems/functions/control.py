@@ -1,0 +1,186 @@
+"""Controllers of dynamic systems, observed by one random rollout each; vectorized over candidates.
+
+Dynamics: cart and pole as Barto, Sutton and Anderson (1983), the pendulum and both sets of constants as in `gymnasium`
+(CartPole-v1, Pendulum-v1). Numbers of variables are those of Wang and Lu (2026); what they leave open is stated here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from polarbear.records import FloatArray
+
+SEEDS = 64
+"""Starts that the value without noise is the mean over; the same for all candidates."""
+
+
+@dataclass(frozen=True)
+class LQR:
+    """A linear system x' = A x + B u + w under the controller u = -K x, with quadratic cost.
+
+    Ten states, four inputs, 30 steps; A random with spectral radius 1, B normal over √10, w and the first state normal
+    with standard deviations 0.1 and 1. The cost of a rollout is the mean of ‖x‖² + 0.1 ‖u‖², at most 10⁶.
+
+    Attributes:
+        instance: Seeds A and B.
+    """
+
+    instance: int
+    states: ClassVar[int] = 10
+    inputs: ClassVar[int] = 4
+    steps: ClassVar[int] = 30
+    dimension: ClassVar[int] = states * inputs
+    half_width: ClassVar[float] = 1.0
+    worst: ClassVar[float] = 1e6
+
+    @cached_property
+    def system(self) -> tuple[FloatArray, FloatArray]:
+        """A (10, 10) and B (10, 4)."""
+        rng = np.random.default_rng([self.instance, 40])
+        a = rng.standard_normal((self.states, self.states))
+        a /= np.abs(np.linalg.eigvals(a)).max()
+        return a, rng.standard_normal((self.states, self.inputs)) / np.sqrt(self.states)
+
+    def _gains(self, points: FloatArray) -> FloatArray:
+        return points.reshape(-1, self.inputs, self.states)
+
+    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(m,) the cost of a rollout with each of (m, d) controllers."""
+        a, b = self.system
+        gains = self._gains(points)
+        x = rng.standard_normal((len(points), self.states))
+        cost = np.zeros(len(points))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.steps):
+                u = -np.einsum("mij,mj->mi", gains, x)
+                cost += np.square(x).sum(axis=1) + 0.1 * np.square(u).sum(axis=1)
+                x = x @ a.T + u @ b.T + 0.1 * rng.standard_normal(x.shape)
+        return self._bounded(cost / self.steps)
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """(m,) the expected cost, exactly: the state's covariance is S' = (A - BK) S (A - BK)ᵀ + 0.01 I."""
+        a, b = self.system
+        gains = self._gains(points)
+        closed = a - b @ gains
+        weight = np.eye(self.states) + 0.1 * np.swapaxes(gains, 1, 2) @ gains
+        covariance = np.broadcast_to(np.eye(self.states), closed.shape)
+        cost = np.zeros(len(points))
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.steps):
+                cost += np.einsum("mij,mji->m", weight, covariance)
+                covariance = closed @ covariance @ np.swapaxes(closed, 1, 2) + 0.01 * np.eye(self.states)
+        return self._bounded(cost / self.steps)
+
+    def _bounded(self, cost: FloatArray) -> FloatArray:
+        return np.where(cost < self.worst, cost, self.worst)
+
+
+def perceptron(points: FloatArray, inputs: FloatArray, hidden: int) -> FloatArray:
+    """(m, n) outputs of perceptrons with one hidden layer of tanh.
+
+    Args:
+        points: (m, d) their weights: (k, h) of the first layer, (h,) offsets, (h,) of the second, and its offset.
+        inputs: (m, n, k) what each is given.
+        hidden: h.
+    """
+    size = inputs.shape[-1]
+    first = points[:, : size * hidden].reshape(-1, size, hidden)
+    offsets, second = points[:, size * hidden : -hidden - 1], points[:, -hidden - 1 : -1]
+    layer = np.tanh(inputs @ first + offsets[:, None])
+    return np.einsum("mnh,mh->mn", layer, second) + points[:, -1:]
+
+
+@dataclass(frozen=True)
+class CartPole:
+    """A cart that balances a pole for up to 500 steps, pushed left or right by a perceptron of 4, 7 and 1 units.
+
+    The value is minus the share of steps survived, observed from one random start within ±0.05 in each state.
+
+    Attributes:
+        tail: Scale of Student noise with 1.5 degrees of freedom that is added to what is observed; 0 for none.
+    """
+
+    tail: float = 0.0
+    hidden: ClassVar[int] = 7
+    steps: ClassVar[int] = 500
+    dimension: ClassVar[int] = 4 * hidden + 2 * hidden + 1
+    half_width: ClassVar[float] = 5.0
+
+    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(m,) minus the share of steps survived, of (m, d) policies."""
+        survived = self._survived(points, rng.uniform(-0.05, 0.05, (len(points), 1, 4)))[:, 0]
+        return -survived + (self.tail * rng.standard_t(1.5, len(points)) if self.tail else 0.0)
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """(m,) its mean over `SEEDS` starts, without further noise."""
+        starts = np.random.default_rng(0).uniform(-0.05, 0.05, (1, SEEDS, 4))
+        return -self._survived(points, np.broadcast_to(starts, (len(points), SEEDS, 4))).mean(axis=1)
+
+    def _survived(self, points: FloatArray, states: FloatArray) -> FloatArray:
+        """(m, n) shares of steps from (m, n, 4) starts."""
+        alive = np.ones(states.shape[:2], dtype=bool)
+        steps = np.zeros(alive.shape)
+        for _ in range(self.steps):
+            states = cart_pole_step(states, np.where(perceptron(points, states, self.hidden) > 0, 10.0, -10.0))
+            alive &= (np.abs(states[..., 0]) <= 2.4) & (np.abs(states[..., 2]) <= 12 * 2 * np.pi / 360)
+            if not alive.any():
+                break
+            steps += alive
+        return steps / self.steps
+
+
+def cart_pole_step(states: FloatArray, force: FloatArray) -> FloatArray:
+    """(..., 4) position, speed, angle and angular speed 0.02 seconds later, by Euler's method, under a force (...)."""
+    x, speed, angle, turning = np.moveaxis(states, -1, 0)
+    gravity, cart, pole, half = 9.8, 1.0, 0.1, 0.5
+    cosine, sine = np.cos(angle), np.sin(angle)
+    push = (force + pole * half * turning**2 * sine) / (cart + pole)
+    turned = (gravity * sine - cosine * push) / (half * (4 / 3 - pole * cosine**2 / (cart + pole)))
+    moved = push - pole * half * turned * cosine / (cart + pole)
+    return np.stack([x + 0.02 * speed, speed + 0.02 * moved, angle + 0.02 * turning, turning + 0.02 * turned], axis=-1)
+
+
+@dataclass(frozen=True)
+class Pendulum:
+    """A pendulum to swing up in 200 steps; the torque is 2 tanh of a perceptron of 3, 8 and 1 units.
+
+    The value is the mean of θ² + 0.1 θ'² + 0.001 u², observed from one random start.
+    """
+
+    hidden: ClassVar[int] = 8
+    steps: ClassVar[int] = 200
+    dimension: ClassVar[int] = 3 * hidden + 2 * hidden + 1
+    half_width: ClassVar[float] = 5.0
+
+    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(m,) the mean cost of a rollout, of (m, d) policies."""
+        return self._cost(points, rng.uniform(-1, 1, (len(points), 1, 2)) * [np.pi, 1.0])[:, 0]
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """(m,) its mean over `SEEDS` starts."""
+        starts = np.random.default_rng(0).uniform(-1, 1, (1, SEEDS, 2)) * [np.pi, 1.0]
+        return self._cost(points, np.broadcast_to(starts, (len(points), SEEDS, 2))).mean(axis=1)
+
+    def _cost(self, points: FloatArray, states: FloatArray) -> FloatArray:
+        cost = np.zeros(states.shape[:2])
+        for _ in range(self.steps):
+            seen = np.stack([np.cos(states[..., 0]), np.sin(states[..., 0]), states[..., 1]], axis=-1)
+            torque = 2 * np.tanh(perceptron(points, seen, self.hidden))
+            states, paid = pendulum_step(states, torque)
+            cost += paid
+        return cost / self.steps
+
+
+def pendulum_step(states: FloatArray, torque: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """(..., 2) angle and angular speed 0.05 seconds later, under a torque (...), and the (...) cost of the step."""
+    angle, speed = states[..., 0], states[..., 1]
+    wrapped = (angle + np.pi) % (2 * np.pi) - np.pi
+    cost = wrapped**2 + 0.1 * speed**2 + 0.001 * torque**2
+    gravity, mass, length = 10.0, 1.0, 1.0
+    pulled = 1.5 * gravity / length * np.sin(angle) + 3 / (mass * length**2) * torque
+    speed = np.clip(speed + 0.05 * pulled, -8.0, 8.0)
+    return np.stack([angle + 0.05 * speed, speed], axis=-1), cost

@@ -1,0 +1,122 @@
+"""Training and tuning of classifiers on small data sets of scikit-learn, observed by chance.
+
+Data sets and numbers of variables are those of Wang and Lu (2026); what they leave open is stated here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from polarbear.extras import Extra, optional
+from polarbear.problems.functions.control import perceptron
+from polarbear.records import FloatArray
+
+SKLEARN = Extra("sklearn", "learning")
+RUNS = 16
+"""Training runs that the value without noise is the mean over."""
+
+
+@cache
+def data(name: Literal["breast_cancer", "digits"]) -> tuple[FloatArray, FloatArray]:
+    """(n, k) standardized features and (n,) labels 0 or 1; of the digits, whether it is above 4."""
+    loaded = getattr(optional("sklearn.datasets", SKLEARN.name, f"the task {name}"), f"load_{name}")()
+    features = np.asarray(loaded.data, dtype=np.float64)
+    spread = features.std(axis=0)
+    standardized = (features - features.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
+    labels = np.asarray(loaded.target)
+    return standardized, (labels > 4 if name == "digits" else labels).astype(np.float64)
+
+
+def log_loss(scores: FloatArray, labels: FloatArray) -> FloatArray:
+    """-log P(label) under P(1) = 1 / (1 + exp(-score))."""
+    return np.logaddexp(0.0, scores) - labels * scores
+
+
+@dataclass(frozen=True)
+class LogisticRegression:
+    """Hyperparameters of a logistic regression: the log loss on a held-out third after 60 stochastic gradient steps.
+
+    The five variables, each from -1 to 1: log₁₀ of the learning rate (from -3 to 1), of the L2 penalty (from -6 to 0),
+    of the L1 penalty (from -6 to 0), the momentum (from 0 to 0.99), and log₂ of the batch size (from 3 to 7). Chance
+    are the split of 400 rows, the order of the batches, and the first weights.
+
+    Attributes:
+        name: The data set.
+    """
+
+    name: Literal["breast_cancer", "digits"]
+    rows: ClassVar[int] = 400
+    steps: ClassVar[int] = 60
+    dimension: ClassVar[int] = 5
+    half_width: ClassVar[float] = 1.0
+    worst: ClassVar[float] = 100.0
+
+    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(m,) the loss of a training run with each of (m, 5) settings."""
+        return np.array([self._losses(point, 1, rng)[0] for point in points])
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """(m,) its mean over `RUNS` runs, by the same chance for all settings."""
+        return np.array([self._losses(point, RUNS, np.random.default_rng(0)).mean() for point in points])
+
+    def _losses(self, point: FloatArray, runs: int, rng: np.random.Generator) -> FloatArray:
+        """(r,) the losses of r training runs side by side."""
+        features, labels = data(self.name)
+        share = (np.clip(point, -1.0, 1.0) + 1) / 2
+        rate, ridge, lasso = 10 ** (4 * share[0] - 3), 10 ** (6 * share[1] - 6), 10 ** (6 * share[2] - 6)
+        momentum, batch = 0.99 * share[3], int(2 ** (3 + 4 * share[4]))
+        order = rng.permuted(np.tile(np.arange(len(features)), (runs, 1)), axis=1)
+        held, train = order[:, : self.rows // 3], order[:, self.rows // 3 : self.rows]
+        weights, offset = 0.01 * rng.standard_normal((runs, features.shape[1], 1)), np.zeros((runs, 1, 1))
+        velocity, drift = np.zeros_like(weights), np.zeros_like(offset)
+        with np.errstate(over="ignore", invalid="ignore"):
+            for _ in range(self.steps):
+                rows = np.take_along_axis(train, rng.integers(train.shape[1], size=(runs, batch)), axis=1)
+                x = features[rows]
+                error = 1 / (1 + np.exp(-(x @ weights + offset))) - labels[rows][..., None]
+                gradient = np.swapaxes(x, 1, 2) @ error / batch + ridge * weights + lasso * np.sign(weights)
+                velocity = momentum * velocity - rate * gradient
+                drift = momentum * drift - rate * error.mean(axis=1, keepdims=True)
+                weights, offset = weights + velocity, offset + drift
+            scores = (features[held] @ weights + offset)[..., 0]
+            loss = log_loss(scores, labels[held]).mean(axis=1)
+        return np.where(loss < self.worst, loss, self.worst)
+
+
+@dataclass(frozen=True)
+class Perceptron:
+    """Weights of a perceptron of 64, 4 and 1 units that tells the digit 0 from others: the log loss on a mini-batch.
+
+    Attributes:
+        batch: How many of the 256 rows a batch has, drawn anew for each observation.
+    """
+
+    batch: int = 16
+    rows: ClassVar[int] = 256
+    hidden: ClassVar[int] = 4
+    dimension: ClassVar[int] = 64 * hidden + 2 * hidden + 1
+    half_width: ClassVar[float] = 5.0
+
+    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(m,) the loss of (m, 265) weights, each on a batch of its own."""
+        drawn = rng.permuted(np.broadcast_to(np.arange(self.rows), (len(points), self.rows)), axis=1)[:, : self.batch]
+        features, labels = _zeros(self.rows)
+        scores = perceptron(points, features[drawn], self.hidden)
+        return log_loss(scores, labels[drawn]).mean(axis=1)
+
+    def value(self, points: FloatArray) -> FloatArray:
+        """(m,) the loss on all rows."""
+        features, labels = _zeros(self.rows)
+        repeated = np.broadcast_to(features, (len(points), *features.shape))
+        return log_loss(perceptron(points, repeated, self.hidden), labels).mean(axis=1)
+
+
+@cache
+def _zeros(rows: int) -> tuple[FloatArray, FloatArray]:
+    """The first rows of the digits, with features from 0 to 1, and whether each is a 0."""
+    loaded = optional("sklearn.datasets", SKLEARN.name, "the task mlp").load_digits()
+    return np.asarray(loaded.data[:rows], dtype=np.float64) / 16, (loaded.target[:rows] == 0).astype(np.float64)

@@ -1,0 +1,159 @@
+"""Selection stages: what they request, what they make of it, and what they cost."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear.optimizers.noisy import CMAES, RBPEM, ProbeAndSwitch, Ranks, ResidualBootstrap
+from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted
+from polarbear.optimizers.noisy.selection import Generation
+from polarbear.optimizers.noisy.strategy import Parameters, Search
+
+SPACE = pb.optimizers.Space(np.full(6, -5.0), np.full(6, 5.0))
+
+
+def _generation(count: int = 10, dimension: int = 6, seed: int = 0) -> Generation:
+    rng = np.random.default_rng(seed)
+    search = Search.start(np.full(dimension, 0.5), 0.2, diagonal=False)
+    steps = rng.standard_normal((count, dimension))
+    return Generation(
+        parameters=Parameters(dimension, count),
+        search=search,
+        points=search.points(steps),
+        steps=steps,
+        values=np.empty((count, 0)),
+    )
+
+
+def _run(optimizer: CMAES, generations: int, noise: float, seed: int = 0) -> tuple[Any, list[int]]:
+    """The last state of a run on a noisy sphere, and the evaluations of each generation."""
+    rng = np.random.default_rng([seed, 1])
+    state = optimizer.init(SPACE, np.random.default_rng(seed))
+    costs: list[int] = []
+    while state.generations < generations:
+        before, spent = state.generations, 0
+        while state.generations == before and spent < 1000:
+            points, state = optimizer.ask(state)
+            values = np.square(points).sum(axis=1)
+            state = optimizer.tell(state, points, values + noise * rng.standard_normal(len(points)))
+            spent += len(points)
+        costs.append(spent)
+    return state, costs
+
+
+def test_observations_are_kept_by_candidate() -> None:
+    generation = _generation(3)
+    generation.observe(np.array([0, 0, 1, 1, 2, 2]), np.array([1.0, 2, 3, 4, 5, 6]))
+    assert generation.values.tolist() == [[1, 2], [3, 4], [5, 6]]
+    generation.observe(np.array([1, 1]), np.array([7.0, 8]))
+    assert generation.values[1].tolist() == [3, 4, 7, 8]
+    assert np.isnan(generation.values[[0, 2], 2:]).all()
+
+
+@pytest.mark.parametrize(("by", "expected"), [("mean", [2, 1, 0]), ("median", [0, 1, 2])])
+def test_resampling_ranks_by_the_aggregate(by: Any, expected: list[int]) -> None:
+    generation = _generation(3)
+    selection = Ranks(evaluations=3, by=by)
+    requested = selection.request(None, generation, np.random.default_rng(0))
+    assert sorted(requested.tolist()) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    generation.observe(requested, np.array([0.0, 0, 99, 10, 10, 10, 11, 11, 2]))  # means 33, 10, 8; medians 0, 10, 11
+    weights = selection.weigh(None, generation, np.random.default_rng(0))
+    assert weights[0].tolist() == generation.parameters.rank_weights[0][expected].tolist()
+
+
+@pytest.mark.parametrize(("cap", "dearest"), [(0, 9), (1, 10), (3, 12)])
+def test_a_generation_costs_at_most_the_cap_more(cap: int, dearest: int) -> None:
+    """Equations 16 and 37: λ ≤ C ≤ λ + K_max, so that ⌊B / (λ + K_max)⌋ ≤ T ≤ ⌊B / λ⌋."""
+    state, costs = _run(RBPEM(selection=ResidualBootstrap(cap=cap)), 30, noise=1.0)
+    assert state.parameters.population == 9
+    assert max(costs) == dearest
+    assert sum(costs) // dearest <= len(costs) <= sum(costs) // 9
+
+
+def test_without_noise_expected_weights_are_those_of_the_ranks() -> None:
+    """With no re-evaluation that differs, the pool has no spread, and neither have the bootstrap values."""
+    generation = _generation(10)
+    selection = ResidualBootstrap(center="observed", cap=3)
+    memory = selection.begin()
+    memory.pool, memory.scale = np.zeros((20, 2)), (0.0, 0.0)
+    generation.observe(np.arange(10), np.arange(10.0)[::-1])
+    weights = selection.weigh(memory, generation, np.random.default_rng(0))
+    assert weights == pytest.approx(generation.parameters.rank_weights[:, ::-1], abs=1e-12)
+
+
+def test_with_nothing_but_noise_all_weights_are_alike() -> None:
+    """Equal centres and exchangeable residuals: each weight is 1 / λ in the mean, within 5 standard errors."""
+    generation = _generation(10)
+    selection = ResidualBootstrap(center="observed", cap=0, replicates=20_000)
+    memory = selection.begin()
+    memory.pool, memory.scale = np.random.default_rng(1).standard_normal((400, 2)), (1.0, 0.0)
+    generation.observe(np.arange(10), np.zeros(10))
+    weights = selection.weigh(memory, generation, np.random.default_rng(2))
+    assert weights[0] == pytest.approx(np.full(10, 0.1), abs=0.006)
+    assert weights.sum(axis=1) == pytest.approx(generation.parameters.rank_weights.sum(axis=1), abs=1e-12)
+
+
+def test_the_step_size_survives_pure_noise_only_with_the_mass_of_the_weights() -> None:
+    """Expected weights under pure noise are alike, and shorten the path unless their own mass is taken."""
+
+    def step_size(mass: Any) -> float:
+        optimizer = RBPEM(mass=mass, bounds="ignore", restart_strategy="STOP")
+        return _run(optimizer, 120, noise=1e9)[0].search.step_size
+
+    assert step_size("ranks") < 0.05 < step_size("weights")
+
+
+def test_cross_fitting_predicts_a_plane_and_uses_no_own_value() -> None:
+    rng = np.random.default_rng(4)
+    steps = rng.standard_normal((40, 3))
+    plane = 2 + steps @ np.array([1.0, -2.0, 0.5])
+    assert cross_fitted(steps, plane, 1e-9, np.random.default_rng(0)) == pytest.approx(plane, abs=1e-6)
+    moved = plane.copy()
+    moved[7] += 100.0
+    before, after = (cross_fitted(steps, labels, 1.0, np.random.default_rng(0)) for labels in (plane, moved))
+    assert after[7] == before[7]
+    assert not np.array_equal(after, before)
+
+
+def test_the_pool_is_winsorized_and_of_bounded_size() -> None:
+    selection = ResidualBootstrap(cap=3, bound=1.5, pool_size=40)
+    state, _ = _run(CMAES(selection=selection), 60, noise=2.0)
+    assert len(state.memory.pool) == 40
+    assert np.abs(state.memory.pool[:, 0]).max() == 1.5
+    readers = CMAES(selection=selection).diagnostics(state)
+    assert readers["pool_size"](state) == 40
+    assert 0 < readers["clip_rate"](state) < 1
+
+
+@pytest.mark.parametrize(("noise", "switched"), [(0.0, False), (1e6, True)])
+@pytest.mark.parametrize("reuse", [True, False])
+def test_the_probe_switches_where_ranks_disagree(noise: float, switched: bool, reuse: bool) -> None:
+    optimizer = CMAES(selection=ProbeAndSwitch(reuse=reuse))
+    state, costs = _run(optimizer, 3, noise)
+    readers = optimizer.diagnostics(state)
+    assert bool(readers["switched"](state)) == switched
+    assert (readers["probe"](state) >= 0.12) == switched
+    own = 0 if reuse else 9 + switched  # the first generation, with one evaluation more if ranks disagree
+    assert costs[0] == 18 + own
+    if not noise:
+        assert readers["probe"](state) == 0
+
+
+@pytest.mark.parametrize("optimizer", [CMAES(), RBPEM.paper(), RBPEM.published(), CMAES(selection=ProbeAndSwitch())])
+def test_runs_resume_where_they_were(optimizer: CMAES) -> None:
+    def go(*, restore: bool) -> np.ndarray:
+        state = optimizer.init(SPACE, np.random.default_rng(3))
+        noise = np.random.default_rng(4)
+        for step in range(60):
+            points, state = optimizer.ask(state)
+            values = np.square(points).sum(axis=1) * np.exp(noise.normal(size=len(points)))
+            state = optimizer.tell(state, points, values)
+            if restore and step == 31:
+                state = optimizer.restore(optimizer.save(state))
+        return optimizer.recommendation(state)
+
+    assert go(restore=True).tolist() == go(restore=False).tolist()
