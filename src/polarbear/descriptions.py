@@ -1,4 +1,4 @@
-"""Objects as plain values, for study files and for the spec a study keeps; and the errors of those who write them."""
+"""Objects as plain values, in study files and in the specs that studies store; and errors that know their field."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _SHOWN = 60
 _REFERENCE = re.compile(r"(?P<module>[^\W\d]\w*(?:\.[^\W\d]\w*)*):(?P<path>\S+)")
 _GROUPS: dict[str, Group] = {"optimizer": "optimizers", "suite": "problems", "problem": "problems"}
 _METHODS = {"optimizer": {"__call__", "ask"}, "suite": {"__getitem__"}, "problem": {"build", "__call__"}}
-"""What a class of one's own has one of, by what it is to be."""
+"""Methods of which a user's class needs one, by what it describes."""
 
 
 class FieldError(ValueError):
@@ -110,45 +110,45 @@ def reference(x: Callable[..., Any]) -> str:
     return f"{source.__module__}:{source.__qualname__}"
 
 
-def imported(place: Any, what: str) -> Callable[..., Any]:
+def imported(reference: Any, what: str) -> Callable[..., Any]:
     """Import the function or class at ``"module:qualname"``.
 
     Args:
-        place: The reference; something callable is returned as it is.
-        what: What it is for, for messages.
+        reference: Where it is; something callable is returned as it is.
+        what: Its role, for messages.
 
     Raises:
-        ValueError: If the reference is malformed, or nothing callable stands there.
+        ValueError: If the reference is malformed, or does not lead to anything callable.
     """
-    if callable(place):
-        return place
-    written = _REFERENCE.fullmatch(place) if isinstance(place, str) else None
-    if written is None:
-        raise ValueError(f"{what} is {place!r}; write it as 'module:name', such as 'mypackage.models:cost'")
+    if callable(reference):
+        return reference
+    match = _REFERENCE.fullmatch(reference) if isinstance(reference, str) else None
+    if match is None:
+        raise ValueError(f"{what} is {reference!r}; write it as 'module:name', such as 'mypackage.models:cost'")
     try:
-        found: Any = importlib.import_module(written["module"])
-        for part in written["path"].split("."):
-            found = getattr(found, part)
+        value: Any = importlib.import_module(match["module"])
+        for part in match["path"].split("."):
+            value = getattr(value, part)
     except (Exception, SystemExit) as error:
         raise ValueError(
-            f"{what} is {place!r}, which cannot be imported: {type(error).__name__}: {error}; "
+            f"{what} is {reference!r}, which cannot be imported: {type(error).__name__}: {error}; "
             "only what is defined at the top of an importable module can be named"
         ) from error
-    if not callable(found):
+    if not callable(value):
         raise ValueError(  # noqa: TRY004 - the reference is wrong, not its type
-            f"{what} is {place!r}, which is {found!r} and cannot be called"
+            f"{what} is {reference!r}, which is {value!r} and cannot be called"
         )
-    return found
+    return value
 
 
 def references(description: object) -> Iterator[tuple[str, str]]:
-    """Every text in a description that `imported` would import something by, with the module it lies in.
+    """All references in a description that `imported` would follow, with their modules.
 
     Names (``name = "…"``) are passed over: nothing is imported by them.
     """
     if isinstance(description, str):
-        if written := _REFERENCE.fullmatch(description):
-            yield description, written["module"]
+        if match := _REFERENCE.fullmatch(description):
+            yield description, match["module"]
     elif isinstance(description, Mapping):
         for key, entry in cast("Mapping[Any, Any]", description).items():
             if not (key == "name" and isinstance(entry, str)):
@@ -163,7 +163,7 @@ def check_runs_when_called(function: Any, what: str) -> None:
 
     Args:
         function: Anything callable.
-        what: What it is for, for messages.
+        what: Its role, for messages.
 
     Raises:
         TypeError: If it is one; the message names it.
@@ -171,10 +171,9 @@ def check_runs_when_called(function: Any, what: str) -> None:
     called: Any = function
     while isinstance(called, functools.partial):
         called = cast("functools.partial[Any]", called).func
-    kind_of_object = cast("Any", type(called))
-    for one in (called, kind_of_object.__call__):
+    for candidate in (called, cast("Any", type(called)).__call__):
         for is_kind, kind, mend in _DEFERRED:
-            if is_kind(one):
+            if is_kind(candidate):
                 name = getattr(called, "__name__", type(called).__name__)
                 raise TypeError(f"{what} {name} is {kind}, of which nothing runs when it is called; {mend}")
 
@@ -191,12 +190,13 @@ def own_description(x: object, kind: str) -> dict[str, Any]:
     """An object of a user's own class: where the class is, and its fields if it is a dataclass.
 
     A class that an installed package offers goes by its name there (see `polarbear.plugins`). `own_object` makes a
-    dataclass anew from it. Other objects can be told apart by it, but not made.
+    dataclass from it; of other objects it only tells whether they are of the same class.
     """
-    described: dict[str, Any] = {kind: plugin_name(_GROUPS[kind], type(x)) or reference(type(x))}
+    description: dict[str, Any] = {kind: plugin_name(_GROUPS[kind], type(x)) or reference(type(x))}
     if dataclasses.is_dataclass(x) and not isinstance(x, type):
-        described |= {field.name: plain_value(getattr(x, field.name)) for field in dataclasses.fields(x) if field.init}
-    return described
+        fields = [field.name for field in dataclasses.fields(x) if field.init]
+        description |= {name: plain_value(getattr(x, name)) for name in fields}
+    return description
 
 
 def own_object(description: Mapping[str, Any], kind: str) -> Any:
@@ -207,15 +207,15 @@ def own_object(description: Mapping[str, Any], kind: str) -> Any:
     """
     fields = {name: value for name, value in description.items() if name != kind}
     name, what = description[kind], f"{kind} {description[kind]!r}"
-    found = imported(name, kind) if ":" in name else load_plugin(_GROUPS[kind], name)
-    return made(own_class(found, kind, what), fields, what)
+    value = imported(name, kind) if ":" in name else load_plugin(_GROUPS[kind], name)
+    return made(own_class(value, kind, what), fields, what)
 
 
-def own_class(found: object, kind: str, what: str) -> type[Any]:
-    """`found`, which must be a class of optimizers, suites or problems: nothing else is called to make one.
+def own_class(value: object, kind: str, what: str) -> type[Any]:
+    """`value`, which must be a class of optimizers, suites or problems: nothing else is called to make one.
 
     Args:
-        found: What was imported.
+        value: What was imported.
         kind: ``"optimizer"``, ``"suite"`` or ``"problem"``.
         what: What is described, for messages.
 
@@ -223,8 +223,8 @@ def own_class(found: object, kind: str, what: str) -> type[Any]:
         ValueError: If it is something else.
     """
     methods = _METHODS[kind]
-    if isinstance(found, type) and any(methods & vars(base).keys() for base in found.__mro__):
-        return found
+    if isinstance(value, type) and any(methods & vars(base).keys() for base in value.__mro__):
+        return value
     raise ValueError(
         f"{what} is no class of {'suites' if kind == 'suite' else kind + 's'}: it must be a class with a method "
         f"{' or '.join(sorted(methods))}; a function is named by {kind} = 'function', function = 'module:name'"
@@ -232,11 +232,11 @@ def own_class(found: object, kind: str, what: str) -> type[Any]:
 
 
 def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
-    """An object of a class.
+    """Make an object of a class.
 
     Args:
         cls: The class.
-        arguments: What it is made from, by name.
+        arguments: By name.
         what: What is described, for messages, such as ``"suite 'bbob'"``.
 
     Raises:
@@ -251,18 +251,18 @@ def made(cls: type[Any], arguments: Mapping[str, Any], what: str) -> Any:
         raise ValueError(f"{what}: {error}") from error
 
 
-def check_arguments(cls: type[Any], given: Collection[str], what: str) -> None:
-    """Raise a `ValueError` if a class has no argument of a name that is given, or needs one that is not."""
+def check_arguments(cls: type[Any], names: Collection[str], what: str) -> None:
+    """Raise a `ValueError` if a class does not have one of the arguments, or requires others."""
     try:
-        known = inspect.signature(cls).parameters
-    except ValueError:  # classes of extension modules may not tell
+        arguments = inspect.signature(cls).parameters
+    except ValueError:  # classes of extension modules may have no signature
         return
-    kinds = {name: argument.kind for name, argument in known.items()}
+    kinds = {name: argument.kind for name, argument in arguments.items()}
     valid = [name for name, kind in kinds.items() if kind not in _GATHERING]
-    for name in given:
+    for name in names:
         if name not in valid and inspect.Parameter.VAR_KEYWORD not in kinds.values():
             raise FieldError((name,), f"{what} has no argument {name!r};{did_you_mean(name, valid)}")
-    missing = [name for name in valid if known[name].default is inspect.Parameter.empty and name not in given]
+    missing = [name for name in valid if arguments[name].default is inspect.Parameter.empty and name not in names]
     if missing:
         raise ValueError(f"{what} lacks {' and '.join(missing)}")
 
@@ -271,20 +271,18 @@ _GATHERING = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 
 
 def parameters(cls: type[Any], preset: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """What can be written in a description of a dataclass: each argument's default, or ``"required"``.
+    """The arguments that a description of a dataclass may hold: each one's default, or ``"required"``.
 
     Args:
         cls: The class that the description makes.
         preset: Defaults that differ from the class's own.
     """
-    defaults = {name: given.default for name, given in inspect.signature(cls).parameters.items()}
-    made = {
-        field.name: field.default_factory()
-        for field in dataclasses.fields(cls)
-        if field.default_factory is not dataclasses.MISSING
-    }
-    known = defaults | made | dict(preset or {})
-    return {name: "required" if value is inspect.Parameter.empty else value for name, value in known.items()}
+    defaults = {name: argument.default for name, argument in inspect.signature(cls).parameters.items()}
+    for field in dataclasses.fields(cls):
+        if field.default_factory is not dataclasses.MISSING:
+            defaults[field.name] = field.default_factory()
+    defaults |= preset or {}
+    return {name: "required" if value is inspect.Parameter.empty else value for name, value in defaults.items()}
 
 
 def plain_value(value: Any) -> Any:

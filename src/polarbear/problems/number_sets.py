@@ -80,9 +80,9 @@ def _spans(text: str, name: str) -> list[range]:
 
 def _compact(chosen: Sequence[int]) -> Numbers:
     """The one way to write down these numbers: a range that ends with its last number, if they make one."""
-    if len(chosen) < 2 or (not isinstance(chosen, range) and len(set(chosen)) < len(chosen)):
+    step = chosen[1] - chosen[0] if len(chosen) > 1 else 0
+    if not step:
         return tuple(chosen)
-    step = chosen[1] - chosen[0]
     spanned = range(chosen[0], chosen[-1] + (1 if step > 0 else -1), step)
     return spanned if isinstance(chosen, range) or tuple(spanned) == chosen else tuple(chosen)
 

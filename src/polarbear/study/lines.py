@@ -1,4 +1,4 @@
-"""The line of each field in a TOML text, which `tomllib` does not tell."""
+"""The line of each field in a TOML text, which `tomllib` does not give."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def lines_of(text: str) -> dict[FieldPath, int]:
     """The line, from 1, on which each table, field and entry of an array begins.
 
     Args:
-        text: TOML that `tomllib` reads; of any other it may tell less, or nonsense.
+        text: TOML that `tomllib` reads; lines of any other may be missing or wrong.
     """
     scanner = _Scanner(text)
     scanner.scan()

@@ -50,7 +50,7 @@ class PlanSpec(Root):
         """The plan as described.
 
         Raises:
-            ValueError: If a suite or an optimizer is unknown, or a value is out of range; it tells the place.
+            ValueError: If a suite or an optimizer is unknown, or a value is out of range; it knows the field.
         """
         algorithms = built_algorithms(self.algorithms)
         fields = dict(self.instances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import math
 from abc import ABC, abstractmethod
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
     from polarbear.protocols import ProblemSpec
 
 Spec = TypeVar("Spec", bound="ProblemSpec")
+
+
+def digest(contents: object, length: int) -> str:
+    """So many hexadecimal digits that stand for what is written as `contents`, for names."""
+    return hashlib.sha256(repr(contents).encode()).hexdigest()[:length]
 
 
 class SuiteProblem:

@@ -36,7 +36,7 @@ MAXIMA_2013 = {3: 0.9999998284544727, 5: 1.031628453489877}
 class CEC2013Problem(SuiteProblem):
     """One function of the CEC 2013 niching competition (Li, Engelbrecht and Epitropakis 2013), to be maximized.
 
-    What is recorded is the best value found; how many optima were found is not. Points outside the box are evaluated
+    The best value found is recorded, not how many optima were found. Points outside the box are evaluated
     as well, and have the value -inf where the function is not defined.
 
     Attributes:

@@ -1,4 +1,4 @@
-"""The suites of COCO, over the package coco-experiment (module `cocoex`), with best values, which COCO does not tell.
+"""The suites of COCO, over the package coco-experiment (module `cocoex`), with best values, which COCO does not give.
 
 Best values of bbob, -boxed and -largescale are those of bbob's functions, the same in all dimensions; those of -mixint
 are scaled along with the function; -constrained has its optimum at a point drawn from the instance's seed, and -biobj
@@ -59,7 +59,7 @@ class Extent(NamedTuple):
 SMALL = (2, 3, 5, 10, 20, 40)
 MIXED = (5, 10, 20, 40, 80, 160)
 BIOBJECTIVE_INSTANCES = 15
-"""COCO composes further instances anew, in a way that depends on which others are asked for together."""
+"""COCO composes further instances anew, depending on which others are requested together."""
 
 COCO_SUITES = {
     "coco-bbob": Extent(24, ()),

@@ -5,7 +5,6 @@ The generator is that of Wurth et al. (2026), appendix C, equations 39 to 45 and
 
 from __future__ import annotations
 
-import hashlib
 import math
 from functools import partial
 from typing import Annotated, Any, cast
@@ -17,7 +16,7 @@ from polarbear.problems.functions.bbob import HALF_WIDTH
 from polarbear.problems.functions.gp_bbob import Mixture
 from polarbear.problems.functions.ioh import FUNCTIONS
 from polarbear.problems.number_sets import Numbers
-from polarbear.problems.suite.base import EndlessStream
+from polarbear.problems.suite.base import EndlessStream, digest
 from polarbear.problems.suite.bbob import BBOBInstances, Dimension, InstanceOfEach
 from polarbear.problems.suite.priors import STANDARD, Prior
 from polarbear.protocols import PLAIN, Traits
@@ -80,9 +79,8 @@ class GPBBOBProblem:
 
     def __post_init__(self) -> None:
         if not self.label:
-            contents = repr([getattr(self, field) for field in self.__dataclass_fields__ if field != "label"])
-            digest = hashlib.sha256(contents.encode()).hexdigest()[:10]
-            set_fields(self, label=f"gp-bbob-d{self.dimension}-x{digest}")
+            contents = [getattr(self, field) for field in self.__dataclass_fields__ if field != "label"]
+            set_fields(self, label=f"gp-bbob-d{self.dimension}-x{digest(contents, 10)}")
 
     @property
     def traits(self) -> Traits:
@@ -95,7 +93,7 @@ class GPBBOBProblem:
         return self.label
 
     def mixture(self) -> Mixture:
-        """The function itself, which also tells weights and sparsity; builds all 24 components."""
+        """The function itself, with weights and sparsity; builds all 24 components."""
         return Mixture(self, sparsity_thresholds(Prior.parse(self.sparsity, "sparsity")))
 
     def build(self) -> BuiltProblem:
@@ -209,9 +207,7 @@ class GPBBOB(EndlessStream[GPBBOBProblem]):
         """Tells streams apart that do not draw from table 3; the dimension has its place in the name."""
         fields = [field for name, field in GPBBOB.__dataclass_fields__.items() if name not in {"dimension", "seed"}]
         values = [getattr(self, field.name) for field in fields]
-        if values == [field.default for field in fields]:
-            return ""
-        return f"-p{hashlib.sha256(repr(values).encode()).hexdigest()[:6]}"
+        return "" if values == [field.default for field in fields] else f"-p{digest(values, 6)}"
 
 
 DRAWN = tuple(name for name in GPBBOB.__dataclass_fields__ if name not in {"seed", "instances", "sparsity"})

@@ -8,7 +8,6 @@ are functions on arrays, which are those of `ioh` up to rounding, since `ioh` ta
 
 from __future__ import annotations
 
-import hashlib
 import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, cast
@@ -20,7 +19,7 @@ from polarbear.problems.evaluation import BuiltProblem
 from polarbear.problems.functions.bbob import HALF_WIDTH, as_list, objective
 from polarbear.problems.functions.ioh import FUNCTIONS
 from polarbear.problems.number_sets import Numbers, NumbersLike, numbers
-from polarbear.problems.suite.base import EndlessStream
+from polarbear.problems.suite.base import EndlessStream, digest
 from polarbear.problems.suite.bbob import BBOBInstances, InstanceOfEach
 from polarbear.validation import Checked, Natural, Share, real_numbers, set_fields, settings, whole_number
 
@@ -156,8 +155,8 @@ class MABBOBProblem:
         scaled = weights if math.isclose(total, 1.0, rel_tol=1e-12) else weights / total
         set_fields(self, weights=tuple(scaled.tolist()))
         if not self.label:
-            digest = hashlib.sha256(repr((self.weights, self.instances, self.location)).encode()).hexdigest()[:10]
-            set_fields(self, label=f"ma-bbob-d{self.dimension}-x{digest}")
+            contents = self.weights, self.instances, self.location
+            set_fields(self, label=f"ma-bbob-d{self.dimension}-x{digest(contents, 10)}")
 
     @property
     def name(self) -> str:
@@ -213,12 +212,6 @@ class MABBOB(EndlessStream[MABBOBProblem]):
         )
 
     def _suffix(self) -> str:
-        """Tells streams apart that draw differently from the usual."""
-        usual = MABBOB.__dataclass_fields__
-        parts: list[str] = []
-        if self.threshold != usual["threshold"].default:
-            parts.append(f"-t{self.threshold!r}")
-        if self.instances != usual["instances"].default:
-            digest = hashlib.sha256(repr(self.instances).encode()).hexdigest()[:6]
-            parts.append(f"-i{digest}")
-        return "".join(parts)
+        """What names say of streams that do not draw as by default."""
+        threshold = f"-t{self.threshold!r}" if self.threshold != MABBOB.threshold else ""
+        return threshold + (f"-i{digest(self.instances, 6)}" if self.instances != MABBOB.instances else "")

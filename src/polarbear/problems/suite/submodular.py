@@ -47,9 +47,9 @@ def _known(functions: Iterable[int], name: str) -> Any:
 class SubmodularProblem(SuiteProblem):
     """A submodular problem on a graph (Neumann et al. 2023), to be maximized over {0, 1}^d; no best value is known.
 
-    Of a selection that is too heavy, the value is minus the excess weight, and in packing while travelling lower still
-    than that of any that is not; so the weight is no constraint that an optimizer would be told of. Coordinates are
-    rounded to the nearest integer, and the value is -inf outside the box. The graphs come with `ioh`.
+    The value of a selection that is too heavy is minus the excess weight, in packing while travelling lower still than
+    that of any other; so the weight is no constraint of its own. Coordinates are rounded to the nearest integer, and
+    the value is -inf outside the box. The graphs come with `ioh`.
 
     Attributes:
         function: The graph and the weights: MaxCut 2000 to 2004, MaxCoverage 2100 to 2139, MaxInfluence 2200 to 2223,

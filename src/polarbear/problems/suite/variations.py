@@ -7,7 +7,6 @@ rotation R; and T_y takes y to a y + b.
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import fields
 from functools import partial
@@ -19,7 +18,7 @@ from polarbear.descriptions import FieldError
 from polarbear.problems.evaluation import BuiltProblem, read_only
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.instances import as_spec
-from polarbear.problems.suite.base import EndlessStream
+from polarbear.problems.suite.base import EndlessStream, digest
 from polarbear.protocols import ProblemSpec, traits_of
 from polarbear.validation import Checked, Flag, Natural, Reals, Share, real, real_number, settings
 
@@ -91,7 +90,7 @@ class Variations(EndlessStream["Variation"]):
         """A digest of the transformations, for the names of instances."""
         settings = {field.name: getattr(self, field.name) for field in fields(self)}
         del settings["problem"], settings["seed"]
-        return hashlib.sha256(repr(settings).encode()).hexdigest()[:6]
+        return digest(settings, 6)
 
     @property
     def keeps_box(self) -> bool:

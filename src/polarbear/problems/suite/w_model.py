@@ -15,6 +15,7 @@ from polarbear.validation import Checked, Natural, Positive, Share, settings, wh
 
 FUNCTIONS = ("OneMax", "LeadingOnes")
 LAST_INSTANCE = 100
+LAYERS = ("dummy_select_rate", "epistasis_block_size", "neutrality_mu", "ruggedness_gamma")
 
 
 @settings
@@ -76,8 +77,8 @@ class WModelProblem(SuiteProblem):
         return Instance(self.suite, function, self.dimension, str(self.instance))
 
     @property
-    def _layers(self) -> tuple[float, int, int, int]:
-        return self.dummy_select_rate, self.epistasis_block_size, self.neutrality_mu, self.ruggedness_gamma
+    def _layers(self) -> list[Any]:
+        return [getattr(self, layer) for layer in LAYERS]
 
     def build(self) -> BuiltProblem:
         """Construct the `ioh` problem; the optimum is derived here, as `ioh` states that of instance 1 in all."""
@@ -126,10 +127,7 @@ class WModel(ProductStream):
     problem: ClassVar[Any] = WModelProblem
     choices: ClassVar[Mapping[str, str]] = {
         "function": "functions",
-        "dummy_select_rate": "dummy_select_rate",
-        "epistasis_block_size": "epistasis_block_size",
-        "neutrality_mu": "neutrality_mu",
-        "ruggedness_gamma": "ruggedness_gamma",
+        **dict(zip(LAYERS, LAYERS, strict=True)),
         "instance": "instances",
         "dimension": "dimensions",
     }
