@@ -237,7 +237,7 @@ def test_descriptions_are_short_and_say_where_functions_are():
 @pytest.mark.parametrize(
     ("description", "complaint"),
     [
-        ({"suite": "ma-bob"}, "did you mean 'ma-bbob'.*valid are: affine-bbob, bbob, bbob-biobj.*, list, ma-bbob, .*pbo"),
+        ({"suite": "ma-bob"}, "did you mean 'ma-bbob'.*valid are: affine-bbob, bbob, bbob-biobj.*, ma-bbob, .*pbo"),
         ({"suite": "bbob", "function": [1]}, "no argument 'function'; did you mean 'functions'"),
         ({"suite": "bbob", "functions": [99]}, "suite 'bbob': functions is 99; valid is 1 to 24"),
         ({"suite": "ma-bbob", "dimension": "many"}, "suite 'ma-bbob': dimension is 'many'"),
