@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import numpy as np
 
-from polarbear.descriptions import did_you_mean
+from polarbear.descriptions import FieldError, did_you_mean, shortened
 from polarbear.experiment.errors import described
 from polarbear.records import Parameters
 from polarbear.validation import Checked, Flag, Positive, settings, whole_number
@@ -55,7 +55,13 @@ def _names(parameters: Any, name: str) -> tuple[str, ...]:
 
 
 def _sampling(points: Any, name: str) -> int:
-    return 1 if points == "all" else whole_number(points, f"{name} ('all' aside)", 1)
+    if points == "all":
+        return 1
+    try:
+        return whole_number(points, name, 1)
+    except FieldError as error:
+        message = f'{name} is {shortened(points)}: give a whole number of 1 or more, or "all"'
+        raise type(error)((name,), message) from None
 
 
 @settings(kw_only=True)
