@@ -278,12 +278,13 @@ def chosen_word(value: Any, name: str, words: tuple[str, ...], aliases: dict[str
     if not isinstance(value, str):
         message = f"{name} is {shortened(value)}; it must be one of the words {', '.join(sorted(words))}"
         raise FieldTypeError((name,), message)
-    if (chosen := {_folded(word): meaning for word, meaning in names.items()}.get(_folded(value))) is None:
+    if (chosen := {folded(word): meaning for word, meaning in names.items()}.get(folded(value))) is None:
         raise FieldError((name,), f"{name} is {shortened(value)};{did_you_mean(value, names)}")
     return chosen
 
 
-def _folded(word: str) -> str:
+def folded(word: str) -> str:
+    """A word without what does not count in the names of options: case, ``-``, ``_`` and blanks."""
     return word.lower().translate({ord(sign): None for sign in "-_ "})
 
 

@@ -9,7 +9,7 @@ from string import Formatter
 from typing import Annotated, Any, TypeVar, cast, dataclass_transform
 
 from polarbear.descriptions import checked_name, did_you_mean, errors_at
-from polarbear.validation import Checked, chosen_word, set_fields, settings, whole
+from polarbear.validation import Checked, chosen_word, folded, set_fields, settings, whole
 
 T = TypeVar("T")
 
@@ -107,11 +107,6 @@ def choice_of(
         return chosen_word(value, name, tuple(words), dict(aliases or {}))
 
     return Checked(check)
-
-
-def folded(word: str) -> str:
-    """A word without what does not count in the names of options: case, ``-``, ``_`` and blanks."""
-    return word.lower().translate({ord(sign): None for sign in "-_ "})
 
 
 def check_options(options: Mapping[str, Any], owner: str, valid: Iterable[str]) -> None:

@@ -22,10 +22,10 @@ from polarbear.extras import Extra, optional
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.generators import seed_from
 from polarbear.optimizers.native import GREATEST, clip_values
-from polarbear.optimizers.settings import Size, choice_of, family, folded
+from polarbear.optimizers.settings import Size, choice_of, family
 from polarbear.protocols import Objective, Traits
 from polarbear.records import FloatArray
-from polarbear.validation import Checked, Flag, Share, real
+from polarbear.validation import Checked, Flag, Share, folded, real
 
 LOCAL = (
     "LN_BOBYQA", "LN_COBYLA", "LN_NELDERMEAD", "LN_NEWUOA", "LN_PRAXIS", "LN_SBPLX", "LN_AUGLAG", "LN_AUGLAG_EQ",

@@ -46,17 +46,16 @@ class Generation:
 
     def observe(self, candidates: IntArray, values: FloatArray) -> None:
         """Add values (n,) of candidates (n,), which may repeat."""
-        if not self.evaluated and len(candidates) % len(self.points) == 0:
-            counts = np.bincount(candidates, minlength=len(self.points))
-            if (counts == counts[0]).all():
-                self.values = values[np.argsort(candidates, kind="stable")].reshape(len(self.points), -1)
-                return
-        counts = (~np.isnan(self.values)).sum(axis=1)
-        for candidate, value in zip(candidates.tolist(), values.tolist(), strict=True):
-            if counts[candidate] == self.values.shape[1]:
-                self.values = np.pad(self.values, ((0, 0), (0, 1)), constant_values=np.nan)
-            self.values[candidate, counts[candidate]] = value
-            counts[candidate] += 1
+        count = len(self.points)
+        order = np.argsort(candidates, kind="stable")
+        new = np.bincount(candidates, minlength=count)
+        first = np.cumsum(new) - new  # where each candidate's values begin in that order
+        known = np.count_nonzero(~np.isnan(self.values), axis=1)
+        columns = known[candidates[order]] + np.arange(len(order)) - first[candidates[order]]
+        grown = np.full((count, max(self.values.shape[1], int((known + new).max()))), np.nan)
+        grown[:, : self.values.shape[1]] = self.values
+        grown[candidates[order], columns] = values[order]
+        self.values = grown
 
 
 class Selection(ABC):

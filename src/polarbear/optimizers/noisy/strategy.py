@@ -35,12 +35,10 @@ class Parameters:
     @cached_property
     def rank_weights(self) -> FloatArray:
         """(2, λ) the weight of each rank in the mean and the paths, and in C."""
-        raw = math.log((self.population + 1) / 2) - np.log(np.arange(1, self.population + 1))  # eq. 49
-        positive = np.maximum(raw, 0.0)
+        positive, negative = np.maximum(self._raw, 0.0), np.minimum(self._raw, 0.0)
         mean = positive / positive.sum()
         if not self.active:
             return np.stack([mean, mean])
-        negative = np.minimum(raw, 0.0)
         mass = negative.sum() ** 2 / np.square(negative).sum()
         scale = min(
             1 + self.rank_one / self.rank_mu,  # eq. 50
@@ -52,8 +50,13 @@ class Parameters:
     @cached_property
     def mass(self) -> float:
         """μ_eff, the effective number of selected candidates (eq. 8)."""
-        raw = np.maximum(math.log((self.population + 1) / 2) - np.log(np.arange(1, self.population + 1)), 0.0)
-        return float(raw.sum() ** 2 / np.square(raw).sum())
+        positive = np.maximum(self._raw, 0.0)
+        return float(positive.sum() ** 2 / np.square(positive).sum())
+
+    @cached_property
+    def _raw(self) -> FloatArray:
+        """(λ,) w' (eq. 49)."""
+        return math.log((self.population + 1) / 2) - np.log(np.arange(1, self.population + 1))
 
     @cached_property
     def path_rate(self) -> float:
@@ -134,12 +137,8 @@ class Search:
         """(d,) the standard deviation of each variable."""
         return self.step_size * np.sqrt(self.covariance if self.covariance.ndim == 1 else self.covariance.diagonal())
 
-    def sample(self, population: int, rng: np.random.Generator) -> FloatArray:
-        """(λ, d) points x = m + σ A z (eq. 38 to 40)."""
-        return self.points(rng.standard_normal((population, len(self.mean))))
-
     def points(self, steps: FloatArray) -> FloatArray:
-        """(λ, d) the points of standardized steps z (λ, d)."""
+        """(λ, d) the points x = m + σ A z of standardized steps z (λ, d) (eq. 38 to 40)."""
         stretched = steps * self.factor if self.factor.ndim == 1 else steps @ self.factor.T
         return self.mean + self.step_size * stretched
 
@@ -173,53 +172,69 @@ class Search:
         Raises:
             FloatingPointError: If the covariance matrix is no longer positive definite, or not finite.
         """
-        c = parameters
         if mass is None:
             mass = 1 / float(weights[0] @ weights[0])  # eq. 8
+        rate, generation = parameters.path_rate, self.generation + 1
         stretched = (points - self.mean) / self.step_size
         mean_step = weights[0] @ stretched  # eq. 41
-        mean = self.mean + self.step_size * mean_step  # eq. 42, c_m = 1
-        path = (1 - c.path_rate) * self.path + math.sqrt(c.path_rate * (2 - c.path_rate) * mass) * (
+        path = (1 - rate) * self.path + math.sqrt(rate * (2 - rate) * mass) * (
             weights[0] @ steps
-        )  # eq. 43, as A⁻¹⟨y⟩ = ⟨z⟩
-        norm = math.sqrt(path @ path)
-        step_size = self.step_size * math.exp(
-            min(1.0, c.path_rate / c.damping * (norm / c.expected_norm - 1))
-        )  # eq. 44
-        generation = self.generation + 1
-        settled = math.sqrt(1 - (1 - c.path_rate) ** (2 * (generation + 1)))
-        short = norm / settled < (1.4 + 2 / (c.dimension + 1)) * c.expected_norm  # h_σ, p. 28
-        rate = c.covariance_path_rate
+        )  # eq. 43: A⁻¹⟨y⟩ = ⟨z⟩
+        length = math.sqrt(path @ path) / parameters.expected_norm
+        settled = math.sqrt(1 - (1 - rate) ** (2 * (generation + 1)))
+        short = length / settled < 1.4 + 2 / (parameters.dimension + 1)  # h_σ, p. 28
+        rate = parameters.covariance_path_rate
         covariance_path = (1 - rate) * self.covariance_path
         if short:
             covariance_path += math.sqrt(rate * (2 - rate) * mass) * mean_step  # eq. 45
-        shares: FloatArray = weights[1]
-        if c.active:
-            lengths: FloatArray = np.einsum("ij,ij->i", steps, steps)
-            shares = np.where(shares < 0, shares * c.dimension / np.maximum(lengths, 1e-300), shares)  # eq. 46
-        lost = 0.0 if short else rate * (2 - rate)
-        kept = 1 + c.rank_one * lost - c.rank_one - c.rank_mu * float(weights[1].sum())
-        covariance: FloatArray
-        if c.diagonal:  # eq. 47
-            covariance = kept * self.covariance + c.rank_one * np.square(covariance_path)
-            covariance += c.rank_mu * (shares @ np.square(stretched))
-            factor = np.sqrt(np.maximum(covariance, 0.0))
-        else:
-            covariance = kept * self.covariance + c.rank_one * np.outer(covariance_path, covariance_path)
-            covariance += c.rank_mu * ((stretched.T * shares) @ stretched)
-            try:
-                factor = np.linalg.cholesky(covariance)
-            except np.linalg.LinAlgError as error:
-                raise FloatingPointError(f"in generation {generation}: {error}") from error
-        if not (factor.min() > 0 if c.diagonal else True) or not math.isfinite(step_size + factor.sum() + mean.sum()):
-            raise FloatingPointError(f"in generation {generation} a standard deviation is zero or infinite")
-        return replace(
+        covariance = self._adapted(parameters, stretched, steps, weights[1], covariance_path, 0.0 if short else rate)
+        search = replace(
             self,
-            mean=mean,
-            step_size=step_size,
+            mean=self.mean + self.step_size * mean_step,  # eq. 42, with c_m = 1
+            step_size=self.step_size
+            * math.exp(min(1.0, parameters.path_rate / parameters.damping * (length - 1))),  # eq. 44
             covariance=covariance,
-            factor=factor,
+            factor=_factor(covariance),
             path=path,
             covariance_path=covariance_path,
             generation=generation,
         )
+        if not math.isfinite(search.step_size + search.factor.sum() + search.mean.sum()):
+            raise FloatingPointError(f"in generation {generation} the distribution is no longer finite")
+        return search
+
+    def _adapted(
+        self,
+        parameters: Parameters,
+        stretched: FloatArray,
+        steps: FloatArray,
+        weights: FloatArray,
+        path: FloatArray,
+        stalled: float,
+    ) -> FloatArray:
+        """C after a generation (eq. 46 and 47); `stalled` is c_c where p_c was not moved by the generation, else 0."""
+        if parameters.active:
+            lengths: FloatArray = np.einsum("ij,ij->i", steps, steps)
+            shares: FloatArray = np.where(
+                weights < 0, weights * parameters.dimension / np.maximum(lengths, 1e-300), weights
+            )
+        else:
+            shares = weights
+        one, mu = parameters.rank_one, parameters.rank_mu
+        kept = 1 + one * stalled * (2 - stalled) - one - mu * float(weights.sum())
+        if parameters.diagonal:
+            return kept * self.covariance + one * np.square(path) + mu * (shares @ np.square(stretched))
+        return kept * self.covariance + one * np.outer(path, path) + mu * ((stretched.T * shares) @ stretched)
+
+
+def _factor(covariance: FloatArray) -> FloatArray:
+    """The lower Cholesky factor of C, or the roots of its diagonal; FloatingPointError if it has none."""
+    if covariance.ndim == 1:
+        if not covariance.min() > 0:
+            raise FloatingPointError("a variance of the search distribution is not positive")
+        return np.sqrt(covariance)
+    try:
+        factor: FloatArray = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError as error:
+        raise FloatingPointError(f"the covariance matrix has no Cholesky factor: {error}") from error
+    return factor

@@ -14,6 +14,7 @@ import tarfile
 import tempfile
 import zipfile
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -43,7 +44,7 @@ _LARGEST_EXTENSION = 32 << 10
 _UNPACK = "unpack the archive, look at it, and give the folder"
 
 
-class Tree:
+class Tree(ABC):
     """The files in a folder or an archive.
 
     Attributes:
@@ -69,11 +70,12 @@ class Tree:
         """A file's name in messages."""
         return f"{self.path}:{name}"
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - a folder has nothing to close
         """Close the archive."""
 
+    @abstractmethod
     def _bytes(self, name: str) -> bytes:
-        raise NotImplementedError
+        """The bytes of a file."""
 
 
 class Folder(Tree):
