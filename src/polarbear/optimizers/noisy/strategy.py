@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -234,7 +235,7 @@ def _factor(covariance: FloatArray) -> FloatArray:
             raise FloatingPointError("a variance of the search distribution is not positive")
         return np.sqrt(covariance)
     try:
-        factor: FloatArray = np.linalg.cholesky(covariance)
+        factor: Any = np.linalg.cholesky(covariance)
     except np.linalg.LinAlgError as error:
         raise FloatingPointError(f"the covariance matrix has no Cholesky factor: {error}") from error
     return factor
