@@ -29,7 +29,7 @@ def of_rounds(path: Path) -> dict[str, Figure]:
     """What was believed after each round in which an algorithm was eliminated, and the last (figure 8)."""
     *earlier, last = pb.study.load(path).result.rounds
     snapshots: list[figures.Snapshot] = []
-    for this in (*(one for one in earlier if one.eliminated), last):
+    for this in (*(each for each in earlier if each.eliminated), last):
         result = pb.study.load(path, after=this.number).result
         title = f"round {this.number}, {this.instances} instances"
         snapshots.append(figures.Snapshot(title, result.posterior, tuple(result.eliminated)))
