@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import polarbear as pb
 from polarbear import Outcome, Reason, RunKey, Trajectory, linear_times, log_times
 from polarbear.records import Instance, Parameters, lost
 
@@ -174,3 +175,13 @@ def test_one_broken_trajectory_among_many_is_refused_by_name(place, broken, mess
     runs = [*RUNS[:place], broken, *RUNS[place:]]
     with pytest.raises(ValueError, match=message):
         Trajectory.many(*flat(runs))
+
+
+def test_a_recommendation_holds_until_the_next_one():
+    logged = Parameters(np.array([2, 5, 9]), {"recommendation": np.array([4.0, np.nan, 6.0])})
+    run = pb.Run(RunKey("i", "a", 0), trajectory(Reason.BUDGET), parameters=logged)
+    np.testing.assert_array_equal(run.recommended_at([1, 2, 4, 5, 9, 12, 13]), [np.inf, 4, 4, np.inf, 6, 6, np.nan])
+    finished = pb.Run(RunKey("i", "a", 0), trajectory(), parameters=logged)
+    assert finished.recommended_at([[13]]).tolist() == [[6]]
+    with pytest.raises(ValueError, match=r"no recommendations; log them with Watch\(recommendations=True\)"):
+        pb.Run(RunKey("i", "a", 0), trajectory()).recommended_at([1])

@@ -19,11 +19,9 @@ import numpy as np
 
 from polarbear.descriptions import FieldError, did_you_mean, shortened
 from polarbear.experiment.errors import described
-from polarbear.records import Parameters
+from polarbear.records import RECOMMENDATION, Parameters
 from polarbear.validation import Checked, Flag, Positive, settings, whole_number
 
-RECOMMENDATION = "recommendation"
-"""The parameter under which the value of the recommended point is logged."""
 NEVER = sys.maxsize
 _LONGEST = 500
 """Characters of an exception that are quoted."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -25,10 +25,18 @@ from polarbear.race.relations import (
 )
 from polarbear.race.result import RaceResult
 from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
-from polarbear.race.settings import Batches, CannotWithdraw, Compared, Elimination, RaceSettings, Resolution, by_name
+from polarbear.race.settings import (
+    Batches,
+    CannotWithdraw,
+    Compared,
+    Elimination,
+    JudgedBy,
+    RaceSettings,
+    Resolution,
+    by_name,
+)
 from polarbear.race.state import FEW, RaceState
 from polarbear.rankings import NOT_RUN, Rankings
-from polarbear.rankings.rankings import best_so_far
 from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
 
 Indices = NDArray[np.intp]
@@ -63,6 +71,7 @@ class Race:
         resolution: Resolution = RaceSettings.resolution,
         relations: Compared = RaceSettings.relations,
         axis: Axis = RaceSettings.axis,
+        judged_by: JudgedBy = RaceSettings.judged_by,
         batches: Batches = RaceSettings.batches,
         batch: int = RaceSettings.batch,
         smallest_batch: int = RaceSettings.smallest_batch,
@@ -82,6 +91,7 @@ class Race:
             resolution=resolution,
             relations=relations,
             axis=axis,
+            judged_by=judged_by,
             batches=batches,
             batch=batch,
             smallest_batch=smallest_batch,
@@ -326,7 +336,7 @@ class Race:
 
     def describe(self) -> dict[str, Any]:
         """Timepoints, model and settings as plain JSON-able values."""
-        return {"times": self.times.tolist(), "model": self.model.describe(), **asdict(self.settings)}
+        return {"times": self.times.tolist(), "model": self.model.describe(), **self.settings.describe()}
 
     def _admit(self, name: str) -> None:
         """Extend the arrays by an algorithm."""
@@ -357,7 +367,7 @@ class Race:
     def _enter(self, draw: int, run: Run) -> None:
         index = self.names.index(run.key.algorithm)
         asked = self._state.asked[draw, index]
-        self._values[draw, :asked, index] = best_so_far(run, self.times, self.settings.axis)[:asked]
+        self._values[draw, :asked, index] = self.settings.values_of(run, self.times)[:asked]
 
     def _rated(self, also: Collection[str] = ()) -> Indices:
         """Indices of the algorithms to rate: all if there are few, else the candidates and those in `also`."""

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from dataclasses import asdict
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.descriptions import FieldError, checked_name
 from polarbear.inference import Model, Posterior, Wins, models
-from polarbear.records import Axis, FloatArray
+from polarbear.rankings.rankings import best_so_far
+from polarbear.records import Axis, FloatArray, Run
 from polarbear.validation import Natural, Positive, real, settings, whole
 
 Elimination = Literal["pointwise", "joint"]
 Resolution = Literal["strict", "crossing"]
 Compared = Literal["ratings", "wins"]
+JudgedBy = Literal["best", "recommendation"]
 Batches = Literal["doubling", "forecast"]
 
 
@@ -32,6 +35,9 @@ class RaceSettings:
         relations: What algorithms are compared by: "ratings", or "wins", the share of instances on which one beats the
             other, with no model in between.
         axis: What timepoints are counted in, "evaluations" or "seconds".
+        judged_by: What counts of a run at a timepoint: the "best" value among the points it has evaluated, or the value
+            of the point it would return then, its "recommendation", as is fair under noise: the best of many points
+            is known to hindsight only. Both are without noise.
         batches: How many instances the next round has: "doubling", twice as many when no pair was resolved, half as
             many when more than a fifth were (section 4.3), or by "forecast" a quarter of those it would take until
             a pair is resolved or needs shorter runs.
@@ -52,6 +58,7 @@ class RaceSettings:
     resolution: Resolution = "strict"
     relations: Compared = "ratings"
     axis: Axis = "evaluations"
+    judged_by: JudgedBy = "best"
     batches: Batches = "doubling"
     batch: Positive = 8
     smallest_batch: Positive = 8
@@ -65,6 +72,22 @@ class RaceSettings:
             at_fault = "smallest_batch" if self.batch < self.smallest_batch else "largest_batch"
             message = f"smallest_batch is {self.smallest_batch}, batch {self.batch}, largest_batch {self.largest_batch}"
             raise FieldError((at_fault,), f"{message}; they need smallest_batch <= batch <= largest_batch")
+        if self.judged_by == "recommendation" and self.axis == "seconds":
+            message = 'judged_by is "recommendation", which is logged by evaluations; use axis = "evaluations"'
+            raise FieldError(("judged_by",), message)
+
+    def describe(self) -> dict[str, Any]:
+        """The settings as plain values; `judged_by` only where it is not the best, as races of old do not have it."""
+        described = asdict(self)
+        if self.judged_by == "best":
+            del described["judged_by"]
+        return described
+
+    def values_of(self, run: Run, times: FloatArray) -> FloatArray:
+        """(T,) what counts of a run at each time."""
+        if self.judged_by == "recommendation":
+            return run.recommended_at(times)
+        return best_so_far(run, times, self.axis)
 
     def timepoints(self, times: ArrayLike) -> FloatArray:
         """(T,) the timepoints, read-only; ValueError if they are not positive, finite and strictly increasing."""

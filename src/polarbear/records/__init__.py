@@ -8,13 +8,14 @@ problem enters with its sign flipped.
 from polarbear.records.arrays import FloatArray, IntArray
 from polarbear.records.keys import Instance, RunKey
 from polarbear.records.reference import Reference
-from polarbear.records.runs import Parameters, Run, Samples, lost, tried_again, without_samples
+from polarbear.records.runs import RECOMMENDATION, Parameters, Run, Samples, lost, tried_again, without_samples
 from polarbear.records.times import AXES, Axis, check_axis, linear_times, log_times
 from polarbear.records.trajectory import CUT_SHORT, Outcome, Reason, Trajectory
 
 __all__ = [
     "AXES",
     "CUT_SHORT",
+    "RECOMMENDATION",
     "Axis",
     "FloatArray",
     "Instance",

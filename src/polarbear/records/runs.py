@@ -6,10 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polarbear.records.arrays import FloatArray, IntArray, frozen_evaluations, frozen_points, frozen_vector, require
 from polarbear.records.keys import Instance, RunKey
 from polarbear.records.trajectory import Outcome, Reason, Trajectory
+
+RECOMMENDATION = "recommendation"
+"""The parameter under which the value of the recommended point is logged."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,6 +146,27 @@ class Run:
     def outcome(self) -> Outcome:
         """Where and why the run ended."""
         return self.trajectory.outcome
+
+    def recommended_at(self, times: ArrayLike) -> FloatArray:
+        """The value of the point that the optimizer would have returned at each time, without noise.
+
+        Args:
+            times: Any shape; evaluations.
+
+        Returns:
+            Same shape as `times`: +inf before the first recommendation was logged, or where it was no point; afterwards
+            that of the last; NaN after the end of a run that was cut short.
+
+        Raises:
+            ValueError: If the run's recommendations were not logged.
+        """
+        if self.parameters is None or RECOMMENDATION not in self.parameters.values:
+            raise ValueError(f"run {self.key} has no recommendations; log them with Watch(recommendations=True)")
+        at = np.asarray(times, dtype=np.float64)
+        logged = self.parameters.values[RECOMMENDATION]
+        values = np.concatenate(([np.inf], np.where(np.isnan(logged), np.inf, logged)))
+        recommended = values[np.searchsorted(self.parameters.evaluations, at, side="right")]
+        return np.where(at > self.outcome.evaluations, np.nan, recommended) if self.outcome.cut_short else recommended
 
 
 def lost(key: RunKey, reason: Reason, message: str, seconds: float = 0.0, identity: Instance | None = None) -> Run:

@@ -127,7 +127,17 @@ def _plan(
     check_pairs(entrants, first)
     check_optima(first, target_precision, watch)
     limits = Limits(target_precision=target_precision, timeout=timeout)
-    return _Plan(stream, entrants, limits, watch, race.settings.axis)
+    return _Plan(stream, entrants, limits, _watch_recommendations(race, watch), race.settings.axis)
+
+
+def _watch_recommendations(race: Race, watch: Watch | None) -> Watch | None:
+    """What to log: with races judged by recommendations these, too, at the race's timepoints."""
+    if race.settings.judged_by == "best":
+        return watch
+    times = tuple(int(time) for time in race.times)
+    if watch is None:
+        return Watch(at=times, parameters=(), recommendations=True)
+    return replace(watch, at=(*watch.at, *times), recommendations=True)
 
 
 @dataclass(frozen=True, slots=True)

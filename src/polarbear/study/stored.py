@@ -17,7 +17,7 @@ from polarbear import store
 from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
 from polarbear.race.rounds import disagreements
-from polarbear.race.settings import Batches, Compared, Elimination, Resolution
+from polarbear.race.settings import Batches, Compared, Elimination, JudgedBy, Resolution
 from polarbear.race.state import decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
@@ -42,6 +42,7 @@ class _Race(Section):
     resolution: Resolution
     relations: Compared
     axis: Axis
+    judged_by: JudgedBy = "best"
     batches: Batches
     batch: int
     smallest_batch: int

@@ -39,7 +39,7 @@ def scale_fit(memory: Any) -> float:
     """R² of the scale s0 + s1 |f| on recent residuals: how much of their size it explains."""
     if len(memory.residuals) < 2:
         return math.nan
-    sizes, residuals = np.array(memory.residuals).T
+    residuals, sizes = memory.residuals.T
     total = float(np.square(residuals - residuals.mean()).sum())
     left = float(np.square(residuals - memory.scale[0] - memory.scale[1] * sizes).sum())
     return 1 - left / total if total > 0 else math.nan

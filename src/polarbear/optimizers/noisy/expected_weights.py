@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polarbear.optimizers.noisy.selection import IntArray, rank
+from polarbear.optimizers.noisy.selection import IntArray
 from polarbear.records import FloatArray
 
 
@@ -23,11 +23,11 @@ def mean_weights(values: FloatArray, rank_weights: FloatArray) -> FloatArray:
 
 def membership(values: FloatArray) -> FloatArray:
     """(λ, λ) for each candidate and each k the share of rows of values (b, λ) in which it has rank k."""
-    count = values.shape[1]
-    offsets: IntArray = count * np.arange(count, dtype=np.intp)
-    return np.bincount((rank(values) + offsets).reshape(-1), minlength=count * count).reshape(count, count) / len(
-        values
-    )
+    rows, count = values.shape
+    order: IntArray = np.argsort(values, axis=1, kind="stable")  # the candidate that has each rank
+    positions: IntArray = np.arange(count, dtype=np.intp)
+    cells: IntArray = order * count + positions
+    return np.bincount(cells.reshape(-1), minlength=count * count).reshape(count, count) / rows
 
 
 def superpose(probabilities: FloatArray, rank_weights: FloatArray) -> FloatArray:

@@ -26,7 +26,7 @@ class Memory:
     Attributes:
         pool: (n, 2) standardized residuals, oldest first, and the |f| they were observed at.
         scale: (s0, s1) of the noise's scale s0 + s1 |f|.
-        residuals: Recent pairs of |f| and the size of a residual, at most `WINDOW`.
+        residuals: (n, 2) sizes of the last `WINDOW` residuals, and the |f| they were observed at.
         disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
         center: (λ,) the estimated values of the present generation.
         fits: How often the centre was estimated in the present generation.
@@ -37,7 +37,7 @@ class Memory:
 
     pool: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     scale: tuple[float, float] = (0.0, 0.0)
-    residuals: list[tuple[float, float]] = field(default_factory=list[tuple[float, float]])
+    residuals: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     disagreement: float = 1.0
     center: FloatArray | None = None
     fits: int = 0
@@ -99,10 +99,9 @@ class ResidualBootstrap(Selection):
         more = self._effort(memory, len(values))
         if values.shape[1] > 1 or more == 0:
             return np.empty(0, dtype=np.intp)
-        ranks = rank(values[:, 0])
         if self.target == "boundary" or len(memory.pool) < self.least:
             first = len(values) // 2 - 2  # ranks μ - 1, μ, μ + 1, ...
-            band = np.argsort(ranks, kind="stable")[max(0, first - (not self.own)) :]
+            band = np.argsort(values[:, 0], kind="stable")[max(0, first - (not self.own)) :]
             return band[:more]
         weights = generation.parameters.rank_weights[0]
         unstable = instability(membership(self._draw(memory, generation, rng)), weights)
@@ -133,15 +132,12 @@ class ResidualBootstrap(Selection):
             return
         again = ~np.isnan(values[:, 1])
         repeated = values[again]
-        centers = np.nanmedian(repeated, axis=1)
-        residuals = repeated - centers[:, None]
-        present = ~np.isnan(residuals)
-        sizes = np.broadcast_to(np.abs(centers)[:, None], residuals.shape)[present]
-        residuals = residuals[present]
-        usable = np.isfinite(residuals) & np.isfinite(sizes)
+        centers = medians(repeated)
+        residuals = (repeated - centers[:, None]).reshape(-1)
+        sizes = np.repeat(np.abs(centers), repeated.shape[1])
+        usable = np.isfinite(residuals)
         residuals, sizes = residuals[usable], sizes[usable]
-        memory.residuals.extend(zip(sizes.tolist(), np.abs(residuals).tolist(), strict=True))
-        del memory.residuals[:-WINDOW]
+        memory.residuals = np.concatenate([memory.residuals, np.column_stack([np.abs(residuals), sizes])])[-WINDOW:]
         if len(memory.residuals) >= self.least:
             memory.scale = self._fitted_scale(memory)
         scales = memory.scale[0] + memory.scale[1] * sizes
@@ -161,7 +157,7 @@ class ResidualBootstrap(Selection):
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
         from scipy.optimize import nnls
 
-        sizes, residuals = np.array(memory.residuals).T
+        residuals, sizes = memory.residuals.T
         if self.scale == "constant":
             new = (float(residuals.mean()), 0.0)
         else:
@@ -212,8 +208,13 @@ class ResidualBootstrap(Selection):
 
 
 def medians(values: FloatArray) -> FloatArray:
-    """(λ,) the median of each row of values (λ, m), NaN left out."""
-    return values[:, 0] if values.shape[1] == 1 else np.nanmedian(values, axis=1)
+    """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
+    if values.shape[1] == 1:
+        return values[:, 0]
+    ordered = np.sort(values, axis=1)  # NaN last
+    counts = np.count_nonzero(~np.isnan(values), axis=1)
+    rows = np.arange(len(values))
+    return (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) / 2
 
 
 def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:

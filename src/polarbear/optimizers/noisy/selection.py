@@ -97,11 +97,9 @@ class Selection(ABC):
 
 
 def rank(values: FloatArray) -> IntArray:
-    """(..., λ) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
-    order = np.argsort(values, axis=-1, kind="stable")
-    ranks = np.empty_like(order)
-    positions = np.arange(values.shape[-1], dtype=np.intp)
-    np.put_along_axis(ranks, order, np.broadcast_to(positions, values.shape), axis=-1)
+    """(λ,) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
+    ranks = np.empty(len(values), dtype=np.intp)
+    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
     return ranks
 
 
