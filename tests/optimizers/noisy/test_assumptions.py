@@ -48,7 +48,7 @@ def test_what_is_violated_is_named(name: str) -> None:
 
 
 def test_the_scale_explains_what_it_was_fitted_to() -> None:
-    memory = Memory(scale=(0.5, 2.0), residuals=[(x, 0.5 + 2 * x) for x in (0.0, 1.0, 2.5)])
+    memory = Memory(scale=(0.5, 2.0), residuals=np.array([(0.5 + 2 * x, x) for x in (0.0, 1.0, 2.5)]))
     assert READERS["scale_fit"](memory) == pytest.approx(1.0)
     memory.scale = (0.5 + 2 * 3.5 / 3, 0.0)  # the mean
     assert READERS["scale_fit"](memory) == pytest.approx(0.0, abs=1e-12)

@@ -1,0 +1,56 @@
+"""Exact PEM: expected rank weights where the law of the noise is given (Wang and Lu, 2026, section 4.1)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from polarbear.optimizers.noisy.expected_weights import rank_probabilities, superpose
+from polarbear.optimizers.noisy.selection import Generation, Selection, rank, stage
+from polarbear.records import FloatArray
+from polarbear.validation import real, whole
+
+
+@stage("known-noise")
+class KnownNoise(Selection):
+    """Expected rank weights under noise of a given law around what was observed; nothing is evaluated again.
+
+    They are exact up to a quadrature: no residuals have to be collected, and no rankings to be drawn. In a generation
+    with a value that is infinite, or whose noise has the scale 0, observed ranks have their weights.
+
+    Attributes:
+        law: The law of the standardized noise: with standard deviation 1, or Cauchy's with scale 1.
+        scale: Its scale at the value 0, in units of the objective.
+        relative: What is added to the scale, as a share of the size of the value.
+        nodes: Quantiles of the law that stand for it.
+    """
+
+    law: Literal["normal", "laplace", "uniform", "cauchy"] = "normal"
+    scale: Annotated[float, real(ge=0)] = 1.0
+    relative: Annotated[float, real(ge=0)] = 0.0
+    nodes: Annotated[int, whole(8, 10_000)] = 64
+
+    def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
+        """See `Selection`."""
+        values, table = generation.values[:, 0], generation.parameters.rank_weights
+        scales = self.scale + self.relative * np.abs(values)
+        if not (np.isfinite(values) & (scales > 0)).all():
+            return table[:, rank(values)]
+        return superpose(self.rank_probabilities(values, scales), table)
+
+    def rank_probabilities(self, values: FloatArray, scales: FloatArray) -> FloatArray:
+        """(λ, λ) for each candidate and each k the probability of rank k, with noise of these scales (λ,)."""
+        law = _law(self.law)
+        quantiles = law.ppf((np.arange(self.nodes) + 0.5) / self.nodes)
+        nodes: FloatArray = values[:, np.newaxis] + scales[:, np.newaxis] * quantiles
+        below = law.cdf((nodes[:, :, np.newaxis] - values) / scales)
+        return rank_probabilities(below, np.full(nodes.shape, 1 / self.nodes))
+
+
+def _law(name: str) -> Any:
+    from scipy import stats
+
+    if name == "uniform":
+        return stats.uniform(-np.sqrt(3), 2 * np.sqrt(3))
+    return {"normal": stats.norm(), "laplace": stats.laplace(scale=np.sqrt(0.5)), "cauchy": stats.cauchy()}[name]
