@@ -33,12 +33,14 @@ def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> 
     )
 
 
-def attainment_difference(first: str, second: str, *, unknown: bool = False) -> str:
-    """Caption of `attainment_difference` of two algorithms, and with unknown parts or without."""
+def attainment_difference(first: str, second: str, *, unknown: bool = False, medians: bool = False) -> str:
+    """Caption of `attainment_difference` of two algorithms, with unknown parts or without, and with medians or not."""
     return (
         f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
         "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
-        "the difference of the two shares of runs. White: no difference." + (_UNKNOWN if unknown else "")
+        "the difference of the two shares of runs. White: no difference."
+        + (f" Lines are what half of the runs attained: {first} solid, {second} broken." if medians else "")
+        + (_UNKNOWN if unknown else "")
     )
 
 
