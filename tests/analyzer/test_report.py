@@ -383,3 +383,21 @@ def test_a_failed_check_of_the_model_stands_in_the_box_at_the_top(monkeypatch, f
     page = render(found)
     box = page[page.index('class="caution"') : page.index("<nav")]
     assert box.count("Not as the model assumes: first places: A is first too often.") == 1
+
+
+def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty):
+    """Draws 0 to 23 are BBOB's functions in two dimensions, the next 24 in five."""
+    assert [problem.dimension for problem in thirty.problems] == [2] * 24 + [5] * (len(thirty.values) - 24)
+    page = Page(render(thirty))
+    assert "where" in page.ids
+    rows = list(csv.DictReader(io.StringIO(page.downloads["best-by-group.csv"])))
+    assert {row["group"].strip() for row in rows} >= {"2-D separable", "2-D weakly structured"}
+    assert not any(row["group"].startswith(" 5-D") for row in rows)  # not all members ran there
+    first = [row for row in rows if row["group"].strip() == "2-D separable" and row["evaluations"] == "50.0"]
+    members = [thirty.names.index(row["algorithm"]) for row in first]
+    best = thirty.values[:5, 0, members].argmin(axis=1)
+    assert [float(row["share_best"]) for row in first] == [np.mean(best == k) for k in range(len(members))]
+
+
+def test_races_on_one_kind_of_problem_say_nothing_of_groups(found):
+    assert "where" not in Page(render(found)).ids

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,13 +12,16 @@ from polarbear.analyzer import datasets, report_tables
 from polarbear.analyzer.answer import PREFERENCES, Answer
 from polarbear.analyzer.html import Picture, Table, picture
 from polarbear.analyzer.words import plural
+from polarbear.assess.functions import function_group
 from polarbear.assess.report.data import Data
 from polarbear.figures import Snapshot
 from polarbear.figures.style import Spacing, spacing_of
 from polarbear.inference import InstanceBootstrap, fit
 from polarbear.race import RaceResult, Relations
 from polarbear.race.relations import relations
+from polarbear.race.strata import average_share, best_shares
 from polarbear.rankings import Rankings
+from polarbear.records import Instance
 
 Sections = dict[str, tuple[list[Picture], list[Table]]]
 LISTED = 10
@@ -25,6 +29,8 @@ LISTED = 10
 _STRIPS, _MOST_STRIPS = 8, 18
 """Members of the Pareto set of whose pairs strips are shown, and of whose 153 pairs they are drawn at all."""
 _KEY_ROUNDS = 4
+_MOST_GROUPS = 24
+"""Of function groups and dimensions; with more, nothing is said of them."""
 
 
 def sections_of(result: RaceResult, findings: Answer, order: Sequence[str]) -> Sections:
@@ -36,8 +42,10 @@ def sections_of(result: RaceResult, findings: Answer, order: Sequence[str]) -> S
     ranked = (*(member.name for member in findings.members), *reversed(result.eliminated), *result.withdrawn)
     members, rounds = ranked[: len(result.pareto_set)], (datasets.rounds(result), datasets.horizons(result))
     pairs = (datasets.relations_of_pairs(result, decided),)
+    where = _where(result, members)
     return {
         "deploy": _deploy(result, findings, members, order),
+        **({"where": where} if where[1] else {}),
         "ratings": _ratings(result, ranked, order),
         "pairs": (
             _strips(result, decided, members, order, pairs),
@@ -67,6 +75,30 @@ def _deploy(
         sure=all(recommendation.sure for recommendation in findings.recommendations),
     )
     return [picture(figure, data)], [report_tables.recommendations(findings, data[:1])]
+
+
+def _where(result: RaceResult, members: Sequence[str]) -> tuple[list[Picture], list[Table]]:
+    """Which member is best on which group of functions in which dimension; nothing if there is one group alone."""
+    names, places = groups_of(result), [result.names.index(name) for name in members]
+    if len(members) < 2 or not 1 < len({*names} - {""}) <= _MOST_GROUPS:
+        return [], []
+    found = best_shares(result.values[:, :, places], names, precision=result.settings.precision)
+    shares = {group: found[group] for group in sorted(found) if found[group][0]}
+    if len(shares) < 2:
+        return [], []
+    data = (datasets.best_by_group(result, members, shares),)
+    figure = figures.heat_map(
+        100 * np.stack([average_share(share) for _, share in shares.values()], axis=1),
+        members,
+        list(shares),
+        label="% of the instances",
+        numbers="On how many percent of the instances on which all members ran the algorithm of the row is the best of "
+        "them, averaged over the timepoints",
+        form=lambda share: f"{share:.0f}",
+        best="highest",
+    )
+    figure = replace(figure, title="Who is best where")
+    return [picture(figure, data)], [report_tables.best_by_group(result, members, shares, data)]
 
 
 def _ratings(result: RaceResult, ranked: Sequence[str], order: Sequence[str]) -> tuple[list[Picture], list[Table]]:
@@ -167,3 +199,20 @@ def _allocation(result: RaceResult, ranked: Sequence[str], order: Sequence[str])
     few = ranked if len(ranked) <= 2 * LISTED else ranked[: max(LISTED, len(result.pareto_set))]
     figure = figures.allocation(result, algorithms=few, order=order)
     return [picture(figure, (datasets.reach(result), spent))], [report_tables.spending(result, ranked, (spent,))]
+
+
+def groups_of(result: RaceResult) -> list[str]:
+    """(P,) the group of each instance: dimension and group of functions, or the function where it has no group.
+
+    Empty where that is not known. What is the same for all instances is left out.
+    """
+    known = [problem for problem in result.problems if problem is not None and problem.dimension]
+    several = len({problem.dimension for problem in known}) > 1
+
+    def group(problem: Instance | None) -> str:
+        if problem is None or not problem.dimension:
+            return ""
+        kind = function_group(problem.suite, problem.function) or problem.function
+        return f"{problem.dimension:2d}-D {kind}".strip() if several else kind
+
+    return [group(problem) for problem in result.problems]

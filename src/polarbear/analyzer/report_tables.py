@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -15,7 +15,7 @@ from polarbear.assess.report.data import Data
 from polarbear.inference import Check
 from polarbear.race import RaceResult, Relations
 from polarbear.race.rounds import taking_part
-from polarbear.records import Run
+from polarbear.records import FloatArray, Run
 
 _SHOWN_TIMES = 6
 _UNFOLDED = 8
@@ -46,6 +46,35 @@ def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
     )
 
 
+def best_by_group(
+    result: RaceResult,
+    members: Sequence[str],
+    shares: Mapping[str, tuple[int, FloatArray]],
+    data: Sequence[Data],
+) -> Table:
+    """Which member is best most often in each group of instances, at the first, middle and last timepoint."""
+    times = result.posterior.times
+    at = sorted({0, len(times) // 2, len(times) - 1})
+
+    def most(share: FloatArray) -> str:
+        return "–" if np.isnan(share).any() else f"{members[int(share.argmax())]} ({share.max():.0%})"
+
+    return Table(
+        f"Which member is the best on most instances of a group, at three budgets ({result.settings.axis}), and on how "
+        "many percent of those on which all members ran. No model is behind these shares; of few instances they tell "
+        "little.",
+        ("group", "instances", *(instant(times[t]) for t in at)),
+        tuple(
+            (group.strip(), f"{instances:,}", *(most(share[t]) for t in at))
+            for group, (instances, share) in shares.items()
+        ),
+        tuple(data),
+        frozenset(range(2, 2 + len(at))),
+        shown=len(shares),
+        summary="" if len(shares) <= _UNFOLDED else "At three budgets",
+    )
+
+
 def ratings(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> Table:
     """Posterior mean and interval of the ratings at some timepoints."""
     posterior = result.posterior
@@ -61,7 +90,8 @@ def ratings(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> 
         ),
         tuple(data),
         kind="stacked",
-        shown=max(MOST_SHOWN, len(result.pareto_set)) if len(ranked) > 2 * MOST_SHOWN else len(ranked),
+        shown=len(ranked),
+        summary="" if len(ranked) <= 2 * MOST_SHOWN else "The ratings in numbers",
     )
 
 
@@ -215,6 +245,8 @@ def spending(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) ->
         ),
         tuple(data),
         frozenset({1}),
+        shown=len(ranked),
+        summary="" if len(ranked) <= 2 * MOST_SHOWN else f"All {len(ranked)} algorithms in a table",
     )
 
 

@@ -11,7 +11,7 @@ from polarbear.inference import Posterior
 from polarbear.race.forecast import OpenPair, plan_instances
 from polarbear.race.rounds import Round
 from polarbear.race.settings import RaceSettings
-from polarbear.records import FloatArray, IntArray
+from polarbear.records import FloatArray, Instance, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,6 +32,8 @@ class RaceResult:
         evaluations_by_algorithm: Evaluations each algorithm spent, in the order of `values`.
         evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
             drawn would have taken; NaN when the axis is seconds.
+        problems: (P,) suite, function, dimension and instance of each instance drawn, None where no run told; empty if
+            not known.
     """
 
     pareto_set: tuple[str, ...]
@@ -45,6 +47,7 @@ class RaceResult:
     values: FloatArray
     evaluations_by_algorithm: dict[str, int]
     evaluations_to_the_end: float
+    problems: tuple[Instance | None, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
