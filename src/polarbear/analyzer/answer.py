@@ -197,8 +197,7 @@ class Answer:
 def answer(result: RaceResult) -> Answer:
     """The answer of a race, finished or not, in words."""
     posterior, settings = result.posterior, result.settings
-    compared = settings.compared(posterior)
-    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    decided = relations(settings.compared(posterior), alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set
     began, counted = result.begun, result.begun and settings.axis == "evaluations"
     plan = result.saved_against_plan if counted and result.finished else None
