@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 from polarbear.analyzer.assessment import write_assessment
-from polarbear.analyzer.assessment.page import cautions, headline, verdict
+from polarbear.analyzer.assessment.page import cautions, headline
+from polarbear.analyzer.assessment.verdict import answer_of, verdict
+from polarbear.assess import ert, pool, runtime_distribution
 from polarbear.assess.report import Assessment, compare, runtime_tables, subject_of, table_rows
 from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
-from tests.analyzer.recorded import runs
+from tests.analyzer.recorded import run, runs
 
 
 def test_runs_are_grouped_and_chosen():
@@ -80,7 +82,8 @@ def test_an_assessment_is_a_page_with_tables(tmp_path, optimum):
         rows = list(csv.DictReader(file))
     assert [row["algorithm"] for row in rows] == ["fast", "slow", "fast", "slow"]
     assert json.loads(json.dumps(found.as_dict()))["runs"] == 48
-    assert not (tmp_path / "out/figures").exists()
+    scaling = {"bbob-f1-scaling.svg", "bbob-f2-scaling.svg"}  # both functions are of one group
+    assert {path.name for path in (tmp_path / "out/figures").iterdir()} == scaling
 
 
 @pytest.mark.parametrize("optimum", [0.0, None])
@@ -258,6 +261,10 @@ def test_every_figure_has_a_file_that_links_find(tmp_path):
 
 
 def test_heat_maps_show_a_target_that_was_reached(tmp_path):
+    """`slow` reaches 1e-3, and on one function of three a lucky algorithm reaches all targets."""
+    lucky = run("lucky", 3, 2, 0, np.arange(2, 12), 100)
+    found = Assessment(subject_of([*(one for one in runs() if one.key.algorithm == "slow"), lucky]))
+    assert "Expected runtimes to precision 0.001" in write_assessment(found, tmp_path / "lucky").read_text("utf-8")
     hard = [one for one in runs() if one.key.algorithm == "slow"]
     assert "Expected runtimes to precision 0.001" in write_assessment(Assessment(subject_of(hard)), tmp_path).read_text(
         "utf-8"
@@ -288,3 +295,74 @@ def test_two_objectives_have_targets_of_their_own():
     assert (cell.precisions.low, cell.precisions.high) == (1e-5, 10)
     with pytest.raises(ValueError, match="one objective and with two"):
         subject_of([*runs(), *both])
+
+
+def test_groups_of_functions_have_figures_of_their_own(tmp_path):
+    made = [
+        run(name, f, 5, seed, 5 * np.arange(1, 11), 100) for f in (1, 8, 9, 24) for name in "AB" for seed in range(3)
+    ]
+    page = write_assessment(Assessment(subject_of(made)), tmp_path).read_text("utf-8")
+    assert {path.name for path in (tmp_path / "figures").iterdir()} == {
+        f"bbob-{group}-in-5-D-runtime-distributions.svg"
+        for group in ("separable", "moderate-conditioning", "weakly-structured")
+    }
+    assert "Function groups (3)" in page
+    assert 'loading="lazy" src="figures/' in page
+
+
+def test_the_best_of_all_takes_the_runs_of_the_smallest_expected_runtime_at_each_target():
+    """A is faster up to precision 1e-2, B beyond."""
+    made = [run("A", 1, 2, seed, np.append(np.arange(2, 6), 100 * np.arange(1, 5)), 1000) for seed in range(3)]
+    made += [run("B", 1, 2, seed, 20 * np.arange(1, 9), 1000) for seed in range(3)]
+    found = Assessment(subject_of(made, targets=[1.0, 1e-2, 1e-4]))
+    (cell,) = found.subject.cells
+    assert [ert(found.hits[cell, name], cell.trials[name].evaluations).tolist() for name in "AB"] == [
+        [3.0, 5.0, 200.0],
+        [40.0, 80.0, 120.0],
+    ]
+    best = found.best_of_all([cell])
+    expected = pool(
+        [
+            runtime_distribution(found.hits[cell, "A"][:, :2], cell.trials["A"].evaluations),
+            runtime_distribution(found.hits[cell, "B"][:, 2:], cell.trials["B"].evaluations),
+        ]
+    )
+    np.testing.assert_array_equal(best.runtimes, expected.runtimes)
+    np.testing.assert_array_equal(best.proportions, expected.proportions)
+
+
+def test_archived_algorithms_are_grey_and_have_no_place_in_the_standings(tmp_path):
+    own = [one for one in runs() if one.key.algorithm == "fast"]
+    archived = Assessment(subject_of(one for one in runs() if one.key.algorithm == "slow"))
+    page = write_assessment(Assessment(subject_of(own)), tmp_path, background=archived).read_text("utf-8")
+    assert "Thin grey lines are 1 further algorithms." in page
+    assert "slow" not in re.sub(r'="data:[^"]*"', "", page)
+    other = Assessment(subject_of(runs(), targets=[1.0]))
+    with pytest.raises(ValueError, match="in the background have other targets"):
+        write_assessment(Assessment(subject_of(own)), tmp_path, background=other)
+
+
+def test_mean_area_and_mean_rank_are_explained_where_they_disagree():
+    """B is a little ahead on three functions, A far ahead on the fourth."""
+    quick, later, never = np.arange(2, 12), np.arange(3, 13), np.array([90])
+    times = {"A": (later, later, later, quick), "B": (quick, quick, quick, never)}
+    where = [(function, name, seed) for function in range(4) for name in "AB" for seed in range(15)]
+    made = [run(name, function + 1, 2, seed, times[name][function], 100) for function, name, seed in where]
+    found = Assessment(subject_of(made))
+    said = " ".join(answer_of(found, compare(found)))
+    assert "By mean area A is ahead, by mean rank B." in said
+    agreed = Assessment(subject_of(runs()))
+    assert "fast has the largest mean area and the best mean rank as well" in answer_of(agreed, compare(agreed))[0]
+
+
+@pytest.mark.parametrize("test", ["kolmogorov-smirnov", "mann-whitney"])
+def test_no_verdict_is_given_where_runs_are_too_few(tmp_path, test):
+    """With 3 runs of each of two algorithms one order in 20 is the most extreme: p = 1/20 on each side, 2 sides."""
+    few = Assessment(subject_of(one for one in runs() if one.key.instance.split("-")[2] in {"i1", "i2", "i3"}))
+    compared = compare(few, test=test)
+    assert not compared.decisive
+    assert compared.smallest_p == pytest.approx(0.1 if test == "kolmogorov-smirnov" else 0.0808556, rel=1e-4)
+    page = write_assessment(few, tmp_path, comparison=compared).read_text("utf-8")
+    assert "Significant wins" not in page
+    assert "No difference on a single problem can be significant" in page
+    assert compare(Assessment(subject_of(runs())), test=test).decisive

@@ -7,7 +7,8 @@ from dataclasses import asdict, replace
 import pytest
 
 from polarbear.analyzer.assessment import write_assessment
-from polarbear.analyzer.assessment.page import cautions, failures_in_words, verdict
+from polarbear.analyzer.assessment.page import cautions
+from polarbear.analyzer.assessment.verdict import failures_in_words, verdict
 from polarbear.assess.report import Assessment, compare, subject_of
 from polarbear.assess.report.subject import FailedRuns, failed_runs
 from polarbear.records import Reason, lost

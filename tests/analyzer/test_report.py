@@ -2,24 +2,30 @@
 
 import base64
 import csv
+import gzip
 import io
 import json
 import tomllib
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polarbear.analyzer import report
+from benchmarks.pages import raced as raced_at_once
+from benchmarks.pages import screens
+from polarbear import optimizers, problems
+from polarbear.analyzer import answer, report
 from polarbear.analyzer.page import color_order, render
-from polarbear.analyzer.settings import as_toml
+from polarbear.analyzer.settings import as_study_file, as_toml
 from polarbear.assess.report.data import Data
+from polarbear.inference import Check
 from polarbear.race import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage
-from polarbear.study import StudyView
+from polarbear.study import StudyView, read_spec
 from tests.figures.results import crossing, posterior, raced, result
 
 VOID = {"meta", "link", "img", "br", "circle"}
@@ -58,11 +64,13 @@ class Page(HTMLParser):
 
     @property
     def downloads(self):
-        return {
-            link["download"]: base64.b64decode(link["href"].partition(",")[2]).decode()
-            for link in self.all("a")
-            if "download" in link
-        }
+        files = {}
+        for link in self.all("a"):
+            if "download" in link:
+                name, content = link["download"], base64.b64decode(link["href"].partition(",")[2])
+                content = gzip.decompress(content) if name.endswith(".gz") else content
+                files[name.removesuffix(".gz")] = content.decode()
+        return files
 
 
 def a_failure(seed, *, algorithm="A", reason=Reason.FAILED, message="ZeroDivisionError: <b>bold</b>", nan=0):
@@ -97,7 +105,7 @@ def test_every_section_and_figure_is_there(page):
     assert {"answer", "deploy", "ratings", "pairs", "race", "allocation", "reliability", "trouble", "settings"} <= set(
         page.ids
     )
-    assert len(page.all("img")) == 5
+    assert len(page.all("img")) == 7  # two of them folded away: ratings on a linear axis, and after each round
     assert len(page.ids) == len(set(page.ids))
 
 
@@ -126,7 +134,7 @@ def test_page_is_accessible(page):
 
 def test_every_figure_and_table_has_its_data(page):
     paragraphs = [attributes for attributes in page.all("p") if attributes.get("class") == "downloads"]
-    assert len(paragraphs) == len(page.all("figure")) + len(page.all("table"))
+    assert len(paragraphs) == len(page.all("figure")) + len(page.all("table")) - 1  # not that of earlier rounds
 
 
 def test_figures_are_svg_that_parses(page):
@@ -148,8 +156,10 @@ def test_embedded_ratings_parse_back_to_the_posterior(page, found):
         assert (float(row["mean"]), float(row["low_95"]), float(row["high_95"])) == (mean[t, i], low[t, i], high[t, i])
 
 
-def test_csv_and_json_hold_the_same(page):
-    files = page.downloads
+def test_files_beside_the_page_hold_the_same_as_those_in_it(tmp_path, page, found):
+    report(found, tmp_path / "page.html", data=tmp_path / "data")
+    files = {path.name: path.read_bytes().decode() for path in (tmp_path / "data").iterdir()}
+    assert page.downloads == {name: text for name, text in files.items() if name.endswith(".csv")}
     names = {name.rpartition(".")[0] for name in files}
     assert {"ratings", "relations", "dominance", "rounds", "horizons", "reach", "evaluations", "values"} <= names
     assert {"value-quantiles", "diagnostics"} <= names
@@ -170,8 +180,8 @@ def test_embedded_relations_reach_and_dominance_are_those_of_the_race(page, foun
         assert float(row["probability_first_better"]) == better[t, i, j]
         expected = "first" if better[t, i, j] >= 0.95 else "second" if better[t, j, i] >= 0.95 else None
         assert row["relation"] in ([expected] if expected else ["equivalent", "undecided"])
-    reach = json.loads(page.downloads["reach.json"])["instances"]
-    assert reach == found.reach.ravel().tolist()
+    reach = csv.DictReader(io.StringIO(page.downloads["reach.csv"]))
+    assert [int(row["instances"]) for row in reach] == found.reach.ravel().tolist()
     told = {
         (int(row["round"]), row["algorithm"]): row
         for row in csv.DictReader(io.StringIO(page.downloads["dominance.csv"]))
@@ -213,12 +223,12 @@ def test_failures_are_grouped_and_their_first_traceback_shown():
     text = " ".join(page.texts)
     assert "(no message)" in text
     assert "timed out" in text
-    assert len(page.all("details")) == 1
+    assert len([pre for pre in page.all("pre") if "class" not in pre]) == 1  # one traceback
     rows = list(csv.DictReader(io.StringIO(page.downloads["failures.csv"])))
     assert [row["seed"] for row in rows] == [str(run.key.seed) for run in failures]
     assert rows[0]["traceback"] == failures[0].outcome.traceback
-    nan = json.loads(page.downloads["invalid-evaluations.json"])["nan_evaluations"]
-    assert sum(nan) == 7
+    nan = csv.DictReader(io.StringIO(page.downloads["invalid-evaluations.csv"]))
+    assert sum(int(row["nan_evaluations"]) for row in nan) == 7
 
 
 def test_a_clean_study_says_so_and_a_bare_result_does_not_claim_it():
@@ -323,8 +333,71 @@ def test_report_is_written_whole_replaces_an_old_one_and_is_the_same_every_time(
     assert first.startswith("<!DOCTYPE html>")
 
 
-def test_members_keep_colours_of_their_own_when_colours_run_out():
+def test_members_alone_have_colours_when_they_run_out():
     few = result(posterior(np.zeros((7, 3))), eliminated={"A": "B"})
-    assert color_order(few) == ("A", "B", "C")
-    many = result(posterior(np.zeros((7, 10))), eliminated={"A": "B", "C": "B"})
-    assert color_order(many) == ("B", "D", "E", "F", "G", "H", "I", "J", "C", "A")
+    assert color_order(few, answer(few)) == ("A", "B", "C")
+    best_first = np.tile(np.arange(10.0), (7, 1))
+    many = result(posterior(best_first), eliminated={"A": "B", "C": "B"})
+    assert color_order(many, answer(many))[:3] == ("J", "I", "H")
+    assert set(color_order(many, answer(many))) == set("BDEFGHIJ")
+
+
+@pytest.fixture(scope="module")
+def thirty():
+    return raced_at_once(30)
+
+
+def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens(thirty):
+    page = render(thirty)
+    assert len(page.encode()) < 3e6
+    assert screens(page) < 12
+
+
+def test_members_stand_in_the_order_of_their_mean_probability_to_be_best(thirty):
+    first = thirty.posterior.first(thirty.pareto_set)
+    often = (first == first.max(axis=2, keepdims=True)).mean(axis=(0, 1))
+    ranked = [thirty.pareto_set[place] for place in np.argsort(-often)]
+    assert [member.name for member in answer(thirty).members] == ranked
+    texts = Page(render(thirty)).texts
+    places = [texts.index(name) for name in ranked]
+    assert places == sorted(places)
+
+
+def test_the_settings_of_a_report_are_a_study_file_that_races_the_same(tmp_path):
+    demo = Path(__file__).parents[2] / "examples/demo.toml"
+    asked = study_spec(read_spec(demo))
+    (tmp_path / "again.toml").write_text(as_study_file(asked), encoding="utf-8")
+    assert study_spec(read_spec(tmp_path / "again.toml")) == asked
+
+
+def study_spec(spec):
+    """What a study made from a study file keeps of it."""
+    race, instances = spec.build_race(), spec.build_instances()
+    algorithms = {name: optimizers.describe(algorithm) for name, algorithm in race.algorithms.items()}
+    return {"race": race.describe(), "instances": problems.describe(instances), "algorithms": algorithms}
+
+
+def test_a_failed_check_of_the_model_stands_in_the_box_at_the_top(monkeypatch, found):
+    failed = Check("first places", "share", 1.0, (0.0, 0.5), 0.005, False, "A is first too often; think again.")
+    monkeypatch.setattr("polarbear.analyzer.page.checks", lambda *_, **__: (failed, replace(failed, passed=True)))
+    page = render(found)
+    box = page[page.index('class="caution"') : page.index("<nav")]
+    assert box.count("Not as the model assumes: first places: A is first too often.") == 1
+
+
+def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty):
+    """Draws 0 to 23 are BBOB's functions in two dimensions, the next 24 in five."""
+    assert [problem.dimension for problem in thirty.problems] == [2] * 24 + [5] * (len(thirty.values) - 24)
+    page = Page(render(thirty))
+    assert "where" in page.ids
+    rows = list(csv.DictReader(io.StringIO(page.downloads["best-by-group.csv"])))
+    assert {row["group"].strip() for row in rows} >= {"2-D separable", "2-D weakly structured"}
+    assert not any(row["group"].startswith(" 5-D") for row in rows)  # not all members ran there
+    first = [row for row in rows if row["group"].strip() == "2-D separable" and row["evaluations"] == "50.0"]
+    members = [thirty.names.index(row["algorithm"]) for row in first]
+    best = thirty.values[:5, 0, members].argmin(axis=1)
+    assert [float(row["share_best"]) for row in first] == [np.mean(best == k) for k in range(len(members))]
+
+
+def test_races_on_one_kind_of_problem_say_nothing_of_groups(found):
+    assert "where" not in Page(render(found)).ids

@@ -159,14 +159,17 @@ def test_an_unknown_dimension_is_left_out_of_the_caption():
 
 def test_a_latex_table_has_its_caption_above_the_numbers_with_nothing_unescaped():
     table = runtime_table(two_algorithms(slow_hits=[{1: 5.0}] * 5), [1e1, 1.0], tests=1)
-    begin, caption, tabular, *_, end_tabular, end = as_latex(table).splitlines()
-    assert (begin, tabular) == (r"\begin{table}", r"\begin{tabular}{lllr}")
-    assert (end_tabular, end) == (r"\end{tabular}", r"\end{table}")
+    needed, begin, caption, *lines, rule, end = as_latex(table).splitlines()
+    assert (needed, begin) == (r"% \usepackage{booktabs,longtable}", r"\begin{longtable}{lllr}")
+    assert (rule, end) == (r"\bottomrule", r"\end{longtable}")
+    assert lines.index(r"\endfirsthead") < lines.index(r"\endhead")
+    assert lines.count(r"$\varepsilon$ & 1e1 & 1e0 & \#succ \\") == 2  # a head for the first page, and for the others
+    assert r"\hline" not in lines
     assert caption.startswith(r"\caption{Expected runtimes (ERT)")
     assert r"to reach the target precision $\varepsilon$ in dimension 2, in evaluations." in caption
     assert r"half the difference between the 10 \%- and 90 \%-quantile" in caption
     assert r"\#succ: runs that reached 1e-8. Behind $\infty$ in the last column" in caption
-    assert caption.endswith("Bonferroni's correction for 1 test. Bold: best.}")
+    assert caption.endswith(r"Bonferroni's correction for 1 test. Bold: best.} \\")
     assert not re.search(r"(?<!\\)[%#&_~<>]", caption)
     assert caption.isascii()
     assert caption.count("{") == caption.count("}")

@@ -134,6 +134,15 @@ class TestDifference:
         assert_readable(figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, names, width=width))
         assert_readable(figures.attainment(BUDGETS, VALUES, SHARE, width=width))
 
+    def test_medians_are_steps_of_both_in_the_order_of_the_names(self):
+        medians = [1.0, 0.5, 0.1, 0.02], [np.nan, 1.0, 1.0, 0.5]
+        figure = figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), medians=medians)
+        for line, median in zip(drawn(figure, "median"), medians, strict=True):
+            np.testing.assert_array_equal(step_values(line), [BUDGETS, median])
+        assert "A solid, B broken" in figure.caption
+        with pytest.raises(ValueError, match="median of 'B' has shape"):
+            figures.attainment_difference(BUDGETS, [0.01, 1.0], self.DIFFERENCE, ("A", "B"), medians=([1.0] * 4, [1.0]))
+
     def test_beyond_one_is_an_error(self):
         with pytest.raises(ValueError, match="has to lie in -1 to 1"):
             figures.attainment_difference(BUDGETS, [0.01, 1.0], 2 * self.DIFFERENCE, ("A", "B"))

@@ -258,8 +258,8 @@ class TestPairs:
         part = next(patch for patch in first if patch is not full)
         p, sure = found.better[:, 0, 1], found.dominates[:, 0, 1]
         assert 0 < sure.sum() < (p > 0.5).sum()
-        np.testing.assert_allclose(full.get_data().values, np.where(sure, p, 0.5))
-        np.testing.assert_allclose(part.get_data().values, np.where(~sure & (p > 0.5), p, 0.5))
+        np.testing.assert_allclose(full.get_data().values, np.where(sure, p, np.nan))
+        np.testing.assert_allclose(part.get_data().values, np.where(~sure & (p > 0.5), p, np.nan))
 
     def test_equivalence_is_a_bar(self):
         belief = posterior(np.zeros((7, 2)), spread=0.01)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
+from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs, plan_instances
 
 
 def forecast(
@@ -68,6 +68,33 @@ class TestForecast:
 
     def test_no_number_is_in_sight_for_equals_without_a_region_of_equivalence(self):
         assert forecast(0.0, 0.5, shared=100, epsilon=0.0) > 1e12
+
+
+def planned(centre, spread, shared, *, decided=(), dominated=(), use_crossing=False, epsilon=0.1):
+    """Instances of a fixed plan for two algorithms whose log-ratio is normal at each timepoint."""
+    quantiles = stats.norm.ppf((np.arange(20_000) + 0.5) / 20_000)
+    ratio = np.array(centre) + np.array(spread) * quantiles[:, np.newaxis]
+    beliefs = SimpleNamespace(log_ratios=lambda: lambda i, j: ratio if (i, j) == (0, 1) else -ratio)
+    shared = np.broadcast_to(np.array(shared, float)[:, None, None], (len(centre), 2, 2))
+    limits = {"alpha": 0.95, "epsilon": epsilon, "use_crossing": use_crossing}
+    return plan_instances(beliefs, decided, dominated, shared, **limits)
+
+
+class TestPlan:
+    def test_it_takes_as_many_as_the_least_sure_timepoint(self):
+        """z = 2 and 4 after 100 instances: 1.645 takes (1.645/2)² of them at the first timepoint."""
+        assert planned([1.0, 2.0], [0.5, 0.5], [100, 100], decided=[(0, 1)]) == np.ceil(100 * (1.644854 / 2) ** 2)
+        assert planned([1.0, 2.0], [0.5, 0.5], [100, 800], decided=[(0, 1)]) == np.ceil(800 * (1.644854 / 4) ** 2)
+
+    def test_a_crossing_is_enough_where_it_resolves(self):
+        arguments = {"centre": [1.0, 0.01, -1.0], "spread": [0.5] * 3, "shared": [100] * 3, "epsilon": 0.0}
+        assert planned(**arguments, decided=[(0, 1)]) > 10_000
+        assert planned(**arguments, decided=[(0, 1)], use_crossing=True) == 68
+
+    def test_the_eliminated_have_to_be_worse_at_every_timepoint(self):
+        assert planned([1.0, 2.0], [0.5, 0.5], [100, 100], dominated=[(0, 1)]) == 68
+        assert planned([1.0, 2.0], [0.5, 0.5], [100, 100], dominated=[(1, 0)]) == np.inf
+        assert planned([1.0, -2.0], [0.5, 0.5], [100, 100], dominated=[(0, 1)], use_crossing=True) == np.inf
 
 
 def test_a_round_has_a_quarter_of_the_instances_that_the_next_change_takes():

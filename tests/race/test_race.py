@@ -446,3 +446,8 @@ class TestWins:
     def test_who_is_first_most_often_may_lose_most_comparisons(self):
         """A is first on four instances of ten, and last on the others: B and C beat it there."""
         assert self.raced([[0, 1, 2]] * 4 + [[2, 0, 1]] * 3 + [[2, 1, 0]] * 3, "joint").pareto_set == ("B",)
+
+
+def test_lambdas_are_told_apart():
+    race = Race([lambda problem, rng: None, lambda problem, rng: None, lambda problem, rng: None], times=[10.0])
+    assert race.names == ("<lambda>", "<lambda> 2", "<lambda> 3")

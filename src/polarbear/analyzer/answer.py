@@ -134,7 +134,7 @@ class Answer:
         finished: Whether every pair is resolved.
         pareto_set: The members' names.
         headline: The Pareto set in a sentence.
-        members: What each member is best at.
+        members: What each member is best at, the highest P(best) on average over the timepoints first.
         relations: For each pair of members, who is better when.
         eliminated: Who was eliminated by whom, when, and how surely.
         false_elimination: How probable it is that any of that was an error; None if nobody was eliminated, or the
@@ -144,6 +144,8 @@ class Answer:
         recommendations: What to deploy under three preferences; none before the first run.
         evaluations: Evaluations spent.
         saved: Share of the evaluations saved against running everything to the end; None on an axis of seconds.
+        saved_against_plan: Share of the evaluations saved against a fixed plan that is as sure, roughly; None on an
+            axis of seconds, and while pairs are undecided.
         effort: What was spent and saved, in words.
         cautions: What to mind before relying on this.
     """
@@ -160,6 +162,7 @@ class Answer:
     recommendations: tuple[Recommendation, ...]
     evaluations: int
     saved: float | None
+    saved_against_plan: float | None
     effort: str
     cautions: tuple[str, ...]
 
@@ -194,10 +197,10 @@ class Answer:
 def answer(result: RaceResult) -> Answer:
     """The answer of a race, finished or not, in words."""
     posterior, settings = result.posterior, result.settings
-    compared = settings.compared(posterior)
-    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    decided = relations(settings.compared(posterior), alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set
-    began = result.begun
+    began, counted = result.begun, result.begun and settings.axis == "evaluations"
+    plan = result.saved_against_plan if counted and result.finished else None
     return Answer(
         finished=result.finished,
         pareto_set=members,
@@ -213,8 +216,9 @@ def answer(result: RaceResult) -> Answer:
         undecided=tuple(_undecided(pair, settings.axis) for pair in result.undecided) if began else (),
         recommendations=tuple(_recommendation(result, name) for name in PREFERENCES) if began else (),
         evaluations=result.evaluations,
-        saved=max(result.saved, 0.0) if began and settings.axis == "evaluations" else None,
-        effort=_effort(result),
+        saved=max(result.saved, 0.0) if counted else None,
+        saved_against_plan=plan,
+        effort=_effort(result, plan),
         cautions=tuple(_cautions(result)),
     )
 
@@ -280,7 +284,8 @@ def _members(result: RaceResult) -> tuple[Member, ...]:
     often, best_at = first.mean(axis=0), (first == first.max(axis=2, keepdims=True)).mean(axis=0)
     leader = best_at.argmax(axis=1)
     described: list[Member] = []
-    for name in members:
+    average = {name: (best_at[:, column].mean(), often[:, column].mean()) for column, name in enumerate(rivals)}
+    for name in sorted(members, key=lambda name: average[name], reverse=True):
         column = rivals.index(name)
         peak = int(best_at[:, column].argmax())
         sentence = _best_at(result, best_at[:, column], often[:, column], leader == column)
@@ -392,7 +397,7 @@ def _recommendation(result: RaceResult, preference: str) -> Recommendation:
     )
 
 
-def _effort(result: RaceResult) -> str:
+def _effort(result: RaceResult, plan: float | None) -> str:
     if not result.begun:
         return "Nothing was spent yet."
     last, times = result.rounds[-1], result.posterior.times
@@ -404,7 +409,20 @@ def _effort(result: RaceResult) -> str:
     return (
         f"Spent: {amount(result.evaluations)} evaluations in {runs}. Running {everyone} "
         f"algorithms to {budget(times[-1], 'evaluations')} on the same instances would have taken "
-        f"{amount(result.evaluations_to_the_end)}: {max(result.saved, 0.0):.0%} saved."
+        f"{amount(result.evaluations_to_the_end)}: {max(result.saved, 0.0):.0%} saved." + _against_plan(result, plan)
+    )
+
+
+def _against_plan(result: RaceResult, saved: float | None) -> str:
+    """What was saved against a fixed plan that knows how many instances it takes."""
+    if saved is None:
+        return ""
+    if result.plan_instances == len(result.values):
+        return " A fixed plan of equal certainty would have taken about as many instances (rough estimate)."
+    less = f"{saved:.0%} saved" if saved >= 0 else "less than was spent"
+    return (
+        " A fixed plan of equal certainty, had one known how many instances that takes, would have run them on about "
+        f"{result.plan_instances:,} of these {len(result.values):,} instances (rough estimate): {less}."
     )
 
 

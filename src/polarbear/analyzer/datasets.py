@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from polarbear.analyzer.answer import why_withdrawn
 from polarbear.assess.report.data import Data
 from polarbear.race import RaceResult, Relations
+from polarbear.records import FloatArray
 from polarbear.select import best, preference_values
 
 QUANTILES = (0.01, *(round(0.05 * k, 2) for k in range(1, 20)), 0.99)
@@ -51,6 +53,20 @@ def relation(relations: Relations, t: int, i: int, j: int) -> str:
     if relations.dominates[t, j, i]:
         return "second"
     return "equivalent" if relations.equivalent[t, i, j] else "undecided"
+
+
+def best_by_group(result: RaceResult, members: Sequence[str], shares: Mapping[str, tuple[int, FloatArray]]) -> Data:
+    """On which share of the instances of each group each member is the best, at every timepoint."""
+    return Data.of(
+        "best-by-group",
+        ("group", "instances", result.settings.axis, "algorithm", "share_best"),
+        (
+            (group, instances, time, name, share[t, k])
+            for group, (instances, share) in shares.items()
+            for t, time in enumerate(result.posterior.times)
+            for k, name in enumerate(members)
+        ),
+    )
 
 
 def dominance(result: RaceResult) -> Data:

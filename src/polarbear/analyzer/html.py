@@ -24,6 +24,7 @@ class Picture:
         caption: What every mark means.
         svg: The figure.
         data: The values drawn.
+        summary: Under which words it is folded away; empty to show it.
     """
 
     title: str
@@ -31,11 +32,12 @@ class Picture:
     caption: str
     svg: str
     data: tuple[Data, ...]
+    summary: str = ""
 
     @property
     def source(self) -> str:
         """The figure as a data URI."""
-        return data_uri("image/svg+xml", self.svg)
+        return data_uri("image/svg+xml", self.svg.encode())
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,8 @@ class Table:
         text_columns: Columns after the first that hold words, not numbers.
         stressed: (row, column) of cells to stress.
         kind: "" for a plain table, "matrix" for many narrow columns, "stacked" to break cells at their spaces.
+        shown: How many rows are shown; the rest is folded away.
+        summary: Under which words the whole table is folded away; empty to show it.
     """
 
     caption: str
@@ -59,12 +63,14 @@ class Table:
     text_columns: frozenset[int] = frozenset()
     stressed: frozenset[tuple[int, int]] = frozenset()
     kind: Literal["", "matrix", "stacked"] = ""
+    shown: int = 15
+    summary: str = ""
 
 
-def picture(figure: Figure, data: tuple[Data, ...], where: str = "") -> Picture:
+def picture(figure: Figure, data: tuple[Data, ...], where: str = "", *, summary: str = "") -> Picture:
     """A figure as it stands on a page, with `where` it holds, such as ``"f1 in 5-D"``, in its title."""
     title = f"{figure.title}, {where}" if where else figure.title
-    return Picture(title, figure.alt, figure.caption, figure.svg(), data)
+    return Picture(title, figure.alt, figure.caption, figure.svg(), data, summary)
 
 
 def fill_in(template: str, **values: Any) -> str:

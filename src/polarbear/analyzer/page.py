@@ -2,86 +2,102 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polarbear.analyzer import datasets, report_tables
-from polarbear.analyzer.answer import PREFERENCES, Answer, answer
-from polarbear.analyzer.examination import REPLICATES, checks
-from polarbear.analyzer.html import Picture, Table, fill_in, picture, write_text
-from polarbear.analyzer.settings import as_toml
+from polarbear.analyzer import report_tables
+from polarbear.analyzer.answer import Answer, answer
+from polarbear.analyzer.examination import REPLICATES, checks, doubts
+from polarbear.analyzer.html import Picture, Table, fill_in, write_text
+from polarbear.analyzer.report_sections import LISTED, sections_of
+from polarbear.analyzer.settings import as_study_file
 from polarbear.analyzer.words import amount
-from polarbear.race import RaceResult, Relations
-from polarbear.race.relations import relations
+from polarbear.assess.report.data import Data
+from polarbear.inference import Check
+from polarbear.race import RaceResult
 from polarbear.records import Run
 
 if TYPE_CHECKING:
-    from polarbear.figures import Figure
     from polarbear.study import StudyView
 
-_MOST_DRAWN = 24
-"""Members of the Pareto set of whose 276 pairs a strip each is drawn; tables have all pairs."""
 _TRACEBACKS = 5
 
 
-def report(study: StudyView | RaceResult, path: str | Path) -> Path:
+def report(study: StudyView | RaceResult, path: str | Path, *, data: str | Path | None = None) -> Path:
     """Write a study's report: one HTML file that needs no network, no script and no other file.
 
     Args:
         study: From `polarbear.study.load`, or a race's result alone, of which only the settings are known.
         path: The file to write; replaced if it exists.
+        data: A folder for the data of all figures and tables, as CSV and JSON; by default they are in the page alone,
+            as CSV.
 
     Returns:
         The file's path.
 
     Raises:
-        OSError: If the file cannot be written.
+        OSError: If a file cannot be written.
     """
-    return write_text(path, render(study))
+    values = _contents(study)
+    for each in _data_of(values) if data is not None else ():
+        write_text(Path(data or ".") / f"{each.name}.csv", each.csv())
+        write_text(Path(data or ".") / f"{each.name}.json", each.json())
+    return write_text(path, fill_in("report.html", **values))
 
 
 def render(study: StudyView | RaceResult) -> str:
     """The report as HTML; the same text for the same study."""
+    return fill_in("report.html", **_contents(study))
+
+
+def _contents(study: StudyView | RaceResult) -> dict[str, Any]:
+    """What the template shows, by name."""
     from polarbear.figures.style import looks
 
     result = study if isinstance(study, RaceResult) else study.result
     failures, invalid, damaged = _trouble(study)
-    findings, settings = answer(result), result.settings
-    compared = settings.compared(result.posterior)
-    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
-    order = color_order(result)
-    return fill_in(
-        "report.html",
-        title="race" if isinstance(study, RaceResult) else study.path.name,
-        answer=findings,
-        result=result,
-        looks=looks(order),
-        facts=_facts(result, findings),
-        sections=_sections(result, findings, decided, order) if result.begun else {},
-        undecided=report_tables.undecided(findings, settings.axis),
-        reliability=report_tables.reliability(result),
-        checks=report_tables.checks(checks(result, replicates=REPLICATES)) if result.begun else None,
-        failures=report_tables.failures(failures) if failures else None,
-        tracebacks=_tracebacks(failures),
-        invalid=report_tables.invalid(invalid) if invalid else None,
-        damaged=damaged,
-        knows_runs=not isinstance(study, RaceResult),
-        settings=as_toml(_spec(study)),
-    )
+    findings = answer(result)
+    order = color_order(result, findings)
+    checked = checks(result, replicates=REPLICATES) if result.begun else ()
+    return {
+        "title": "race" if isinstance(study, RaceResult) else study.path.name,
+        "answer": findings,
+        "cautions": [*findings.cautions, *_model_failures(checked, result)],
+        "result": result,
+        "looks": looks(order, result.names),
+        "listed": LISTED,
+        "facts": _facts(result, findings),
+        "sections": sections_of(result, findings, order) if result.begun else {},
+        "undecided": report_tables.undecided(findings, result.settings.axis) if findings.undecided else None,
+        "reliability": report_tables.reliability(result),
+        "checks": report_tables.checks(checked) if checked else None,
+        "failures": report_tables.failures(failures) if failures else None,
+        "tracebacks": _tracebacks(failures),
+        "invalid": report_tables.invalid(invalid) if invalid else None,
+        "damaged": damaged,
+        "knows_runs": not isinstance(study, RaceResult),
+        "settings": as_study_file(_spec(study)),
+    }
 
 
-def color_order(result: RaceResult) -> tuple[str, ...]:
+def color_order(result: RaceResult, findings: Answer) -> tuple[str, ...]:
     """The names in the order in which colours are dealt.
 
-    As in the study as long as the colours suffice for all; beyond, the Pareto set comes first, so that its members
-    keep colours of their own.
+    As in the study as long as the colours suffice for all; beyond, only members of the Pareto set have colours, those
+    with the highest P(best) first, and all others are grey.
     """
     from polarbear.figures.style import PALETTE
 
-    names = result.names
-    return names if len(names) <= len(PALETTE) else result.members_first
+    members = tuple(member.name for member in findings.members) or result.pareto_set
+    return result.names if len(result.names) <= len(PALETTE) else members
+
+
+def _model_failures(checked: Sequence[Check], result: RaceResult) -> list[str]:
+    """The model checks that failed, in a sentence each."""
+    return [f"Not as the model assumes: {doubt}" for doubt in doubts(checked, result)]
 
 
 def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
@@ -99,85 +115,18 @@ def _facts(result: RaceResult, findings: Answer) -> list[tuple[str, str]]:
     ]
     if findings.saved is not None:
         facts.append(("saved", f"{findings.saved:.0%}"))
+    if findings.saved_against_plan is not None:
+        facts.append(("against a plan as sure", f"{max(findings.saved_against_plan, 0.0):.0%}"))
     facts.append(("failed runs", f"{last.failures:,} of {last.runs:,}"))
     return facts
 
 
-def _sections(
-    result: RaceResult, findings: Answer, decided: Relations, order: Sequence[str]
-) -> dict[str, tuple[list[Picture], list[Table]]]:
-    """Figures and tables by section."""
-    preferences = tuple(PREFERENCES)
-    pair_data = (datasets.relations_of_pairs(result, decided),)
-    rating_data = (datasets.ratings(result),)
-    value_data = (datasets.values(result, preferences), datasets.value_quantiles(result, preferences))
-    round_data, spent = (datasets.rounds(result), datasets.horizons(result)), datasets.spending(result)
-    ratings, values, pairs, dominance, allocation = _figures(result, findings, decided, order)
-    several = len(result.pareto_set) > 1
-    tables = [report_tables.pairs(result, decided, pair_data)] if several else []
-    return {
-        "deploy": ([picture(values, value_data)], [report_tables.recommendations(findings, value_data[:1])]),
-        "ratings": ([picture(ratings, rating_data)], [report_tables.ratings(result, rating_data)]),
-        "pairs": (
-            [picture(pairs, pair_data)] if pairs else [],
-            [*tables, *report_tables.matrices(result, decided, pair_data)],
-        ),
-        "race": (
-            [picture(dominance, (datasets.dominance(result), round_data[0]))],
-            [report_tables.rounds(result, round_data)],
-        ),
-        "allocation": (
-            [picture(allocation, (datasets.reach(result), spent))],
-            [report_tables.spending(result, (spent,))],
-        ),
-    }
-
-
-def _figures(
-    result: RaceResult, findings: Answer, decided: Relations, order: Sequence[str]
-) -> tuple[Figure, Figure, Figure | None, Figure, Figure]:
-    """Ratings, values, pairs if there are any and not too many, dominance and allocation."""
-    from polarbear import figures
-
-    settings, posterior = result.settings, result.posterior
-    pairs = None
-    if 1 < len(result.pareto_set) <= _MOST_DRAWN:
-        pairs = figures.relations_over_time(
-            decided,
-            posterior.times,
-            posterior.names,
-            algorithms=result.pareto_set,
-            order=order,
-            alpha=settings.alpha,
-            epsilon=settings.epsilon,
-            crossing=settings.resolution == "crossing",
-            axis=settings.axis,
-        )
-    return (
-        figures.rating_over_time(
-            posterior,
-            eliminated=[name for name in result.eliminated if name in posterior.names],
-            withdrawn=[name for name in result.withdrawn if name in posterior.names],
-            order=order,
-            axis=settings.axis,
-        ),
-        figures.preference_values(
-            posterior,
-            tuple(PREFERENCES),
-            algorithms=result.pareto_set,
-            order=order,
-            sure=all(recommendation.sure for recommendation in findings.recommendations),
-        ),
-        pairs,
-        figures.dominance_over_rounds(
-            result.rounds,
-            alpha=settings.alpha,
-            joint=settings.elimination == "joint",
-            names=result.names,
-            order=order,
-        ),
-        figures.allocation(result, order=order),
-    )
+def _data_of(values: dict[str, Any]) -> Iterator[Data]:
+    """The data of all figures and tables, each once."""
+    exhibits = (values[name] for name in ("undecided", "reliability", "checks", "failures", "invalid"))
+    sections = (chain(*section) for section in values["sections"].values())
+    shown: chain[Picture | Table | None] = chain(exhibits, *sections)
+    yield from {data.name: data for exhibit in shown if exhibit is not None for data in exhibit.data}.values()
 
 
 def _trouble(study: StudyView | RaceResult) -> tuple[Sequence[Run], Sequence[Run], list[tuple[str, str]]]:

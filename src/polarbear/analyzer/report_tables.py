@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 
 import numpy as np
@@ -15,9 +15,13 @@ from polarbear.assess.report.data import Data
 from polarbear.inference import Check
 from polarbear.race import RaceResult, Relations
 from polarbear.race.rounds import taking_part
-from polarbear.records import Run
+from polarbear.records import FloatArray, Run
 
 _SHOWN_TIMES = 6
+_UNFOLDED = 8
+"""Rows of matrices, of which there are three, that are not folded away."""
+MOST_SHOWN = 12
+"""Rows of tables of algorithms that are not folded away."""
 
 
 def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
@@ -42,7 +46,36 @@ def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
     )
 
 
-def ratings(result: RaceResult, data: Sequence[Data]) -> Table:
+def best_by_group(
+    result: RaceResult,
+    members: Sequence[str],
+    shares: Mapping[str, tuple[int, FloatArray]],
+    data: Sequence[Data],
+) -> Table:
+    """Which member is best most often in each group of instances, at the first, middle and last timepoint."""
+    times = result.posterior.times
+    at = sorted({0, len(times) // 2, len(times) - 1})
+
+    def most(share: FloatArray) -> str:
+        return "–" if np.isnan(share).any() else f"{members[int(share.argmax())]} ({share.max():.0%})"
+
+    return Table(
+        f"Which member is the best on most instances of a group, at three budgets ({result.settings.axis}), and on how "
+        "many percent of those on which all members ran. No model is behind these shares; of few instances they tell "
+        "little.",
+        ("group", "instances", *(instant(times[t]) for t in at)),
+        tuple(
+            (group.strip(), f"{instances:,}", *(most(share[t]) for t in at))
+            for group, (instances, share) in shares.items()
+        ),
+        tuple(data),
+        frozenset(range(2, 2 + len(at))),
+        shown=len(shares),
+        summary="" if len(shares) <= _UNFOLDED else "At three budgets",
+    )
+
+
+def ratings(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> Table:
     """Posterior mean and interval of the ratings at some timepoints."""
     posterior = result.posterior
     at = [int(t) for t in np.unique(np.linspace(0, len(posterior.times) - 1, _SHOWN_TIMES).round())]
@@ -53,10 +86,12 @@ def ratings(result: RaceResult, data: Sequence[Data]) -> Table:
         ("algorithm", *(instant(posterior.times[t]) for t in at)),
         tuple(
             (name, *(f"{mean[t, i]:.3f} [{low[t, i]:.3f},\u00a0{high[t, i]:.3f}]" for t in at))
-            for i, name in _members_first(result, posterior.names)
+            for i, name in _places(ranked, posterior.names)
         ),
         tuple(data),
         kind="stacked",
+        shown=len(ranked),
+        summary="" if len(ranked) <= 2 * MOST_SHOWN else "The ratings in numbers",
     )
 
 
@@ -93,7 +128,7 @@ def undecided(findings: Answer, axis: str) -> Table:
     )
 
 
-def pairs(result: RaceResult, relations: Relations, data: Sequence[Data]) -> Table:
+def pairs(result: RaceResult, relations: Relations, members: Sequence[str], data: Sequence[Data]) -> Table:
     """For every pair of candidates, which relation holds when."""
     posterior, axis = result.posterior, result.settings.axis
 
@@ -101,7 +136,7 @@ def pairs(result: RaceResult, relations: Relations, data: Sequence[Data]) -> Tab
         return spans(posterior.times, mask, "") if mask.any() else "–"
 
     rows: list[tuple[str, ...]] = []
-    for first, second in combinations(result.pareto_set, 2):
+    for first, second in combinations(members, 2):
         i, j = posterior.names.index(first), posterior.names.index(second)
         wins, loses, equal = relations.dominates[:, i, j], relations.dominates[:, j, i], relations.equivalent[:, i, j]
         rows.append((f"{first} – {second}", when(wins), when(loses), when(equal), when(~(wins | loses | equal))))
@@ -112,17 +147,27 @@ def pairs(result: RaceResult, relations: Relations, data: Sequence[Data]) -> Tab
         tuple(rows),
         tuple(data),
         frozenset({1, 2, 3, 4}),
+        summary="" if len(rows) <= MOST_SHOWN else f"All {len(rows)} pairs in a table",
     )
 
 
-def matrices(result: RaceResult, relations: Relations, data: Sequence[Data]) -> list[Table]:
-    """P(row better than column) at the first, middle and last timepoint."""
-    times = result.posterior.times
-    return [_matrix(result, relations, t, tuple(data)) for t in sorted({0, len(times) // 2, len(times) - 1})]
+def matrices(result: RaceResult, relations: Relations, ranked: Sequence[str], data: Sequence[Data]) -> list[Table]:
+    """P(row better than column) at the first, middle and last timepoint; of members alone, and all folded away."""
+    times, members = result.posterior.times, ranked[: len(result.pareto_set)]
+    at = sorted({0, len(times) // 2, len(times) - 1})
+    if len(ranked) <= MOST_SHOWN:
+        return [_matrix(result, relations, t, ranked, tuple(data)) for t in at]
+    every = [_matrix(result, relations, t, ranked, tuple(data), f"All {len(ranked)} algorithms") for t in at]
+    if len(members) < 2:
+        return every
+    summary = "" if len(members) <= _UNFOLDED else f"The {len(members)} members"
+    return [*(_matrix(result, relations, t, members, tuple(data), summary) for t in at), *every]
 
 
-def _matrix(result: RaceResult, relations: Relations, t: int, data: tuple[Data, ...]) -> Table:
-    order, time = _members_first(result, result.posterior.names), instant(result.posterior.times[t])
+def _matrix(
+    result: RaceResult, relations: Relations, t: int, names: Sequence[str], data: tuple[Data, ...], summary: str = ""
+) -> Table:
+    order, time = _places(names, result.posterior.names), instant(result.posterior.times[t])
     numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
     heads = [str(number) for number in range(1, len(order) + 1)] if numbered else [name for _, name in order]
     return Table(
@@ -144,6 +189,8 @@ def _matrix(result: RaceResult, relations: Relations, t: int, data: tuple[Data, 
             if relations.dominates[t, i, j]
         ),
         kind="matrix",
+        shown=len(order),
+        summary=summary and f"{summary}, at {time} {result.settings.axis}",
     )
 
 
@@ -173,10 +220,11 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
         tuple(rows),
         tuple(data),
         frozenset({6, 7}),
+        shown=2 * MOST_SHOWN,
     )
 
 
-def spending(result: RaceResult, data: Sequence[Data]) -> Table:
+def spending(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> Table:
     """What each algorithm spent."""
     total = max(result.evaluations, 1)
     times, reach = result.posterior.times, result.reach
@@ -193,10 +241,12 @@ def spending(result: RaceResult, data: Sequence[Data]) -> Table:
                 f"{reach[0, i]:,}",
                 f"{reach[-1, i]:,}",
             )
-            for i, name in _members_first(result, result.names)
+            for i, name in _places(ranked, result.names)
         ),
         tuple(data),
         frozenset({1}),
+        shown=len(ranked),
+        summary="" if len(ranked) <= 2 * MOST_SHOWN else f"All {len(ranked)} algorithms in a table",
     )
 
 
@@ -339,7 +389,7 @@ def _state(result: RaceResult, name: str) -> str:
     return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
 
 
-def _members_first(result: RaceResult, names: Sequence[str]) -> list[tuple[int, str]]:
-    """Places among some names, and the names."""
+def _places(ranked: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
+    """The ranked names with their places among others, if they are among these."""
     index_of = {name: index for index, name in enumerate(names)}
-    return [(index_of[name], name) for name in result.members_first if name in index_of]
+    return [(index_of[name], name) for name in ranked if name in index_of]

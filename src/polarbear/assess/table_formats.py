@@ -45,17 +45,24 @@ def as_text(table: RuntimeTable) -> str:
 
 
 def as_latex(table: RuntimeTable) -> str:
-    """The table as a LaTeX table with its caption; best entries are bold, evaluations in italics."""
-    lines = [_latex_line([r"$\varepsilon$", *_targets(table), r"\#succ"]) + r" \hline"]
+    r"""The table as a LaTeX table with its caption; best entries are bold, evaluations in italics.
+
+    It needs ``\usepackage{booktabs,longtable}``, and breaks over pages with its head on each.
+    """
+    lines: list[str] = []
     for heading, rows in _blocks(table, _latex_cell):
         name, *reference = (cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in heading)
         lines.append(_latex_line([rf"\textbf{{{name}}}", *reference]))
         lines += [_latex_line([name.translate(_LATEX), *cells]) for name, *cells in rows]
-        lines[-1] += r" \hline"
+        lines.append(r"\midrule")
     columns = "l" * (len(table.targets) + 1) + "r"
     text = caption(table).translate(_LATEX).translate(_LATEX_SYMBOLS) + "Bold: best."
-    tabular = [rf"\begin{{tabular}}{{{columns}}}", r"\hline", *lines, r"\end{tabular}"]
-    return "\n".join([r"\begin{table}", rf"\caption{{{text}}}", *tabular, r"\end{table}", ""])
+    titles = _latex_line([r"$\varepsilon$", *_targets(table), r"\#succ"])
+    head = [rf"\caption{{{text}}} \\", r"\toprule", titles, r"\midrule", r"\endfirsthead"]
+    again = [r"\toprule", titles, r"\midrule", r"\endhead"]
+    body = [*head, *again, *lines[:-1], r"\bottomrule"]
+    needed = r"% \usepackage{booktabs,longtable}"
+    return "\n".join([needed, rf"\begin{{longtable}}{{{columns}}}", *body, r"\end{longtable}", ""])
 
 
 def as_html(table: RuntimeTable) -> str:

@@ -11,7 +11,7 @@ from polarbear.figures import captions
 from polarbear.figures.figure import Figure
 from polarbear.figures.marks import Cells, Label, Shades, row_label
 from polarbear.figures.panels import Bar, Panel
-from polarbear.figures.scales import few_log_ticks, round_ticks, row_axis, time_axis
+from polarbear.figures.scales import choose, few_log_ticks, round_ticks, row_axis, time_axis
 from polarbear.figures.style import MICRO, MUTED, SHADES, WIDE, Spacing, compact, looks, shown, spacing_of
 from polarbear.race import RaceResult
 from polarbear.records import FloatArray, IntArray
@@ -20,6 +20,7 @@ from polarbear.records import FloatArray, IntArray
 def allocation(
     result: RaceResult,
     *,
+    algorithms: Sequence[str] | None = None,
     order: Sequence[str] | None = None,
     spacing: Spacing | None = None,
     width: float = WIDE,
@@ -35,16 +36,20 @@ def allocation(
 
     Args:
         result: Of a race with at least one round.
-        order: All names in the order in which colours are dealt; default that of the result.
+        algorithms: The names to show, from top to bottom; default all, as above.
+        order: The names in the order in which colours are dealt; default that of the result. Those left out are grey.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         width: Inches.
         height: Inches; default in proportion to the number of algorithms.
+
+    Raises:
+        ValueError: If a name is not in the result.
     """
-    times, rows = result.posterior.times, result.members_first
+    times, rows = result.posterior.times, choose(algorithms, result.members_first)
     spacing = spacing or spacing_of(times)
     begin = 0.0 if spacing == "linear" or times.size == 1 else times[0] ** 2 / times[1]
     edges = np.insert(times, 0, begin)  # the cell of each timepoint ends there
-    shades = _shades(result.reach)
+    shades = _shades(result.reach[:, [result.names.index(name) for name in rows]])
     low, high = shades.low, shades.high
     ticks = few_log_ticks(low, high) if shades.log else round_ticks(low, high, integer=True)
     texts = tuple(compact(tick) for tick in ticks)
@@ -58,7 +63,7 @@ def allocation(
         width=width,
         height=height or 0.27 * len(rows) + 0.95,
         panels=(Panel(x=x, y=row_axis(len(rows), hills=False), marks=marks, bar=bar if width > 5 else None),),
-        looks=looks(order or result.names),
+        looks=looks(order or result.names, result.names),
     )
 
 

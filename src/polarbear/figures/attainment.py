@@ -35,6 +35,7 @@ from polarbear.records import FloatArray
 _TINY = 1e-9
 """Borders lie just below round shares, so that a share of exactly 0.5 counts as at least 0.5."""
 _SHARES = np.linspace(0.0, 1.0, 21)
+_DASHES = (), (3.0, 1.5)
 
 
 def attainment(
@@ -99,6 +100,7 @@ def attainment_difference(
     difference: ArrayLike,
     names: tuple[str, str],
     *,
+    medians: tuple[ArrayLike, ArrayLike] | None = None,
     order: Sequence[str] | None = None,
     value: str = "best value so far",
     axis: str = "evaluations",
@@ -112,7 +114,7 @@ def attainment_difference(
     Marks: the colour at a point is that of the algorithm of whose runs a larger share found a value as good as that
     within that budget; it is the darker, the larger the difference of the shares. White: no difference. The
     difference is drawn as it is known, constant from each grid point to the next. Where it is unknown, the ground is
-    hatched.
+    hatched. Lines are what half of the runs attained, if given: of the first algorithm solid, of the second broken.
 
     Args:
         budgets: (T,) increasing.
@@ -120,6 +122,7 @@ def attainment_difference(
         difference: (T, V) share of the first algorithm's runs minus that of the second, at each grid point; NaN
             where unknown.
         names: Of the two algorithms; the second may be a portfolio.
+        medians: (T,) the value that half of the runs of each attained by each budget; NaN where there is none.
         order: All names in the order in which colours are dealt; default `names`.
         value: Label of the vertical axis.
         axis: What budgets are counted in.
@@ -142,16 +145,21 @@ def attainment_difference(
     scale = Scale.of([heights], value_spacing)
     surface = Surface(name="difference", x=at, y=scale.place(heights), z=table, edges=edges, colors=colors, layer=1)
     x = time_axis(at, axis, spacing, narrow=width < 5)
-    entries = tuple(Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names)
+    entries = [Entry(text=f"{shown(name)} attains more", algorithm=name, ink=True) for name in names]
+    halves: list[Line] = []
+    for name, median, dash in zip(names, medians or (), _DASHES, strict=bool(medians)):
+        (curve,) = arrays_of({name: median}, at.shape, "median").values()
+        halves.append(Line(name="median", x=at, y=scale.place(curve), width=1.1, dash=dash, steps=True, layer=3))
+        entries.append(Entry(text=f"half of the runs of {shown(name, 18)}", color=INK, width=1.1, dash=dash))
     return Figure(
         title=f"Difference of attainment, {names[0]} and {names[1]}",
         alt=f"Where {names[0]} attains more than {names[1]}, and where less.",
-        caption=captions.attainment_difference(*names, unknown=_has_unknown(table)),
+        caption=captions.attainment_difference(*names, unknown=_has_unknown(table), medians=medians is not None),
         width=width,
         height=height or _height(width),
-        panels=(Panel(x=x, y=scale.axis(value), marks=(surface,), bar=bar),),
+        panels=(Panel(x=x, y=scale.axis(value), marks=(surface, *halves), bar=bar),),
         looks=looks,
-        key=Key(entries=entries, columns=2 if width > 5 else 1, size=SMALL),
+        key=Key(entries=tuple(entries), columns=2 if width > 5 else 1, size=SMALL),
     )
 
 

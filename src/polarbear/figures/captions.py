@@ -33,12 +33,14 @@ def attainment(*, lines: Sequence[float] = QUARTILES, unknown: bool = False) -> 
     )
 
 
-def attainment_difference(first: str, second: str, *, unknown: bool = False) -> str:
-    """Caption of `attainment_difference` of two algorithms, and with unknown parts or without."""
+def attainment_difference(first: str, second: str, *, unknown: bool = False, medians: bool = False) -> str:
+    """Caption of `attainment_difference` of two algorithms, with unknown parts or without, and with medians or not."""
     return (
         f"The difference of the empirical attainment functions of {first} and {second}. The colour at a point is that "
         "of the algorithm of which more runs found a value as good as that within that budget, the darker, the larger "
-        "the difference of the two shares of runs. White: no difference." + (_UNKNOWN if unknown else "")
+        "the difference of the two shares of runs. White: no difference."
+        + (f" Lines are what half of the runs attained: {first} solid, {second} broken." if medians else "")
+        + (_UNKNOWN if unknown else "")
     )
 
 
@@ -70,10 +72,10 @@ def data_profiles(algorithms: int) -> str:
     )
 
 
-def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False) -> str:
+def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False, unnamed: int = 0) -> str:
     """Caption of `dominance_over_rounds` under decision threshold `alpha` and joint or pointwise elimination.
 
-    `withdrawn`: whether algorithms were withdrawn.
+    `withdrawn`: whether algorithms were withdrawn; `unnamed`: how many lines are grey.
     """
     dominated = (
         "the probability that its strongest rival is better at all timepoints at once"
@@ -87,6 +89,7 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False)
         "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
         "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
         "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
+        + _unnamed(unnamed)
         + (
             " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
             "the first run has no line."
@@ -202,16 +205,22 @@ def preference_values(*, sure: bool) -> str:
     )
 
 
-def rating_over_rounds(algorithms: int, *, level: float = 0.95, eliminated: bool = False) -> str:
-    """Caption of `rating_over_rounds` with `algorithms` lines."""
-    ratings = rating_over_time(algorithms, level=level, eliminated=eliminated)
+def rating_over_rounds(algorithms: int, *, level: float = 0.95, eliminated: bool = False, unnamed: int = 0) -> str:
+    """Caption of `rating_over_rounds` with `algorithms` lines, of which some are `unnamed`."""
+    ratings = rating_over_time(algorithms, level=level, eliminated=eliminated, unnamed=unnamed)
     return f"A panel for each moment of the race, all on one scale. {ratings}"
 
 
 def rating_over_time(
-    algorithms: int, *, level: float = 0.95, eliminated: bool = True, withdrawn: bool = False, truth: bool = False
+    algorithms: int,
+    *,
+    level: float = 0.95,
+    eliminated: bool = True,
+    withdrawn: bool = False,
+    truth: bool = False,
+    unnamed: int = 0,
 ) -> str:
-    """Caption of `rating_over_time` with `algorithms` lines.
+    """Caption of `rating_over_time` with `algorithms` lines, of which some are `unnamed`.
 
     `eliminated`: whether some are drawn as eliminated; `withdrawn`: whether some of these were withdrawn instead.
     """
@@ -229,7 +238,8 @@ def rating_over_time(
             else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
         )
         + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
-        + _markers(algorithms)
+        + _unnamed(unnamed)
+        + _markers(algorithms - unnamed)
     )
 
 
@@ -314,6 +324,13 @@ def value_distributions(algorithms: int, budget: str) -> str:
         f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
         "better; names that end at one height stand in the order of the lines, the best on top." + _markers(algorithms)
     )
+
+
+def _unnamed(algorithms: int) -> str:
+    """How many lines are grey."""
+    if not algorithms:
+        return ""
+    return f" Grey, without a name: {'one algorithm' if algorithms == 1 else f'{algorithms} algorithms'} more."
 
 
 def _markers(algorithms: int) -> str:

@@ -48,7 +48,8 @@ def dominance_over_rounds(
         alpha: Decision threshold.
         joint: Whether algorithms are eliminated by their dominance at all timepoints at once, for the caption.
         names: All algorithms; default those in the rounds, in order of appearance.
-        order: All names in the order in which colours are dealt; default `names`.
+        order: The names in the order in which colours are dealt; default `names`. Those left out are grey, and not
+            named.
         width: Inches.
         height: Inches; default in proportion.
 
@@ -59,10 +60,10 @@ def dominance_over_rounds(
     if not drawn:
         raise ValueError("there is no round to draw; the race has not completed one")
     names = tuple(names or dict.fromkeys(name for round_ in drawn for name in round_.dominance))
-    top, look_of, wide = _top(alpha), looks(order or names), width > 5
+    top, look_of, wide = _top(alpha), looks(order or names, names), width > 5
     x, y = _round_axis(drawn, wide=wide), _probability_axis(top, wide=wide)
     threshold = Line(name="alpha", x=np.array(x.ends), y=np.full(2, min(alpha, top)), width=0.8, dash=DASHES, layer=1)
-    marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, top))
+    marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, look_of, top))
     behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, x.ends[0])))
     out = "out" if any(round_.withdrawn for round_ in drawn) else "eliminated"
     count = f"{len(rounds):,} round{'s' * (len(rounds) != 1)}"
@@ -70,13 +71,16 @@ def dominance_over_rounds(
         title="Elimination, round by round",
         alt=f"Line chart of each algorithm's probability of being dominated over {count}.",
         caption=captions.dominance_over_rounds(
-            alpha=alpha, joint=joint, withdrawn=any(round_.withdrawn for round_ in rounds)
+            alpha=alpha,
+            joint=joint,
+            withdrawn=any(round_.withdrawn for round_ in rounds),
+            unnamed=sum(not look_of[name].named for name in names),
         ),
         width=width,
         height=height or max(0.5 * width, 2.7),
         panels=(Panel(x=x, y=y, marks=marks, key=_mark_key(alpha, wide=wide, cross=out), behind=behind),),
         looks=look_of,
-        key=_name_key(names, look_of, width),
+        key=_name_key([name for name in names if look_of[name].named], look_of, width),
     )
 
 
@@ -100,17 +104,18 @@ def _traces(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str,
             x=np.array([round_.instances for round_ in own], dtype=np.float64),
             y=np.array(y),
             algorithm=name,
-            width=1.5,
+            width=1.5 if look_of[name].named else 0.8,
             markers=Markers(look_of[name].marker or ".", size=4, at=tuple(dots), edge=1),
             clip=False,
-            layer=3,
+            layer=3 if look_of[name].named else 2,
         )
 
 
-def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterator[Points]:
+def _marks(rounds: Sequence[Round], names: Sequence[str], look_of: Mapping[str, Look], top: float) -> Iterator[Points]:
     """A cross where one is eliminated or withdrawn, a diamond where one is first settled; side by side if they meet.
 
-    The last candidate has no rival in the round that withdraws it: its cross stands where its line ends.
+    Grey ones are small, and stay where they are. The last candidate has no rival in the round that withdraws it: its
+    cross stands where its line ends.
     """
     heights: dict[str, float] = {}  # of those that race
     exits: Counter[str] = Counter()
@@ -128,8 +133,8 @@ def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterato
                 again = f"-{exits[name]}" if exits[name] > 1 else ""
                 marks[round_.instances][f"out-{names.index(name)}{again}"] = name, heights.pop(name)
     for instances, here in marks.items():
-        for mark, shift in _dodge({mark: height for mark, (_, height) in here.items()}).items():
-            name, height = here[mark]
+        shifts = _dodge({mark: height for mark, (name, height) in here.items() if look_of[name].named})
+        for mark, (name, height) in here.items():
             symbol, size = ("X", 9.0) if mark.startswith("out") else ("D", 6.5)
             yield Points(
                 name=mark,
@@ -137,10 +142,10 @@ def _marks(rounds: Sequence[Round], names: Sequence[str], top: float) -> Iterato
                 y=np.array([height]),
                 algorithm=name,
                 symbol=symbol,
-                size=size,
-                edge=0.8,
+                size=size if look_of[name].named else size - 3,
+                edge=0.8 if look_of[name].named else 0.4,
                 rim=SURFACE,
-                shift=shift,
+                shift=shifts.get(mark, 0.0),
                 clip=False,
                 layer=6,
             )

@@ -51,7 +51,7 @@ def relations_over_time(
         times: (T,).
         names: All n names, in the order of `relations`.
         algorithms: The names to compare pair by pair; default all.
-        order: All names in the order in which colours are dealt; default `names`.
+        order: The names in the order in which colours are dealt; default `names`. Those left out are grey.
         alpha: Decision threshold, for the caption.
         epsilon: Half-width of the region of equivalence, for the caption.
         crossing: Whether pairs are resolved as well once it is decided that they cross, for the caption.
@@ -79,7 +79,7 @@ def relations_over_time(
         height=height or 0.37 * rows + 0.85,
         panels=tuple(_strips(relations, edges, names, pairs, x, columns)),
         columns=columns,
-        looks=looks(order or names),
+        looks=looks(order or names, names),
         key=_key(width),
         joined=True,
         shared=True,
@@ -121,9 +121,9 @@ def _strip(relations: Relations, edges: FloatArray, names: Sequence[str], pair: 
     halves = np.maximum(better, 0.5), np.minimum(better, 0.5)
     for side, (name, curve, sure) in enumerate(zip(pair, halves, decided, strict=True)):
         for where, strength in ((~sure, _UNSURE), (sure, 1)):
-            heights = np.where(where, curve, 0.5)
+            heights = np.where(where & (curve != 0.5), curve, np.nan)
             yield Steps(name=f"better-{side}", edges=edges, y=heights, base=0.5, algorithm=name, strength=strength)
-    bar = np.where(relations.equivalent[:, i, j], 0.62, 0.38)
+    bar = np.where(relations.equivalent[:, i, j], 0.62, np.nan)
     yield Steps(name="equivalent", edges=edges, y=bar, base=0.38, color=_EQUAL, layer=4)
     yield Line(x=edges[[0, -1]], y=np.full(2, 0.5), color=MUTED, width=0.5, layer=3)
     for name, height in zip(pair, (0.73, 0.27), strict=True):

@@ -40,7 +40,8 @@ def preference_values(
         posterior: (draws, T, n) ratings.
         preferences: See `polarbear.select.Preference`.
         algorithms: The names to compare, such as a Pareto set; default all.
-        order: All names in the order in which colours are dealt; default that of the posterior.
+        order: The names in the order in which colours are dealt; default that of the posterior. Those left out are
+            grey.
         titles: One per panel; default the preferences' names.
         sure: Whether the uncertainty can be taken at face value (`polarbear.select.Selection`), for the caption.
         width: Inches; narrow figures stack their panels.
@@ -49,7 +50,7 @@ def preference_values(
     Raises:
         ValueError: If a name is not in the posterior, or a preference does not fit.
     """
-    names, look_of = choose(algorithms, posterior.names), looks(order or posterior.names)
+    names, look_of = choose(algorithms, posterior.names), looks(order or posterior.names, posterior.names)
     titles = titles or [p if isinstance(p, str) else type(p).__name__ for p in preferences]
     columns = len(preferences) if width > 5 else 1
     rows = -(-len(preferences) // columns)

@@ -47,8 +47,8 @@ def rating_over_time(
         withdrawn: Further names to draw muted.
         truth: (T, n) true ratings, of a synthetic race.
         algorithms: The names to show, of all in the posterior; default all.
-        order: All names in the order in which colours are dealt, the same for all figures of a report; default that
-            of the posterior.
+        order: The names in the order in which colours are dealt, the same for all figures of a report; default that
+            of the posterior. Those left out are grey, and not named.
         axis: What the timepoints are counted in.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         level: Probability of the intervals.
@@ -59,21 +59,27 @@ def rating_over_time(
         ValueError: If a name is not in the posterior, or `truth` has another shape than its ratings.
     """
     names = choose(algorithms, posterior.names)
-    out, look_of = {*eliminated, *withdrawn}, looks(order or posterior.names)
+    out, look_of = {*eliminated, *withdrawn}, looks(order or posterior.names, posterior.names)
+    named = [name for name in names if look_of[name].named]
     x = time_axis(posterior.times, axis, spacing, narrow=width < 5)
     lines, top = rating_lines(posterior, names, look_of, x, out=out, truth=truth, level=level)
     return line_chart(
         x,
         rating_axis(top, "rating (probability of the best result)" if width > 5 else "rating"),
-        (*lines, *end_names(x, posterior.mean()[-1], posterior.names, names, out)),
+        (*lines, *end_names(x, posterior.mean()[-1], posterior.names, named, out)),
         look_of,
-        lines=len(names),
+        lines=len(named),
         width=width,
         height=height,
         title="Ratings over the budget",
         alt=f"Line chart of the ratings of {listed(names)} over the budget, with credible bands.",
         caption=captions.rating_over_time(
-            len(posterior.names), level=level, eliminated=bool(out), withdrawn=bool(withdrawn), truth=truth is not None
+            len(posterior.names),
+            level=level,
+            eliminated=bool(out),
+            withdrawn=bool(withdrawn),
+            truth=truth is not None,
+            unnamed=len(names) - len(named),
         ),
     )
 
@@ -106,7 +112,8 @@ def rating_lines(
     for name in sorted(names, key=lambda name: name not in out):
         i = posterior.names.index(name)
         marks += _mean_and_interval(times, mean[:, i], low[:, i], high[:, i], name, look_of[name], i, out=name in out)
-        top = max(top, float((mean if name in out else high)[:, i].max()))
+        banded = name not in out and look_of[name].named
+        top = max(top, float((high if banded else mean)[:, i].max()))
         if truth is not None:
             marks.append(_truth(times, truth[:, i], name, i, out=name in out))
             top = max(top, float(truth[:, i].max()))
@@ -159,7 +166,7 @@ def _mean_and_interval(
         yield Line(name=mark, x=times, y=mean, algorithm=name, strength=strength, width=1.5, markers=dot)
         yield Bars(name=mark, x=times, low=low, high=high, algorithm=name, strength=strength, cap=2)
         return
-    if not out:
+    if not out and look.named:
         yield Band(name=f"band-{index}", x=times, low=low, high=high, algorithm=name)
     yield rating_line(times, mean, name, look, index, out=out)
 

@@ -116,7 +116,8 @@ def rating_over_rounds(
 
     Args:
         snapshots: At least one. `polarbear.study.load(path, after=3).result` has what a study had found after a round.
-        order: All names in the order in which colours are dealt; default those of the last posterior first.
+        order: The names in the order in which colours are dealt; default those of the last posterior first. Those left
+            out are grey, and not named.
         axis: What the timepoints are counted in.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         level: Probability of the intervals.
@@ -129,14 +130,14 @@ def rating_over_rounds(
     _check_snapshots(snapshots, snapshots[-1].posterior.times if snapshots else ())
     times, out = snapshots[-1].posterior.times, any(snapshot.eliminated for snapshot in snapshots)
     names = tuple(dict.fromkeys(name for snapshot in reversed(snapshots) for name in snapshot.posterior.names))
-    look_of, columns = looks(order or names), 2 if width > 5 and len(snapshots) > 1 else 1
-    x = time_axis(times, axis, spacing, narrow=True)
+    look_of, columns = looks(order or names, names), 2 if width > 5 and len(snapshots) > 1 else 1
+    x, named = time_axis(times, axis, spacing, narrow=True), sum(look_of[name].named for name in names)
     return Figure(
         title="Ratings round by round",
         alt=f"Line charts of the ratings of {listed(names)} over the budget, at {len(snapshots)} moments of a race.",
-        caption=captions.rating_over_rounds(len(names), level=level, eliminated=out),
+        caption=captions.rating_over_rounds(len(names), level=level, eliminated=out, unnamed=len(names) - named),
         width=width,
-        height=height or _height(len(snapshots), columns, len(names)),
+        height=height or _height(len(snapshots), columns, named),
         panels=tuple(_rating_panels(None, snapshots, look_of, x, level)),
         columns=columns,
         looks=look_of,
@@ -174,7 +175,8 @@ def _rating_panels(
         posterior, out = snapshot.posterior, snapshot.eliminated
         names = posterior.names
         believed, reached = rating_lines(posterior, names, look_of, x, out=out, truth=true_ratings, level=level)
-        panels.append((snapshot.title, (*believed, *end_names(x, posterior.mean()[-1], names, names, out))))
+        named = [name for name in names if look_of[name].named]
+        panels.append((snapshot.title, (*believed, *end_names(x, posterior.mean()[-1], names, named, out))))
         top = max(top, reached)
     for title, marks in panels:
         yield Panel(title=title, x=x, y=rating_axis(top), marks=marks)

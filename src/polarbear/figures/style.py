@@ -28,6 +28,8 @@ DIVERGING = ("#004C8C", "#7FB2DA", "#F7F7F7", "#F0A97F", "#9C3D00")
 WIDE = 7.2
 """Figure width in inches: two columns of a paper."""
 MICRO, SMALL, BODY = 6.5, 7.5, 8.5
+FAINT = "#9AA0A6"
+"""Of algorithms that have no colour of their own."""
 CROWD = 8
 """With more algorithms than this, figures leave out what would only cover the lines."""
 QUARTILES = (0.25, 0.5, 0.75)
@@ -35,10 +37,11 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """How an algorithm is drawn, the same in every figure of a report."""
+    """How an algorithm is drawn, the same in every figure of a report; its name is left out where it is not `named`."""
 
     color: str
     marker: str
+    named: bool = True
 
     @property
     def ink(self) -> str:
@@ -46,9 +49,13 @@ class Look:
         return readable(self.color)
 
 
-def looks(names: Sequence[str]) -> dict[str, Look]:
-    """The look of every algorithm, by its position in `names`: give all figures the same names in the same order."""
-    return {
+def looks(names: Sequence[str], everyone: Sequence[str] = ()) -> dict[str, Look]:
+    """The look of every algorithm, by its position in `names`: give all figures the same names in the same order.
+
+    Those of `everyone` that are not among `names` are grey and without a name.
+    """
+    faint = {name: Look(FAINT, "", named=False) for name in everyone}
+    return faint | {
         name: Look(PALETTE[index % len(PALETTE)], MARKERS[index // len(PALETTE) % len(MARKERS)])
         for index, name in enumerate(names)
     }

@@ -83,6 +83,44 @@ def open_pairs(
     return tuple(sorted(pairs, key=lambda pair: pair.more_instances))
 
 
+def plan_instances(
+    beliefs: Posterior | Wins,
+    decided: Sequence[tuple[int, int]],
+    dominated: Sequence[tuple[int, int]],
+    shared: FloatArray,
+    *,
+    alpha: float,
+    epsilon: float,
+    use_crossing: bool,
+) -> float:
+    """Roughly how many instances a fixed plan takes to be sure of these pairs; +inf if no number will do.
+
+    As `OpenPair.more_instances`, backwards: the centre stays and the spread grows as there are fewer instances.
+
+    Args:
+        beliefs: The ratings, or who beat whom, after a race.
+        decided: Pairs whose relation is to be resolved.
+        dominated: Pairs of which the first is to be better at every timepoint.
+        shared: (T, n, n) as for `open_pairs`.
+        alpha: Decision threshold.
+        epsilon: Half-width of the region of practical equivalence.
+        use_crossing: Whether a confident crossing resolves a pair.
+    """
+    log_ratios, most = beliefs.log_ratios(), 1.0
+    for i, j in decided:
+        log_ratio = log_ratios(i, j)
+        for_dominance, for_equivalence = (shared[:, i, j] * growth for growth in _growth(log_ratio, alpha, epsilon))
+        needed = float(np.minimum(for_dominance, for_equivalence).max())
+        if use_crossing:
+            needed = min(needed, _until_crossing(log_ratio.mean(axis=0), for_dominance, for_equivalence))
+        most = max(most, needed)
+    for i, j in dominated:
+        log_ratio = log_ratios(i, j)
+        behind = log_ratio.mean(axis=0) <= 0
+        most = max(most, float(np.where(behind, np.inf, shared[:, i, j] * _growth(log_ratio, alpha, epsilon)[0]).max()))
+    return float(np.ceil(most))
+
+
 def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int) -> int:
     """A quarter of the instances forecast until the next pair is resolved or needs shorter runs, within limits.
 
@@ -95,7 +133,17 @@ def batch_by_forecast(pairs: Sequence[OpenPair], *, smallest: int, largest: int)
 def _until_resolved(
     log_ratio: FloatArray, shared: FloatArray, alpha: float, epsilon: float
 ) -> tuple[FloatArray, FloatArray]:
-    """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint.
+    """(T,) more instances until one of two algorithms dominates, and until they are equivalent, at each timepoint."""
+    for_dominance, for_equivalence = _growth(log_ratio, alpha, epsilon)
+
+    def more(growth: FloatArray) -> FloatArray:
+        return np.ceil(shared * np.maximum(growth - 1.0, 0.0))
+
+    return more(for_dominance), more(for_equivalence)
+
+
+def _growth(log_ratio: FloatArray, alpha: float, epsilon: float) -> tuple[FloatArray, FloatArray]:
+    """(T,) times how many instances it takes until one of two algorithms dominates, and until they are equivalent.
 
     Assumes that log θ_i/θ_j, or the log-odds of i against j, is normal, with a spread that falls with the root of the
     number of shared instances.
@@ -108,8 +156,7 @@ def _until_resolved(
     rope = np.log((0.5 + epsilon) / (0.5 - epsilon))
 
     def until(target: FloatArray) -> FloatArray:
-        growth = np.divide(spread, target, out=np.full_like(spread, np.inf), where=target > 0) ** 2
-        return np.ceil(shared * np.maximum(growth - 1.0, 0.0))
+        return np.divide(spread, target, out=np.full_like(spread, np.inf), where=target > 0) ** 2
 
     return until(centre / ndtri(attainable)), until((rope - centre) / ndtri((1.0 + attainable) / 2))
 

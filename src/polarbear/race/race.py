@@ -37,7 +37,7 @@ from polarbear.race.settings import (
 )
 from polarbear.race.state import FEW, RaceState
 from polarbear.rankings import NOT_RUN, Rankings
-from polarbear.records import Axis, FloatArray, Reason, Run, RunKey
+from polarbear.records import Axis, FloatArray, Instance, Reason, Run, RunKey
 
 Indices = NDArray[np.intp]
 
@@ -303,9 +303,10 @@ class Race:
 
     def result(self) -> RaceResult:
         """The result of the race so far."""
-        spent = dict.fromkeys(self.names, 0)
+        spent, problems = dict.fromkeys(self.names, 0), dict[int, Instance]()
         for run in self._runs.values():
             spent[run.key.algorithm] += run.outcome.evaluations
+            problems.setdefault(run.key.seed, run.problem)
         to_the_end = self.times[-1] * self._state.instances * len(self.names)
         return RaceResult(
             pareto_set=self.pareto_set,
@@ -319,6 +320,7 @@ class Race:
             values=self._values.copy(),
             evaluations_by_algorithm=spent,
             evaluations_to_the_end=float(to_the_end) if self.settings.axis == "evaluations" else float("nan"),
+            problems=tuple(problems.get(self.seed_of(draw)) for draw in range(self._state.instances)),
         )
 
     def relations(self) -> Relations:

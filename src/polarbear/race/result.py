@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
 from polarbear.inference import Posterior
-from polarbear.race.forecast import OpenPair
+from polarbear.race.forecast import OpenPair, plan_instances
 from polarbear.race.rounds import Round
 from polarbear.race.settings import RaceSettings
-from polarbear.records import FloatArray, IntArray
+from polarbear.records import FloatArray, Instance, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,6 +32,8 @@ class RaceResult:
         evaluations_by_algorithm: Evaluations each algorithm spent, in the order of `values`.
         evaluations_to_the_end: Evaluations that running every algorithm to the last timepoint on every instance
             drawn would have taken; NaN when the axis is seconds.
+        problems: (P,) suite, function, dimension and instance of each instance drawn, None where no run told; empty if
+            not known.
     """
 
     pareto_set: tuple[str, ...]
@@ -44,6 +47,7 @@ class RaceResult:
     values: FloatArray
     evaluations_by_algorithm: dict[str, int]
     evaluations_to_the_end: float
+    problems: tuple[Instance | None, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -85,3 +89,34 @@ class RaceResult:
     def saved(self) -> float:
         """Share of evaluations saved, compared with running everything to the end on the same instances."""
         return 1.0 - self.evaluations / self.evaluations_to_the_end if self.begun else 0.0
+
+    @property
+    def plan_instances(self) -> int:
+        """Roughly how many instances a fixed plan, all algorithms to the end, would have needed to be as sure.
+
+        At most those of the race: all of them while pairs are undecided, or if an eliminated algorithm is not rated.
+        """
+        drawn, names, settings = len(self.values), self.posterior.names, self.settings
+        if self.undecided or not self.begun or not {*self.eliminated} <= {*names}:
+            return drawn
+        observed = (~np.isnan(self.rated_values)).astype(np.float64)
+        by = self.eliminated.items()
+        needed = plan_instances(
+            settings.compared(self.posterior),
+            list(combinations([names.index(name) for name in self.pareto_set], 2)),
+            [(names.index(winner), names.index(loser)) for loser, winner in by if winner in names],
+            np.einsum("pti,ptj->tij", observed, observed),
+            alpha=settings.alpha,
+            epsilon=settings.epsilon,
+            use_crossing=settings.resolution == "crossing",
+        )
+        return int(min(needed, drawn))
+
+    @property
+    def saved_against_plan(self) -> float:
+        """Share of evaluations saved, compared with a fixed plan of equal certainty (`plan_instances`).
+
+        Negative if such a plan would have been cheaper than the race.
+        """
+        to_the_end = self.evaluations_to_the_end * self.plan_instances / max(len(self.values), 1)
+        return 1.0 - self.evaluations / to_the_end if self.begun else 0.0

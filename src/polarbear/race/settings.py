@@ -20,6 +20,7 @@ Resolution = Literal["strict", "crossing"]
 Compared = Literal["ratings", "wins"]
 JudgedBy = Literal["best", "recommendation"]
 Batches = Literal["doubling", "forecast"]
+_LAMBDA = "<lambda>"
 
 
 @settings
@@ -119,7 +120,7 @@ class CannotWithdraw(ValueError):  # noqa: N818 - says what is the case
 
 
 def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, object]:
-    """The algorithms by name.
+    """The algorithms by name; the second function without a name, a lambda, is ``"<lambda> 2"``.
 
     Raises:
         TypeError: If one has no name, or a name is no text.
@@ -133,6 +134,10 @@ def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, ob
         name = next((name for name in own if isinstance(name, str) and name), algorithm)
         if not isinstance(name, str):
             raise TypeError(f"algorithm {position} ({algorithm!r}) has no name; give a mapping from names")
+        if name == _LAMBDA and name in named:
+            name = next(
+                f"{_LAMBDA} {number}" for number in range(2, position + 2) if f"{_LAMBDA} {number}" not in named
+            )
         if name in named:
             raise ValueError(f"two algorithms are named {name!r}; give names that differ")
         named[checked_name(name, "the name of an algorithm")] = algorithm

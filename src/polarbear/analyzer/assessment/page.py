@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from itertools import count
 from pathlib import Path
 
 import numpy as np
 
-from polarbear.analyzer.assessment.pictures import comparison_pictures, overview, plates
-from polarbear.analyzer.html import Picture, Table, fill_in, write_text
+from polarbear.analyzer.assessment.pictures import Plate, comparison_pictures, overview, plates
+from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
+from polarbear.analyzer.html import Table, fill_in, write_text
 from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
-from polarbear.assess.report.subject import FailedRuns
 from polarbear.descriptions import listed
 from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
-_NAMED = 10
-"""How many algorithms a sentence on failures names; their table names all."""
 _LONGEST_NAME = 180
 """Bytes of a file's name; file systems take 255, and what is being written has a longer one for a while."""
 
@@ -29,16 +27,21 @@ def write_assessment(
     folder: str | Path,
     *,
     comparison: Comparison | None = None,
+    background: Assessment | None = None,
     every_figure: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write a self-contained page, tables as CSV, and on request the figures of every function as SVG.
+    """Write a page, tables as CSV, and figures as SVG that the page shows small.
+
+    These are runtime distributions by group of functions and the scaling of every function, and on request every
+    function by itself. The figures over all functions are in the page.
 
     Args:
         assessment: What to write.
         folder: Where to; made if need be. Files of the same names are replaced.
         comparison: To be shown as well.
-        every_figure: Also draw every function by itself: runtimes, convergence, attainment, scaling.
+        background: Further algorithms, such as archived ones, to be drawn grey in runtime distributions.
+        every_figure: Also draw every function by itself: runtimes, convergence, attainment.
         progress: Called with the title of each of these figures.
 
     Returns:
@@ -46,21 +49,34 @@ def write_assessment(
 
     Raises:
         OSError: If a file cannot be written, or one of the folders is a link.
+        ValueError: If the background has other targets.
     """
     folder = Path(folder)
-    for directory in (folder, folder / TABLES, *([folder / FIGURES] if every_figure else [])):
+    _check_background(assessment, background)
+    for directory in (folder, folder / TABLES):
         make_directory(directory)
     for data in assessment.data:
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
-    files: list[tuple[str, Picture]] = []
+    sections: dict[str, list[tuple[str, Plate]]] = {}
     taken: set[str] = set()
-    for name, plate in plates(assessment) if every_figure else ():
+    for plate in plates(assessment, background, every_function=every_figure):
         if progress is not None:
-            progress(plate.title)
-        file = f"{FIGURES}/{_file_name(name, taken)}.svg"
-        write_text(folder / file, plate.svg)
-        files.append((file, plate))
-    return write_text(folder / PAGE, render(assessment, comparison, files))
+            progress(plate.picture.title)
+        make_directory(folder / FIGURES)
+        file = f"{FIGURES}/{_file_name(plate.name, taken)}.svg"
+        write_text(folder / file, plate.picture.svg)
+        sections.setdefault(plate.section, []).append((file, plate))
+    return write_text(folder / PAGE, render(assessment, comparison, sections, background))
+
+
+def _check_background(assessment: Assessment, background: Assessment | None) -> None:
+    if background is None:
+        return
+    ours, theirs = (each.subject.cells[0].targets for each in (assessment, background))
+    if ours is None or theirs is None or not np.array_equal(ours, theirs):
+        raise ValueError(
+            "the algorithms in the background have other targets, or optima are not known; give both the same targets"
+        )
 
 
 def _file_name(name: str, taken: set[str]) -> str:
@@ -75,8 +91,13 @@ def _file_name(name: str, taken: set[str]) -> str:
     return whole
 
 
-def render(assessment: Assessment, comparison: Comparison | None, files: list[tuple[str, Picture]]) -> str:
-    """The page as HTML."""
+def render(
+    assessment: Assessment,
+    comparison: Comparison | None,
+    plates: dict[str, list[tuple[str, Plate]]],
+    background: Assessment | None = None,
+) -> str:
+    """The page as HTML; `plates` are figures beside it, by section."""
     subject = assessment.subject
     dimensions = [f"{dimension}-D" for dimension in subject.dimensions if dimension]
     failed = sum(failure.failed for failure in assessment.failures)
@@ -90,13 +111,15 @@ def render(assessment: Assessment, comparison: Comparison | None, files: list[tu
             ("runs", amount(len(subject.runs))),
             *([("failed runs", f"{failed:,} of {len(subject.runs) + len(subject.lost):,}")] if failed else []),
         ],
+        answer=answer_of(assessment, comparison),
         cautions=cautions(assessment),
-        standings=standings_table(assessment),
-        pictures=overview(assessment),
+        standings=[standings_table(assessment, dimension) for dimension in subject.dimensions],
+        tables=[f"{TABLES}/{data.name}.csv" for data in assessment.data],
+        pictures=overview(assessment, background),
         comparison=comparison,
         comparison_tables=[] if comparison is None else comparison_tables(comparison),
         comparison_pictures=[] if comparison is None else comparison_pictures(comparison, subject.algorithms),
-        drawn=files,
+        plates=plates,
     )
 
 
@@ -156,8 +179,8 @@ def _dimension(number: int) -> str:
     return f"{number}-D" if number else "unknown dimension"
 
 
-def standings_table(assessment: Assessment) -> Table:
-    """The standings as a table to show."""
+def standings_table(assessment: Assessment, dimension: int | None = None) -> Table:
+    """The standings as a table to show, by default in all dimensions."""
 
     def row(standing: Standing) -> tuple[str, ...]:
         return (
@@ -178,14 +201,14 @@ def standings_table(assessment: Assessment) -> Table:
         else "with simulated restarts"
     )
     return Table(
-        "How the algorithms fare in each dimension, over all functions. Solved: share of function-target pairs, "
+        f"How the algorithms fare in {'each dimension' if dimension is None else _dimension(dimension)}, over all "
+        "functions. Solved: share of function-target pairs, "
         f"{restarts}. Runtime: geometric mean over the solved pairs, in evaluations divided by the dimension; "
         "compare it between algorithms that solve about as much. AOCC: mean area over the convergence curve, on a log "
         "scale of evaluations up to the longest run on the function; larger is better. First: functions on which no "
         "algorithm has a larger AOCC.",
         ("algorithm", "dimension", "functions", "runs", "solved", "runtime", "AOCC", "first"),
-        tuple(row(standing) for standing in assessment.standings),
-        (assessment.standing_data, assessment.runtime_data, assessment.value_data),
+        tuple(row(standing) for standing in assessment.standings if dimension in {None, standing.dimension}),
     )
 
 
@@ -199,8 +222,8 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
             comparison.algorithms[i],
             f"{ratings.rating[i]:.0f} ± {ratings.deviation[i]:.0f}",
             f"{deep.ranking.mean_ranks[i]:.2f}" if deep else "–",
-            f"{wins[i]:.0f}",
-            f"{losses[i]:.0f}",
+            f"{wins[i]:.0f}" if comparison.decisive else "–",
+            f"{losses[i]:.0f}" if comparison.decisive else "–",
             f"{comparison.ranking.best_probabilities[-1, i]:.2f}",
             f"{shares.shapley[i]:.3f}",
             f"{shares.marginal[i]:.3f}",
@@ -211,49 +234,9 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
         f"Comparison by {comparison.measure} on {plural(len(comparison.cells), 'problem')}. Glicko-2: rating ± its "
         "standard deviation after games between runs. Mean rank: of the deep statistical comparison. Wins, losses: "
         "significant ones, problems and rivals counted. Best: bootstrap probability of solving most at the largest "
-        "budget, over problems. Shapley, marginal: contribution to the area under the runtime ECDF of all run side by "
-        "side."
+        "budget, over problems. Shapley and marginal tell what an algorithm is worth in a portfolio, in which all run "
+        "side by side: the area under the runtime ECDF that it adds, on average over all orders in which they might "
+        "join, and joining last, when all others are there. 0 adds nothing; Shapley values sum to the area of all."
     )
     columns = ("algorithm", "Glicko-2", "mean rank", "wins", "losses", "best", "Shapley", "marginal")
     return [Table(caption, columns, rows)]
-
-
-def verdict(comparison: Comparison) -> list[str]:
-    """What the tests say, in sentences, with a caution on failed runs."""
-    single = comparison.single_best
-    best = [name for name, score in zip(single.names, single.scores, strict=True) if score <= single.scores.min()]
-    sentences = [f"Single best solver by {comparison.measure}: {listed(best)}."]
-    if comparison.deep is not None:
-        omnibus, problems = comparison.deep.omnibus, plural(len(comparison.cells), "problem")
-        differ = "differ" if omnibus.rejected else "are not told apart"
-        sentences.append(
-            f"Over {problems} the algorithms {differ} ({omnibus.test.title()}, p = {omnibus.p_value:.2g})."
-        )
-        if comparison.deep.post_hoc is not None:
-            worse = [row["algorithm"] for row in comparison.deep.post_hoc.rows() if row["different"]]
-            others = f"differs significantly from {listed(worse)}" if worse else "differs significantly from no other"
-            sentences.append(f"{comparison.deep.post_hoc.control}, of the lowest mean rank, {others}.")
-    return sentences + failures_in_words(comparison.failures)
-
-
-def failures_in_words(failures: Sequence[FailedRuns]) -> list[str]:
-    """One caution on all failures; none if there are none."""
-    if not failures:
-        return []
-    failed, left_out = sum(failure.failed for failure in failures), sum(failure.left_out for failure in failures)
-    named = [str(failure) for failure in failures[:_NAMED]]
-    if len(failures) > _NAMED:
-        named.append(plural(len(failures) - _NAMED, "further algorithm"))
-    sentence = f"Runs failed, timed out or were killed: of {listed(named)}."
-    if left_out:
-        verb = "was" if left_out == 1 else "were"
-        sentence += (
-            f" {left_out:,} of these {failed:,} {verb} killed or timed out before anything was recorded: nothing is "
-            "known of them, and they are left out, which favours an algorithm that is lost on hard instances."
-        )
-    if failed > left_out:
-        sentence += (
-            f" {'The others' if left_out else 'They'} count as runs that stopped where they did: each keeps the best "
-            "value it had found and is charged the evaluations it had spent, so that failing early costs little."
-        )
-    return [sentence]

@@ -1,9 +1,9 @@
-"""The figures of an assessment: an overview for the page, and plates of single functions for a folder."""
+"""The figures of an assessment: an overview for the page, and plates for a folder, shown small."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +22,7 @@ from polarbear.assess import (
     summarize_values,
     values_at,
 )
+from polarbear.assess.functions import function_name
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import Assessment
@@ -29,52 +30,90 @@ from polarbear.assess.report.subject import Cell
 from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 from polarbear.figures import Distribution
+from polarbear.figures.style import PALETTE
 from polarbear.records import FloatArray
 
 _GRID = 60
 _STEPS = 400
 _QUARTILES = (0.25, 0.5, 0.75)
 _SHOWN_TARGET = 1e-7
-"""The target of heat maps and of scaling, if any algorithm reached it."""
+"""The target of heat maps and of scaling, if some algorithm reached it on half of the functions."""
+_COMPARED, _MOST_COMPARED = 4, 8
+"""Attainment differences are drawn of the algorithms with the largest areas where a function has more than eight."""
 
 
-def overview(assessment: Assessment) -> list[Picture]:
+@dataclass(frozen=True, slots=True)
+class Plate:
+    """A figure in a file of its own.
+
+    Attributes:
+        section: What it belongs to: "function groups", "scaling", or a function in a dimension.
+        name: The file's name, without its ending.
+        picture: The figure.
+    """
+
+    section: str
+    name: str
+    picture: Picture
+
+
+def overview(assessment: Assessment, background: Assessment | None = None) -> list[Picture]:
     """Per dimension: the runtime distributions over all functions, and expected runtimes to one target."""
     pictures: list[Picture] = []
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
         functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
         place = f"{functions} in {dimension}-D" if dimension else functions
-        if pooled := assessment.over_functions(dimension):
-            pictures.append(_runtime_distributions(assessment, pooled, place, dimension))
+        if drawn := _runtime_distributions(assessment, cells, place, background):
+            pictures.append(drawn)
         pictures.append(_expected_runtimes(assessment, cells, place))
     return pictures
 
 
-def plates(assessment: Assessment) -> Iterator[tuple[str, Picture]]:
-    """For every function and dimension its figures, each with a name; and the scaling of every function."""
-    for cell in assessment.subject.cells:
-        stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
-        own = {name: assessment.distributions[cell, name] for name in cell.trials}
-        yield f"{stem}-runtime-distributions", _runtime_distributions(assessment, own, cell.name, cell.dimension)
-        if cell.targets is not None:
-            yield f"{stem}-ert", _over_targets(assessment, cell, cell.targets)
-        yield f"{stem}-convergence", _convergence(assessment, cell)
-        yield f"{stem}-attainment-ecdf", _attainment_ecdf(assessment, cell)
-        for name in cell.trials:
-            yield f"{stem}-attainment-{name}", _attainment(cell, name)
-            for parameter in parameter_names(cell.trials[name].runs):
-                yield f"{stem}-{parameter}-{name}", _parameter(assessment, cell, name, parameter)
-        for pair in combinations(cell.trials, 2):
-            yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
+def plates(
+    assessment: Assessment, background: Assessment | None = None, *, every_function: bool = False
+) -> Iterator[Plate]:
+    """Runtime distributions by group of functions, the scaling of every function, and every function by itself."""
+    for dimension in assessment.subject.dimensions:
+        groups: dict[tuple[str, str], list[Cell]] = {}
+        for cell in assessment.subject.within(dimension):
+            groups.setdefault((cell.suite, cell.group), []).append(cell)
+        for (suite, group), cells in groups.items() if len(groups) > 1 else ():
+            place = f"{suite} {group or 'other functions'} in {dimension}-D"
+            if drawn := _runtime_distributions(assessment, cells, place, background):
+                yield Plate("function groups", "-".join((*place.split(), "runtime-distributions")), drawn)
     for suite, function in dict.fromkeys((cell.suite, cell.function) for cell in assessment.subject.cells):
         if scaled := _scaling(assessment, suite, function):
-            yield "-".join(filter(None, (suite, function_label(function), "scaling"))), scaled
+            name = "-".join(filter(None, (suite, function_label(function), "scaling")))
+            yield Plate("scaling with the dimension", name, scaled)
+    for cell in assessment.subject.cells if every_function else ():
+        yield from (Plate(cell.title, *named) for named in _of_cell(assessment, cell, background))
+
+
+def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) -> Iterator[tuple[str, Picture]]:
+    """The figures of one function in one dimension, each with a name."""
+    stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
+    if drawn := _runtime_distributions(assessment, [cell], cell.title, background):
+        yield f"{stem}-runtime-distributions", drawn
+    if cell.targets is not None:
+        yield f"{stem}-ert", _over_targets(assessment, cell, cell.targets)
+    yield f"{stem}-convergence", _convergence(assessment, cell)
+    yield f"{stem}-attainment-ecdf", _attainment_ecdf(assessment, cell)
+    for name in cell.trials:
+        yield f"{stem}-attainment-{name}", _attainment(cell, name)
+        for parameter in parameter_names(cell.trials[name].runs):
+            yield f"{stem}-{parameter}-{name}", _parameter(assessment, cell, name, parameter)
+    compared = sorted(cell.trials, key=lambda name: -assessment.area(cell, name))
+    compared = compared[:_COMPARED] if len(compared) > _MOST_COMPARED else sorted(compared)
+    for pair in combinations(compared, 2):
+        yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
 
 
 def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
     """On how many problems each is significantly better than each other, and the order on a single problem."""
     names = comparison.algorithms
+    if not comparison.decisive:
+        return []
     matrix = figures.heat_map(
         np.where(np.eye(len(names), dtype=bool), np.nan, comparison.wins),
         names,
@@ -101,32 +140,59 @@ def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[
 
 
 def _runtime_distributions(
-    assessment: Assessment, distributions: Mapping[str, RuntimeDistribution], place: str, dimension: int
-) -> Picture:
-    unit, cost = max(1, dimension), "evaluations / dimension" if dimension else "evaluations"
-    curves: dict[str, Distribution] = {}
-    for name, one in distributions.items():
-        steps = _thinned(one)
-        curves[name] = replace(
-            Distribution.of(one), at=steps / unit, share=one.at(steps), spent=one.cross[0] / unit if one.cross else None
-        )
+    assessment: Assessment, cells: Sequence[Cell], place: str, background: Assessment | None
+) -> Picture | None:
+    """Runtime distributions over cells of one dimension; None if no algorithm ran on all of them.
+
+    The best of all is a broad pale line. Of many algorithms those that solve most have colours, the others are grey,
+    and so are those in the background.
+    """
+    distributions = assessment.pooled(cells)
+    if not distributions:
+        return None
+    dimension, unit = cells[0].dimension, cells[0].unit
+    cost = "evaluations / dimension" if dimension else "evaluations"
+    curves = {name: _curve(one, unit) for name, one in distributions.items()}
+    named = sorted(curves, key=lambda name: (-distributions[name].solved, curves[name].middle))[: len(PALETTE)]
+    named = [name for name in curves if name in named]
+    others = [curve for name, curve in curves.items() if name not in named]
+    if background is not None:
+        places = {(cell.suite, cell.function, cell.dimension) for cell in cells}
+        archived = [cell for cell in background.subject.cells if (cell.suite, cell.function, cell.dimension) in places]
+        if len(archived) == len(cells):
+            others += [_curve(one, unit) for one in background.pooled(archived).values()]
+    reference = ("best of these", _curve(assessment.best_of_all(cells), unit)) if len(curves) > 1 else None
     figure = figures.runtime_distributions(
-        curves,
-        order=assessment.subject.algorithms,
+        {name: curves[name] for name in named},
+        reference=reference,
+        background=others,
+        order=_colored(assessment, named),
         cost=cost,
         restarts=any(one.simulated.any() for one in distributions.values()),
     )
     pairs = next(iter(distributions.values())).problems
     figure = replace(
-        figure, alt=f"Share of {pairs} function-target pairs that {listed(distributions)} solved, over the budget."
+        figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
     )
     rows = _by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
     return _picture(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
 
 
+def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
+    """The names in the order in which colours are dealt: all of few, else those of one figure."""
+    return named if len(assessment.subject.algorithms) > len(PALETTE) else assessment.subject.algorithms
+
+
+def _curve(distribution: RuntimeDistribution, unit: int) -> Distribution:
+    """A runtime distribution with runtimes divided by the dimension."""
+    steps, spent = _thinned(distribution), distribution.cross[0] / unit if distribution.cross else None
+    return replace(Distribution.of(distribution), at=steps / unit, share=distribution.at(steps), spent=spent)
+
+
 def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Picture:
     """Heat map of expected runtimes to one target, by algorithm and function."""
-    names, index = assessment.subject.algorithms, _index(assessment, cells)
+    names = [row.algorithm for row in assessment.standings if row.dimension == cells[0].dimension]
+    index = _index(assessment, cells)
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
     several = len({cell.suite for cell in cells}) > 1
     functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
@@ -160,7 +226,7 @@ def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Pi
         target=f"target {'value' if cell.absolute else 'precision'}",
     )
     rows = _by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
-    return _picture(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.name)
+    return _picture(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.title)
 
 
 def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | None:
@@ -173,14 +239,22 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
     ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
+    if len(names) > len(PALETTE):  # those that reach the target in most dimensions, in the last one fastest
+        reached = {name: np.isfinite(times).sum() for name, times in ert.items()}
+        names = sorted(names, key=lambda name: (-reached[name], ert[name][-1]))[: len(PALETTE)]
+        ert = {name: ert[name] for name in sorted(names)}
     spent = {
         name: [float(cell.trials[name].evaluations.max()) if name in cell.trials else np.nan for cell in cells]
-        for name in names
+        for name in ert
     }
-    figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=assessment.subject.algorithms)
+    figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=_colored(assessment, list(ert)))
     figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells[0], index)}")
+    if len(ert) < len({name for cell in cells for name in cell.trials}):
+        most = f" Only the {len(ert)} algorithms that get furthest are shown."
+        figure = replace(figure, caption=figure.caption + most)
     rows = zip(dimensions, *ert.values(), strict=True)
-    return _picture(figure, f"scaling {place}", ("dimension", *names), rows, place)
+    where = f"{suite} {function_name(suite, function)}".strip()
+    return _picture(figure, f"scaling {place}", ("dimension", *ert), rows, where)
 
 
 def _convergence(assessment: Assessment, cell: Cell) -> Picture:
@@ -193,7 +267,7 @@ def _convergence(assessment: Assessment, cell: Cell) -> Picture:
     figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=_value_label(cell))
     rows = _by_algorithm({name: (budgets, *levels) for name, levels in quantiles.items()})
     columns = ("algorithm", "evaluations", "q25", "median", "q75")
-    return _picture(figure, f"convergence {cell.name}", columns, rows, cell.name)
+    return _picture(figure, f"convergence {cell.name}", columns, rows, cell.title)
 
 
 def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
@@ -202,7 +276,7 @@ def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
     area = {name: assessment.area(cell, name) for name in cell.trials}
     figure = figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms)
     rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
-    return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.name)
+    return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
 
 
 def _attainment(cell: Cell, name: str) -> Picture:
@@ -213,7 +287,7 @@ def _attainment(cell: Cell, name: str) -> Picture:
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
-    return _surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.name)
+    return _surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.title)
 
 
 def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Picture:
@@ -221,9 +295,21 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
     first, second = (values_at(cell.curves(name), budgets) for name in pair)
     difference = eaf_difference_grid(first, [second], values)
     figure = figures.attainment_difference(
-        budgets, values, difference, pair, order=assessment.subject.algorithms, value=_value_label(cell)
+        budgets,
+        values,
+        difference,
+        pair,
+        medians=(_attained_by_half(first), _attained_by_half(second)),
+        order=assessment.subject.algorithms,
+        value=_value_label(cell),
     )
-    return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.name)
+    return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
+
+
+def _attained_by_half(values: FloatArray) -> FloatArray:
+    """(T,) the best value that half of the runs or more attained by each time, (runs, T); NaN where they have none."""
+    half = np.sort(values, axis=0)[(len(values) + 1) // 2 - 1]
+    return np.where(np.isfinite(half), half, np.nan)
 
 
 def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Picture:
@@ -232,7 +318,7 @@ def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) ->
     quantiles = summarize_values(logged, levels=_QUARTILES, omit_unknown=True).quantiles
     figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
     rows, columns = zip(budgets, *quantiles, strict=True), ("evaluations", "q25", "median", "q75")
-    return _picture(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.name)
+    return _picture(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.title)
 
 
 def _picture(
@@ -269,12 +355,14 @@ def _thinned(distribution: RuntimeDistribution) -> FloatArray:
 
 
 def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
-    """Budgets and values of a surface."""
+    """Budgets and values of a surface, as far as the runs of the cell reach."""
     budgets = cell.budgets(_GRID)
-    if cell.knows_optima:
-        return budgets, cell.precisions.spaced(_GRID)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
     reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
+    if cell.knows_optima:
+        least = cell.precisions.low
+        low, high = max(float(reached.min()), least), max(float(reached.max()), least)
+        return budgets, np.geomspace(low, max(high, 10 * low), _GRID)
     low, high = float(reached.min()), float(reached.max())
     return budgets, np.linspace(low, high if low < high else low + max(1.0, abs(low)), _GRID)
 
@@ -285,13 +373,16 @@ def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
 
 
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
-    """Which target heat maps and scaling show: that next to 1e-7, or the hardest that was reached if that is easier."""
+    """Which target heat maps and scaling show: that next to 1e-7, or if that is easier the hardest reached on half."""
     targets = cells[0].targets
     if targets is None or cells[0].absolute:
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
-    erts = [assessment.runtimes[cell, name].ert for cell in cells for name in cell.trials]
-    return min(wanted, max(0, int(np.isfinite(erts).sum(axis=1).max()) - 1))
+    reached = np.array(
+        [np.isfinite([assessment.runtimes[cell, name].ert for name in cell.trials]).any(axis=0) for cell in cells]
+    )
+    enough = np.flatnonzero(reached.mean(axis=0) >= 0.5)
+    return min(wanted, int(enough[-1]) if enough.size else 0)
 
 
 def _target_name(cell: Cell, index: int) -> str:

@@ -57,6 +57,8 @@ class Comparison:
             problem and a target; its members run side by side.
         single_best: The algorithm that is best over all problems.
         failures: The failed runs of each algorithm, on these problems and on others.
+        alpha: Probability allowed for any false rejection on one problem.
+        smallest_p: The smallest corrected p-value that the numbers of runs allow on any problem.
     """
 
     measure: str
@@ -72,6 +74,13 @@ class Comparison:
     contributions: Contributions
     single_best: SingleBest
     failures: tuple[FailedRuns, ...] = ()
+    alpha: float = 0.05
+    smallest_p: float = 0.0
+
+    @property
+    def decisive(self) -> bool:
+        """Whether there are runs enough for any difference on a single problem to be significant."""
+        return self.smallest_p <= self.alpha
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values for JSON."""
@@ -146,7 +155,19 @@ def compare(
         contributions=_portfolio_contributions(attained, times, subject.algorithms, rng),
         single_best=single_best(medians, names=subject.algorithms),
         failures=assessment.failures,
+        alpha=alpha,
+        smallest_p=_smallest_p(samples, test, correction),
     )
+
+
+def _smallest_p(samples: Mapping[str, Mapping[str, FloatArray]], test: str, correction: Correction) -> float:
+    """The smallest corrected p-value on any problem: that of two algorithms of which every run of one is better."""
+    most = {tuple(sorted(len(runs) for runs in groups.values())[-2:]) for groups in samples.values()}
+    apart = [TESTS[test]({"a": np.arange(n), "b": n + np.arange(m)}, correction="none") for n, m in most]
+    pairs = 1 if apart[0].alternative == "less" else 0.5
+    algorithms = len(next(iter(samples.values())))
+    tests = pairs * algorithms * (algorithms - 1) if correction in {"holm", "bonferroni"} else 1
+    return min(1.0, tests * min(float(np.nanmin(each.p_values)) for each in apart))
 
 
 def _common_cells(subject: Subject) -> tuple[Cell, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import csv
+import gzip
 import io
 import json
 import math
@@ -14,6 +15,9 @@ from typing import Any, cast
 import numpy as np
 
 from polarbear.spreadsheets import disarmed
+
+_LARGE = 20_000
+"""Characters from which on a file in a page is compressed."""
 
 Cell = str | int | float | bool | None
 
@@ -51,17 +55,17 @@ class Data:
         return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
     @property
-    def links(self) -> tuple[tuple[str, str, str], ...]:
-        """For each format: its name, the file's name, and its content as a data URI."""
-        return (
-            ("CSV", f"{self.name}.csv", data_uri("text/csv;charset=utf-8", self.csv())),
-            ("JSON", f"{self.name}.json", data_uri("application/json", self.json())),
-        )
+    def link(self) -> tuple[str, str]:
+        """The CSV file's name and its content as a data URI, compressed if it is large."""
+        content = self.csv()
+        if len(content) <= _LARGE:
+            return f"{self.name}.csv", data_uri("text/csv;charset=utf-8", content.encode())
+        return f"{self.name}.csv.gz", data_uri("application/gzip", gzip.compress(content.encode(), mtime=0))
 
 
-def data_uri(kind: str, content: str) -> str:
-    """Text as a data URI of a media type."""
-    return f"data:{kind};base64,{base64.b64encode(content.encode()).decode()}"
+def data_uri(kind: str, content: bytes) -> str:
+    """A data URI of a media type."""
+    return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 
 
 def _plain(value: Any) -> Cell:

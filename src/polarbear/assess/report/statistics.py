@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import Any
@@ -15,6 +15,7 @@ from polarbear.assess import (
     RuntimeSummary,
     Trials,
     aocc,
+    best_ert,
     pool,
     runtime_distribution,
     summarize,
@@ -112,14 +113,41 @@ class Assessment:
         """Mean area of an algorithm over the instances of a cell, each counting alike however often it was run."""
         return float(np.average(self.areas[cell, name], weights=cell.trials[name].weights))
 
-    def over_functions(self, dimension: int) -> dict[str, RuntimeDistribution]:
-        """Runtime distributions over all functions of one dimension, by algorithm, for those that ran on every one."""
-        cells = self.subject.within(dimension)
+    def pooled(self, cells: Sequence[Cell]) -> dict[str, RuntimeDistribution]:
+        """Runtime distributions over several cells, by algorithm, for those that ran on every one."""
         return {
             name: pool([self.distributions[cell, name] for cell in cells])
             for name in self.subject.algorithms
             if all(name in cell.trials for cell in cells)
         }
+
+    def best_of_all(self, cells: Sequence[Cell]) -> RuntimeDistribution:
+        """The runtime distribution of the best portfolio: for each target the algorithm with the smallest ERT.
+
+        As best 2009 in Hansen et al. (2022, figures 3 and 4), but of the algorithms assessed.
+        """
+        return pool([self._best[cell] for cell in cells])
+
+    @cached_property
+    def _best(self) -> dict[Cell, RuntimeDistribution]:
+        """The runtime distribution of the best portfolio, by cell."""
+        found: dict[Cell, RuntimeDistribution] = {}
+        for cell in self.subject.cells:
+            names = list(cell.trials)
+            best, _ = best_ert([self.runtimes[cell, name].ert for name in names])
+            chosen = np.maximum(best, 0)
+            found[cell] = pool(
+                [
+                    runtime_distribution(
+                        self.hits[cell, names[row]][:, chosen == row],
+                        cell.trials[names[row]].evaluations,
+                        restarts=0 if cell.biobjective else self._restarts,
+                        weights=cell.trials[names[row]].weights,
+                    )
+                    for row in sorted(set(map(int, chosen)))
+                ]
+            )
+        return found
 
     @cached_property
     def stopped_early(self) -> int:

@@ -18,6 +18,7 @@ from polarbear.assess import (
     log_targets,
     step_functions,
 )
+from polarbear.assess.functions import function_group, function_name
 from polarbear.assess.step_functions import StepFunction
 from polarbear.assess.trials import function_label, is_lost
 from polarbear.records import FloatArray, Outcome, Run, log_times
@@ -71,6 +72,17 @@ class Cell:
         """Such as ``"bbob f3 in 5-D"``."""
         place = f" in {self.dimension}-D" if self.dimension else ""
         return f"{self.suite} {self.label}{place}".strip()
+
+    @property
+    def title(self) -> str:
+        """As `name`, with the function's own name: ``"bbob f3 Rastrigin separable in 5-D"``."""
+        place = f" in {self.dimension}-D" if self.dimension else ""
+        return f"{self.suite} {function_name(self.suite, self.function)}{place}".strip()
+
+    @property
+    def group(self) -> str:
+        """The group of BBOB's functions that it belongs to; empty if to none."""
+        return function_group(self.suite, self.function)
 
     @property
     def precisions(self) -> Bounds:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -21,6 +22,10 @@ def assess(
         list[float] | None, repeatable("target", "A target precision; repeatable. Default: 51 from 100 to 1e-8.")
     ] = None,
     absolute: AbsoluteOption = None,
+    background: Annotated[
+        list[Path] | None,
+        repeatable("background", "A study or archive whose algorithms are drawn grey in runtime distributions."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
@@ -33,13 +38,15 @@ def assess(
 
     with bad_input(), Console(stderr=True).status("reading") as status:
         subject = choice.subject(data, target, absolute)
-        status.update("computing")
         assessment = report.Assessment(subject)
+        archived = replace(choice, algorithm=None).subject(background, target, absolute) if background else None
+        status.update("comparing")
         comparable = any(len(cell.trials) == len(subject.algorithms) > 1 for cell in subject.cells)
         page = write_assessment(
             assessment,
             into,
             comparison=report.compare(assessment) if comparable else None,
+            background=report.Assessment(archived) if archived else None,
             every_figure=every_figure,
             progress=lambda title: status.update(Text(title)),
         )

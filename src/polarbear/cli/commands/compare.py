@@ -47,7 +47,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Compare algorithms: tests, Glicko-2, deep and robust rankings, contributions. Default: areas over the budget."""
-    from polarbear.analyzer.assessment.page import comparison_tables, failures_in_words, verdict
+    from polarbear.analyzer.assessment.page import comparison_tables
+    from polarbear.analyzer.assessment.verdict import failures_in_words, verdict
     from polarbear.assess import report
     from polarbear.cli.console import Console, print_table
 

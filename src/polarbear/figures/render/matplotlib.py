@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 from collections.abc import Callable
 from itertools import dropwhile, takewhile
 from typing import Any, ParamSpec, TypeVar
@@ -66,6 +67,10 @@ _STYLE: dict[str, Any] = {
 }
 
 
+_PATH, _DECIMALS = re.compile(r' d="[^"]*"'), re.compile(r"(\.\d\d)\d+")
+"""Paths in SVG, and what of their coordinates, in points, nobody sees."""
+
+
 def styled(draw: Callable[P, R]) -> Callable[P, R]:
     """Draw in the house style, whatever the user's own matplotlib settings are."""
 
@@ -92,7 +97,7 @@ def svg(figure: Figure) -> str:
     text = io.StringIO()
     with mpl.rc_context(_defaults() | {"svg.fonttype": "path", "svg.hashsalt": "polarbear"}):
         figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
-    return text.getvalue()
+    return _PATH.sub(lambda path: _DECIMALS.sub(r"\1", path[0]), text.getvalue())
 
 
 @styled

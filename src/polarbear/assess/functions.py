@@ -1,0 +1,38 @@
+"""Names and groups of BBOB's functions (Hansen et al. 2009, Real-parameter black-box optimization benchmarking)."""
+
+from __future__ import annotations
+
+from polarbear.assess.trials import function_label
+
+_NAMES = (
+    *("Sphere", "Ellipsoid separable", "Rastrigin separable", "Skew Rastrigin-Büche", "Linear slope"),
+    *("Attractive sector", "Step-ellipsoid", "Rosenbrock original", "Rosenbrock rotated", "Ellipsoid", "Discus"),
+    *("Bent cigar", "Sharp ridge", "Sum of different powers", "Rastrigin", "Weierstrass"),
+    *("Schaffers F7, condition 10", "Schaffers F7, condition 1000", "Griewank-Rosenbrock", "Schwefel"),
+    *("Gallagher 101 peaks", "Gallagher 21 peaks", "Katsuura", "Lunacek bi-Rastrigin"),
+)
+_GROUPS = {
+    "separable": range(1, 6),
+    "moderate conditioning": range(6, 10),
+    "high conditioning": range(10, 15),
+    "multi-modal": range(15, 20),
+    "weakly structured": range(20, 25),
+    "moderate noise": range(101, 107),
+    "severe noise": range(107, 122),
+    "severe noise, multi-modal": range(122, 131),
+}
+_SUITES = {"bbob", "bbob-boxed", "bbob-largescale", "bbob-mixint", "bbob-noisy", "sbox", "sbox-bbob", "sbox-cost"}
+
+
+def function_name(suite: str, function: str) -> str:
+    """A function with its name, such as ``"f1 Sphere"``; where it has none, `function_label`."""
+    label = function_label(function)
+    known = suite in _SUITES and function.isdecimal() and 0 < int(function) <= len(_NAMES)
+    return f"{label} {_NAMES[int(function) - 1]}" if known else label
+
+
+def function_group(suite: str, function: str) -> str:
+    """The group of a function of BBOB, such as ``"separable"``; empty if it has none."""
+    if suite not in _SUITES or not function.isdecimal():
+        return ""
+    return next((group for group, members in _GROUPS.items() if int(function) in members), "")
