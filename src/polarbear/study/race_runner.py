@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -23,16 +25,27 @@ from polarbear.study.plan import described
 from polarbear.study.resume import MEND, RunFailureWarning, RunMaker, executor_or_pool, killed_runs, opened
 from polarbear.study.stored import check_spec, read_rounds
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
-from polarbear.validation import Positive, real, settings
+from polarbear.validation import Checked, real, settings, whole
 
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
 
 
+def _limit(check: Checked) -> Checked:
+    """What `check` accepts, or infinity: no limit."""
+
+    def checked(value: Any, name: str) -> Any:
+        return value if isinstance(value, Real) and value == math.inf else check.check(value, name)
+
+    return Checked(checked)
+
+
 @settings(kw_only=True)
 class StopRules:
     """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
+
+    Without a rule, None or infinity, nothing stops the race early.
 
     Attributes:
         seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
@@ -41,9 +54,9 @@ class StopRules:
         evaluations: No round begins once this many evaluations were spent.
     """
 
-    seconds: Annotated[float, real(gt=0)] | None = None
-    instances: Positive | None = None
-    evaluations: Annotated[float, real(gt=0)] | None = None
+    seconds: Annotated[float, _limit(real(gt=0))] | None = None
+    instances: Annotated[int, _limit(whole(1))] | None = None
+    evaluations: Annotated[float, _limit(real(gt=0))] | None = None
 
 
 def race(
