@@ -91,8 +91,7 @@ def check(
     instances, timepoints, n = rankings.ranks.shape
     if not instances:
         return verdicts.nothing_to_check()
-    most = min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2)))
-    at = evenly(timepoints, most)
+    at = evenly(timepoints, min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2))))
     outcomes = Outcomes.of(rankings.at(at))
     reference = fit(outcomes.choices(), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
     log_theta = np.log(np.maximum(reference.draws, np.finfo(np.float64).tiny))
