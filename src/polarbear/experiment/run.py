@@ -14,10 +14,9 @@ from itertools import count
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any, cast
 
-from polarbear.experiment.alarm import Alarm, can_interrupt
 from polarbear.experiment.errors import LONGEST_TEXT, described, described_traceback
 from polarbear.experiment.isolation import RestoredProcess
-from polarbear.experiment.limits import Limits, Stop
+from polarbear.experiment.limits import Alarm, Limits, Stop, can_interrupt
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem

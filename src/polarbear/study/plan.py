@@ -18,7 +18,7 @@ from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.protocols import identity_of
 from polarbear.records import Axis, RunKey, check_axis
-from polarbear.study.building import built
+from polarbear.study.resume import built
 from polarbear.study.suitability import check_optima, check_pairs
 from polarbear.validation import whole_number
 

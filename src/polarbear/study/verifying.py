@@ -11,7 +11,7 @@ from typing import Any
 from polarbear import store
 from polarbear.store.contents import Contents
 from polarbear.store.specification import SPEC, StudyFile
-from polarbear.study.race_runner import race_from_spec
+from polarbear.study.resume import race_from_spec
 from polarbear.study.stored import check_spec, read_rounds
 
 
