@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ from polarbear.analyzer.assessment.pictures import comparison_pictures, overview
 from polarbear.analyzer.html import Picture, Table, fill_in, write_text
 from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
+from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
 from polarbear.assess.report.subject import FailedRuns
 from polarbear.descriptions import listed
@@ -29,6 +30,7 @@ def write_assessment(
     folder: str | Path,
     *,
     comparison: Comparison | None = None,
+    tables: Sequence[Table] = (),
     every_figure: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
@@ -38,6 +40,7 @@ def write_assessment(
         assessment: What to write.
         folder: Where to; made if need be. Files of the same names are replaced.
         comparison: To be shown as well.
+        tables: Further tables, shown below the standings.
         every_figure: Also draw every function by itself: runtimes, convergence, attainment, scaling.
         progress: Called with the title of each of these figures.
 
@@ -46,11 +49,12 @@ def write_assessment(
 
     Raises:
         OSError: If a file cannot be written, or one of the folders is a link.
+        ValueError: If different tables to download have one name.
     """
     folder = Path(folder)
     for directory in (folder, folder / TABLES, *([folder / FIGURES] if every_figure else [])):
         make_directory(directory)
-    for data in assessment.data:
+    for data in _by_name(assessment.data, *(table.data for table in tables)):
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
     files: list[tuple[str, Picture]] = []
     taken: set[str] = set()
@@ -60,7 +64,15 @@ def write_assessment(
         file = f"{FIGURES}/{_file_name(name, taken)}.svg"
         write_text(folder / file, plate.svg)
         files.append((file, plate))
-    return write_text(folder / PAGE, render(assessment, comparison, files))
+    return write_text(folder / PAGE, render(assessment, comparison, tables, files))
+
+
+def _by_name(*tables: Iterable[Data]) -> Iterable[Data]:
+    named: dict[str, Data] = {}
+    for data in chain(*tables):
+        if named.setdefault(data.name, data) != data:
+            raise ValueError(f"two tables to download are called {data.name!r}; give each a name of its own")
+    return named.values()
 
 
 def _file_name(name: str, taken: set[str]) -> str:
@@ -75,7 +87,9 @@ def _file_name(name: str, taken: set[str]) -> str:
     return whole
 
 
-def render(assessment: Assessment, comparison: Comparison | None, files: list[tuple[str, Picture]]) -> str:
+def render(
+    assessment: Assessment, comparison: Comparison | None, tables: Sequence[Table], files: list[tuple[str, Picture]]
+) -> str:
     """The page as HTML."""
     subject = assessment.subject
     dimensions = [f"{dimension}-D" for dimension in subject.dimensions if dimension]
@@ -91,7 +105,7 @@ def render(assessment: Assessment, comparison: Comparison | None, files: list[tu
             *([("failed runs", f"{failed:,} of {len(subject.runs) + len(subject.lost):,}")] if failed else []),
         ],
         cautions=cautions(assessment),
-        standings=standings_table(assessment),
+        tables=[standings_table(assessment), *tables],
         pictures=overview(assessment),
         comparison=comparison,
         comparison_tables=[] if comparison is None else comparison_tables(comparison),
