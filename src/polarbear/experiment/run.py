@@ -93,10 +93,10 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
             attempt = _Attempt(task, process, hand_over)
             process.run(attempt.make)
         run = attempt.record()
-    if process.left:
+    if process.unrestored:
         if hand_over is not None:
             hand_over(run)  # the runs to come begin in a process that is sound
-        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.left)}"
+        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.unrestored)}"
         warnings.warn(f"{changed}; runs in worker processes do not meet what others leave", stacklevel=2)
     return run
 

@@ -115,7 +115,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
     contents.refresh()
     runs = _count_runs(contents)
     contents.samples.check()
-    found = Verification(
+    verification = Verification(
         study=path,
         version=contents.version,
         runs=runs,
@@ -123,7 +123,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
         rounds=len(contents.rounds.contents),
         damaged=(*damaged, *contents.damaged),
     )
-    return found if damaged else replace(found, faults=tuple(_faults(path, contents)))
+    return verification if damaged else replace(verification, faults=tuple(_faults(path, contents)))
 
 
 def _count_runs(contents: Contents) -> int:

@@ -44,10 +44,10 @@ def overview(assessment: Assessment) -> list[Picture]:
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
         functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
-        place = f"{functions} in {dimension}-D" if dimension else functions
+        where = f"{functions} in {dimension}-D" if dimension else functions
         if pooled := assessment.over_functions(dimension):
-            pictures.append(_runtime_distributions(assessment, pooled, place, dimension))
-        pictures.append(_expected_runtimes(assessment, cells, place))
+            pictures.append(_runtime_distributions(assessment, pooled, where, dimension))
+        pictures.append(_expected_runtimes(assessment, cells, where))
     return pictures
 
 
@@ -101,30 +101,33 @@ def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[
 
 
 def _runtime_distributions(
-    assessment: Assessment, distributions: Mapping[str, RuntimeDistribution], place: str, dimension: int
+    assessment: Assessment, distributions: Mapping[str, RuntimeDistribution], where: str, dimension: int
 ) -> Picture:
     unit, cost = max(1, dimension), "evaluations / dimension" if dimension else "evaluations"
     curves: dict[str, Distribution] = {}
-    for name, one in distributions.items():
-        steps = _thinned(one)
+    for name, curve in distributions.items():
+        steps = _thinned(curve)
         curves[name] = replace(
-            Distribution.of(one), at=steps / unit, share=one.at(steps), spent=one.cross[0] / unit if one.cross else None
+            Distribution.of(curve),
+            at=steps / unit,
+            share=curve.at(steps),
+            spent=curve.cross[0] / unit if curve.cross else None,
         )
     figure = figures.runtime_distributions(
         curves,
         order=assessment.subject.algorithms,
         cost=cost,
-        restarts=any(one.simulated.any() for one in distributions.values()),
+        restarts=any(curve.simulated.any() for curve in distributions.values()),
     )
     pairs = next(iter(distributions.values())).problems
     figure = replace(
         figure, alt=f"Share of {pairs} function-target pairs that {listed(distributions)} solved, over the budget."
     )
     rows = _by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
-    return _picture(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
+    return _picture(figure, f"runtime-distributions {where}", ("algorithm", cost, "share"), rows, where)
 
 
-def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Picture:
+def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], where: str) -> Picture:
     """Heat map of expected runtimes to one target, by algorithm and function."""
     names, index = assessment.subject.algorithms, _index(assessment, cells)
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
@@ -144,7 +147,7 @@ def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str
     )
     alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
     figure = replace(figure, title=f"Expected runtimes to {target}", alt=alt)
-    return _picture(figure, f"ert {place}", ("algorithm", *functions), _labelled(names, table), place)
+    return _picture(figure, f"ert {where}", ("algorithm", *functions), _labelled(names, table), where)
 
 
 def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Picture:
@@ -169,7 +172,7 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
     cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
     if len(cells) < 2:
         return None
-    place = f"{suite} {function_label(function)}".strip()
+    where = f"{suite} {function_label(function)}".strip()
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
     ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
@@ -180,7 +183,7 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
     figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=assessment.subject.algorithms)
     figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells[0], index)}")
     rows = zip(dimensions, *ert.values(), strict=True)
-    return _picture(figure, f"scaling {place}", ("dimension", *names), rows, place)
+    return _picture(figure, f"scaling {where}", ("dimension", *names), rows, where)
 
 
 def _convergence(assessment: Assessment, cell: Cell) -> Picture:
@@ -236,18 +239,18 @@ def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) ->
 
 
 def _picture(
-    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], place: str
+    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], where: str
 ) -> Picture:
     """A figure with its data, which are named in letters, digits and hyphens."""
     slug = "-".join("".join(c if c.isalnum() else " " for c in name).split())
-    return picture(figure, (Data.of(slug, columns, rows),), place)
+    return picture(figure, (Data.of(slug, columns, rows),), where)
 
 
 def _surface(
-    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, place: str
+    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, where: str
 ) -> Picture:
     rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return _picture(figure, name, ("evaluations", "value", "share"), rows, place)
+    return _picture(figure, name, ("evaluations", "value", "share"), rows, where)
 
 
 def _by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

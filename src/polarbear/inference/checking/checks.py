@@ -117,8 +117,8 @@ def _of_rankings(
     )
     replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
     wins, ranks, presence, noise, places = (
-        Evidence.of(statistic(observed), drawn)
-        for statistic, drawn in zip(statistics, _drawn(statistics, replicator, log_theta, rng), strict=True)
+        Evidence.of(statistic(observed), replicated)
+        for statistic, replicated in zip(statistics, _replicated(statistics, replicator, log_theta, rng), strict=True)
     )
     pairs = list(combinations(names, 2))
     triples = [(*pair, third) for pair in pairs for third in names]
@@ -137,15 +137,15 @@ def _timepoints(
 ) -> Check:
     """The check of independent timepoints: observed at all of them, replicates at those in `outcomes`."""
     observed = Repetition.over(Outcomes.of(rankings))
-    (drawn,) = _drawn((agreement,), Replicator.of(outcomes), log_theta, rng)
-    evidence = Evidence.of(np.array([observed.agreement]), drawn)
+    (replicated,) = _replicated((agreement,), Replicator.of(outcomes), log_theta, rng)
+    evidence = Evidence.of(np.array([observed.agreement]), replicated)
     per_instance = float((rankings.sizes > 1).sum(axis=1).mean())
     unknown = evidence.passed or rankings.units < 2 or posterior.diagnostics.widened is not None
     excess = None if unknown else overconfidence(posterior, rankings)
     return verdicts.timepoints(evidence, per_instance, observed.factor, excess, joint=posterior.joint)
 
 
-def _drawn(
+def _replicated(
     statistics: Sequence[Statistic], replicator: Replicator, log_theta: FloatArray, rng: np.random.Generator
 ) -> list[FloatArray]:
     """(R, M) each statistic of one replicate for each draw of the log-ratings (R, T, n)."""
