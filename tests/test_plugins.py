@@ -1,4 +1,4 @@
-"""Another package's optimizer, suite, format and model are named, listed, raced, resumed and imported."""
+"""Another package's optimizer, suite, format, model and command are named, listed, raced, resumed, imported, called."""
 
 import json
 import os
@@ -104,6 +104,22 @@ def command(folder, *arguments):
     return printed
 
 
+def refusal(folder, *arguments):
+    """What a command says that ends with the exit code of bad input."""
+    process = start(*arguments, cwd=folder)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 2
+    return said
+
+
+def offer(folder, entries):
+    """Install another package that offers these entry points."""
+    other = folder / "site" / "other-1.0.dist-info"
+    other.mkdir()
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text(entries)
+
+
 def test_names_are_listed_and_nothing_is_imported_for_it(installed):
     assert "coin-flips" in pb.optimizers.families()
     assert "ridges" in pb.problems.suites()
@@ -155,9 +171,51 @@ def test_a_format_is_read(installed):
 
 
 def test_a_name_that_two_packages_offer_is_refused(installed):
-    other = installed / "site" / "other-1.0.dist-info"
-    other.mkdir()
-    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
-    (other / "entry_points.txt").write_text("[polarbear.optimizers]\ncoin-flips = other:Coins\n")
+    offer(installed, "[polarbear.optimizers]\ncoin-flips = other:Coins\n")
     with pytest.raises(ValueError, match="'coin-flips' is offered by several packages: my-package, other; uninstall"):
         pb.optimizers.from_description({"optimizer": "coin-flips"})
+
+
+@pytest.fixture
+def study(installed):
+    """A study of three runs."""
+    outcome = pb.Outcome(pb.Reason.BUDGET, evaluations=9, seconds=0.1)
+    found = pb.Trajectory(np.array([1]), np.array([0.1]), np.array([3.0]), outcome)
+    with pb.store.create(installed / "a.study", {}) as study:
+        study.extend(pb.Run(pb.RunKey(f"sphere-d2-i{i}", name, 0), found) for i, name in enumerate(["A", "B", "B"]))
+    return "a.study"
+
+
+def test_a_command_is_listed_described_and_called(installed, study):
+    assert re.search(r"^  count +From the package my-package\.$", command(installed, "--help"), re.MULTILINE)
+    assert "Count the runs of every algorithm." in command(installed, "count", "--help")
+    assert sorted(command(installed, "count", study).splitlines()) == ["A: 1", "B: 2"]
+
+
+def test_a_command_may_have_commands_of_its_own(installed):
+    (installed / "site" / "other.py").write_text(
+        "import typer\nbears = typer.Typer(help='Of bears.')\n"
+        "@bears.command()\ndef sing(): print('brumm')\n@bears.command()\ndef sleep(): print('...')\n"
+    )
+    offer(installed, "[polarbear.commands]\nbears = other:bears\n")
+    assert "Of bears." in command(installed, "bears", "--help")
+    assert command(installed, "bears", "sing") == "brumm\n"
+
+
+def test_a_broken_command_breaks_no_other(installed, study):
+    (installed / "site" / "other.py").write_text("print('imported')\nlair = 5\nshow = print\nraise OSError('no bears')")
+    offer(installed, "[polarbear.commands]\nbears = other:bears\nshow = other:show\n")
+    listed = command(installed, "--help")
+    assert "bears" in listed
+    assert "imported" not in listed
+    assert "A: 1" in command(installed, "count", study)
+    assert "imported" not in command(installed, "show", study), "our own commands come first"
+    said = refusal(installed, "bears")
+    assert "'bears', which the package other offers as other:bears, cannot be imported: OSError: no bears" in said
+
+
+def test_what_is_no_command_is_refused(installed):
+    (installed / "site" / "other.py").write_text("bears = 5\n")
+    offer(installed, "[polarbear.commands]\nbears = other:bears\n")
+    assert "is 5; a command is a function or a typer.Typer" in " ".join(refusal(installed, "bears").split())
+    assert "No such command 'beans'" in refusal(installed, "beans")

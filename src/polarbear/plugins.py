@@ -1,9 +1,9 @@
-"""Classes of other installed packages, by the entry points they declare.
+"""What other installed packages add, by the entry points they declare.
 
-A package offers an optimizer, a suite or problem, a reader of a format or a model by an entry point in the group
-``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats`` or ``polarbear.models``. Listings and study
-files then know it by the entry point's name. Nothing is imported before it is used. A package installed while Python
-runs is seen at the next start.
+A package offers an optimizer, a suite or problem, a reader of a format, a model or a command by an entry point in the
+group ``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats``, ``polarbear.models`` or
+``polarbear.commands``. Listings, study files and the command line then know it by the entry point's name. Nothing is
+imported before it is used. A package installed while Python runs is seen at the next start.
 """
 
 from __future__ import annotations
@@ -13,12 +13,17 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-Group = Literal["optimizers", "problems", "formats", "models"]
+Group = Literal["optimizers", "problems", "formats", "models", "commands"]
 
 
 def plugin_names(group: Group) -> tuple[str, ...]:
     """The names that installed packages offer in a group."""
     return tuple(sorted({entry.name for entry in _entries(group)}))
+
+
+def plugin_packages(group: Group, name: str) -> str:
+    """The packages that offer a name; more than one is a mistake, which `load_plugin` reports."""
+    return ", ".join(sorted({_package(entry) for entry in _entries(group) if entry.name == name}))
 
 
 def load_plugin(group: Group, name: str) -> Any:
@@ -29,7 +34,7 @@ def load_plugin(group: Group, name: str) -> Any:
     """
     entries = [entry for entry in _entries(group) if entry.name == name]
     if len({entry.value for entry in entries}) > 1:
-        packages = ", ".join(sorted(map(_package, entries)))
+        packages = plugin_packages(group, name)
         raise ValueError(f"{name!r} is offered by several packages: {packages}; uninstall all but one")
     if not entries:
         return None

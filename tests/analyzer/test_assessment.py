@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from polarbear.analyzer import Data, Table
 from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.assessment.page import cautions, headline
 from polarbear.analyzer.assessment.verdict import answer_of, verdict
@@ -98,6 +99,21 @@ def test_every_function_can_be_drawn(tmp_path, optimum):
     assert {f"bbob-f1-d5-{kind}" for kind in (*expected, "sigma-slow")} <= drawn
     assert "bbob-f1-scaling" in drawn
     assert ("bbob-f1-d5-ert" in drawn) == (optimum is not None)
+
+
+def test_a_page_takes_tables_from_outside_the_package(tmp_path):
+    found = Assessment(subject_of(runs()))
+    failures = Data.of("failures-by-hand", ("algorithm", "failures"), [("<fast>", 0), ("slow", 3)])
+    table = Table(
+        "Failures, counted by hand.", ("algorithm", "failures"), (("<fast>", "0"), ("slow", "3")), (failures,)
+    )
+    text = write_assessment(found, tmp_path, tables=[table]).read_text(encoding="utf-8")
+    assert text.index("AOCC: mean area") < text.index("<caption>Failures, counted by hand.</caption>")
+    assert '<th scope="row">&lt;fast&gt;</th><td>0</td>' in text
+    assert (tmp_path / "tables/failures-by-hand.csv").read_text() == "algorithm,failures\n<fast>,0\nslow,3\n"
+    other = replace(table, data=(replace(failures, name="standings"),))
+    with pytest.raises(ValueError, match="two tables to download are called 'standings'"):
+        write_assessment(found, tmp_path, tables=[other])
 
 
 def test_the_same_runs_give_the_same_page(tmp_path):

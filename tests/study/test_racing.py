@@ -436,3 +436,14 @@ def test_solved_runs_tie(tmp_path):
 def test_impossible_limits_are_refused(limit):
     with pytest.raises(ValueError, match=r"is (0\.0|-1); valid is (above 0|1 or more)"):
         StopRules(**limit)
+
+
+@pytest.mark.parametrize("infinity", [float("inf"), np.float32("inf")])
+def test_infinity_is_no_limit(whole, tmp_path, infinity):
+    stop = StopRules(seconds=infinity, instances=infinity, evaluations=infinity)
+    assert decisions(race(tmp_path / "a.study", stop=stop)) == decisions(whole)
+    with pytest.raises(ValueError, match=r"instances is 2\.5; it must be a whole number"):
+        StopRules(instances=2.5)
+    for impossible in (float("nan"), -infinity):
+        with pytest.raises(ValueError, match=r"evaluations is (nan|-inf); it must be finite"):
+            StopRules(evaluations=impossible)

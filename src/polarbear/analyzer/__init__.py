@@ -3,17 +3,21 @@
 from polarbear.analyzer.answer import Answer, Member, Recommendation, answer
 from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.examination import Examination, examine
+from polarbear.analyzer.html import Table
 from polarbear.analyzer.page import report
 from polarbear.assess.report import Assessment, Comparison, Subject, compare, runtime_tables, subject_of
+from polarbear.assess.report.data import Data
 
 __all__ = [
     "Answer",
     "Assessment",
     "Comparison",
+    "Data",
     "Examination",
     "Member",
     "Recommendation",
     "Subject",
+    "Table",
     "answer",
     "compare",
     "examine",

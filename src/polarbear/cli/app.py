@@ -10,7 +10,8 @@ from types import TracebackType
 from typing import Annotated, Any, NoReturn
 
 import typer
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_group
 
 from polarbear import __version__
 from polarbear.cli.commands import commands
@@ -22,11 +23,50 @@ from polarbear.cli.options import (
     UNUSABLE_STUDY,
     with_groups,
 )
+from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo, tell_warning
 from polarbear.cli.termination import Terminated, terminable
+from polarbear.plugins import load_plugin, plugin_names, plugin_packages
+
+
+class _Offered(TyperCommand):
+    """A command of another package, which is imported when it is called."""
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """The context of the command itself; a line and an exit code if it cannot be imported."""
+        with bad_input():
+            command = _loaded(str(self.name))
+        return command.make_context(info_name, args, parent, **extra)
+
+
+def _loaded(name: str) -> Any:
+    """The command that another package offers, a function or a `typer.Typer`."""
+    command = load_plugin("commands", name)
+    if not callable(command):
+        raise typer.BadParameter(
+            f"{name!r}, which the package {plugin_packages('commands', name)} offers, is {command!r}; a command is a "
+            "function or a typer.Typer"
+        )
+    box = typer.Typer(rich_markup_mode=None)
+    if isinstance(command, typer.Typer):
+        box.add_typer(command, name=name)
+    else:
+        box.command(name)(command)
+    return get_group(box).commands[name]
 
 
 class _Commands(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Our commands and those of other packages."""
+        return list(dict.fromkeys([*super().list_commands(ctx), *plugin_names("commands")]))
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name: ours before others'."""
+        if (command := super().get_command(ctx, cmd_name)) is None and cmd_name in plugin_names("commands"):
+            package = plugin_packages("commands", cmd_name)
+            command = _Offered(cmd_name, help=f"From the package {package}.", rich_markup_mode=None)
+        return command
+
     def invoke(self, ctx: Any) -> Any:
         """Print that a command was interrupted, unless it has done so itself."""
         try:

@@ -207,8 +207,8 @@ def run_on(
 
 def objectives_of(optimizer: Optimizer) -> int:
     """Number of objectives of an optimizer's probes: 2 if it refuses one and takes two, else 1."""
-    one, two = (refusal(optimizer, Traits(objectives=count), Probe.dimension) for count in (1, 2))
-    return 2 if one and not two else 1
+    against_one, against_two = (refusal(optimizer, Traits(objectives=count), Probe.dimension) for count in (1, 2))
+    return 2 if against_one and not against_two else 1
 
 
 def sphere(x: FloatArray) -> float:

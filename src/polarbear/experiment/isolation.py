@@ -53,7 +53,7 @@ class RestoredProcess:
         keep: Whether the state of Python's global generator is put back too; a process that only makes runs need not.
 
     Attributes:
-        left: What could not be put back, and why, once the context has ended.
+        unrestored: What could not be put back, and why, once the context has ended.
     """
 
     _lock = threading.RLock()
@@ -64,7 +64,7 @@ class RestoredProcess:
         self._keep = keep
         self._seed = key.entropy("process") % 2**32
         self._open = False
-        self.left: list[str] = []
+        self.unrestored: list[str] = []
 
     def __enter__(self) -> RestoredProcess:
         with self._lock:
@@ -96,9 +96,9 @@ class RestoredProcess:
             if RestoredProcess._inside:
                 return
             state, descriptors, python, bits = RestoredProcess._before
-            self.left += _put_back_descriptors(descriptors)
+            self.unrestored += _put_back_descriptors(descriptors)
             if _differ(lambda: [read() for read in _READ_ALL], state):
-                self.left += _put_back(state)
+                self.unrestored += _put_back(state)
             if python is not None:
                 random.setstate(python)
             _NUMPY.set_bit_generator(bits)
@@ -114,7 +114,7 @@ def _put_back(state: list[Any]) -> Iterator[str]:
         try:
             if _differ(aspect.read, before):
                 aspect.write(before)
-        except Exception as error:  # noqa: BLE001 - the caller says what is left
+        except Exception as error:  # noqa: BLE001 - the caller says what was not restored
             yield f"{aspect.name} ({type(error).__name__}: {error})"
 
 

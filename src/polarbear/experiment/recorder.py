@@ -74,13 +74,13 @@ class Recorder:
         "_due",
         "_ended",
         "_improvements",
-        "_left",
         "_limit",
         "_limits",
         "_log",
         "_points",
         "_problem",
         "_refused",
+        "_remaining",
         "_rows",
         "_traits",
         "_trial",
@@ -104,7 +104,7 @@ class Recorder:
     ) -> None:
         self._problem, self._traits = problem, traits_of(problem)
         self._limits = limits
-        self._limit = self._left = UNLIMITED if limits.evaluations is None else int(limits.evaluations)
+        self._limit = self._remaining = UNLIMITED if limits.evaluations is None else int(limits.evaluations)
         self._best = INFINITY
         self._improvements: list[tuple[int, float, float]] = []
         self._begun = perf_counter()
@@ -134,7 +134,7 @@ class Recorder:
     @property
     def evaluations(self) -> int:
         """Evaluations spent so far."""
-        return self._limit - self._left
+        return self._limit - self._remaining
 
     def start(self) -> None:
         """Start the clock; call it right before the optimizer."""
@@ -209,9 +209,9 @@ class Recorder:
             except BaseException as error:
                 self._raised(x, error)
                 raise
-            self._left -= 1
+            self._remaining -= 1
             try:
-                if value >= self._best and self._left:
+                if value >= self._best and self._remaining:
                     return value
             except (TypeError, ValueError):
                 pass  # no number: settle says so
@@ -236,9 +236,9 @@ class Recorder:
             except BaseException as error:
                 self._raised(x, error)
                 raise
-            self._left -= 1
+            self._remaining -= 1
             try:
-                if value >= self._best and observed <= INFINITY and self._left > self._due:
+                if value >= self._best and observed <= INFINITY and self._remaining > self._due:
                     return observed
             except (TypeError, ValueError):
                 pass  # no number, or several objectives
@@ -299,15 +299,15 @@ class Recorder:
         return observed
 
     def _count_invalid(self, x: Any) -> None:
-        self._left += 1
+        self._remaining += 1
         self._problem.diagnose(x)  # raises if the input was at fault: then nothing was evaluated
-        self._left -= 1
+        self._remaining -= 1
         self.invalid += 1
 
     def _batch(self, points: FloatArray) -> Any:
         """Evaluate an (m, d) batch: (m,) values. Only as many rows are evaluated as the budget has left."""
         self._refuse_if_over()
-        points = points[: self._left]
+        points = points[: self._remaining]
         try:
             observed, values = self._evaluate_rows(points)
         except BaseException as error:
@@ -321,7 +321,7 @@ class Recorder:
         count = int(solved[0]) + 1 if solved.size else len(values)  # rows after the target are not part of the run
         before = np.minimum.accumulate(np.concatenate(([self._best], values[: count - 1])))
         spent, since = self.evaluations, len(self._improvements)
-        self._left -= count
+        self._remaining -= count
         self.invalid += int(invalid[:count].sum())
         for row in np.flatnonzero(values[:count] < before).tolist():
             self._improve(spent + row + 1, points[row], now, float(values[row]))
@@ -363,7 +363,7 @@ class Recorder:
         except BaseException as error:
             self._raised(x, error)
             raise
-        self._left -= 1
+        self._remaining -= 1
         self._look(len(self._improvements))
         self._stop_if_over(perf_counter())
         return constraints
@@ -434,13 +434,13 @@ class Recorder:
             return
         if isinstance(error, Exception):  # whatever else it is, as the user's Ctrl-C, is to come through
             self._problem.diagnose(x)
-        self._left -= len(x) if np.ndim(x) == 2 else 1
+        self._remaining -= len(x) if np.ndim(x) == 2 else 1
         self._stop_next_time_if_over()
 
     def _stop_if_over(self, now: float) -> None:
         if self.target is not None and self._best <= self.target:
             self.stop(Reason.TARGET)
-        if not self._left:
+        if not self._remaining:
             self.stop(Reason.BUDGET)
         if now >= self._deadline:
             seconds = self._limits.seconds
@@ -449,7 +449,7 @@ class Recorder:
     def _stop_next_time_if_over(self) -> None:
         """Have the next evaluation stop the run if it is over; this one ends with an exception of its own."""
         self._look(len(self._improvements))
-        if not self._left or perf_counter() >= self._deadline:
+        if not self._remaining or perf_counter() >= self._deadline:
             self._call = self._stop_now
 
     def _stop_again(self, x: Any) -> NoReturn:  # noqa: ARG002 - stands in for the problem

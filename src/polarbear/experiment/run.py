@@ -14,10 +14,9 @@ from itertools import count
 from types import AsyncGeneratorType, CoroutineType, GeneratorType
 from typing import TYPE_CHECKING, Any, cast
 
-from polarbear.experiment.alarm import Alarm, can_interrupt
 from polarbear.experiment.errors import LONGEST_TEXT, described, described_traceback
 from polarbear.experiment.isolation import RestoredProcess
-from polarbear.experiment.limits import Limits, Stop
+from polarbear.experiment.limits import Alarm, Limits, Stop, can_interrupt
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.warm_up import warm_up_optimizer, warm_up_problem
@@ -94,10 +93,10 @@ def execute(task: Task, *, hand_over: Callable[[Run], object] | None = None) -> 
             attempt = _Attempt(task, process, hand_over)
             process.run(attempt.make)
         run = attempt.record()
-    if process.left:
+    if process.unrestored:
         if hand_over is not None:
             hand_over(run)  # the runs to come begin in a process that is sound
-        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.left)}"
+        changed = f"after the run of {task.key} this process is not as before it: {', '.join(process.unrestored)}"
         warnings.warn(f"{changed}; runs in worker processes do not meet what others leave", stacklevel=2)
     return run
 

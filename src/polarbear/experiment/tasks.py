@@ -15,7 +15,7 @@ from typing import Any
 
 import cloudpickle
 
-from polarbear.experiment.alarm import LONGEST
+from polarbear.experiment.limits import LONGEST
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import MOMENT, WorkerError, WorkerTimedOut
 from polarbear.experiment.run import Task, execute

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polarbear.experiment.alarm import Alarm
-from polarbear.experiment.limits import Limits
+from polarbear.experiment.limits import Alarm, Limits
 from polarbear.experiment.recorder import Recorder
 from polarbear.optimizers.driver import drive
 from polarbear.protocols import Traits, traits_of

@@ -47,8 +47,8 @@ class Figure(Drawing):
                 if mark.name and cells:
                     each = np.broadcast_arrays(*(np.asarray(cell, dtype=object) for cell in cells.values()))
                     for row in zip(*(np.ravel(cell) for cell in each), strict=True):
-                        place = {"panel": number, "mark": mark.name, "algorithm": mark.algorithm or None}
-                        yield place | dict(zip(cells, row, strict=True))
+                        key = {"panel": number, "mark": mark.name, "algorithm": mark.algorithm or None}
+                        yield key | dict(zip(cells, row, strict=True))
 
     def matplotlib(self) -> MatplotlibFigure:
         """The figure drawn by Matplotlib: one object, drawn when it is first asked for, yours to change."""

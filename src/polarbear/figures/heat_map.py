@@ -60,8 +60,7 @@ def heat_map(
         best: Whether the "lowest" or the "highest" number of a column is good; default neither.
         center: Number where the colours turn, such as 0 for a difference or 1 for a ratio.
         spacing: "log" or "linear" shades.
-        limits: Numbers with the first and the last shade; default the extremes of the table. Without effect around a
-            centre.
+        limits: Numbers with the first and the last shade; default the extremes. Without effect around a centre.
         row_label: What the rows are.
         column_label: What the columns are.
         width: Inches.
@@ -72,27 +71,30 @@ def heat_map(
             log shade.
     """
     table = _table(values, rows, columns, texts)
-    write = form or brief
-    cell_texts: Sequence[Sequence[str]] = texts or [[write(float(value)) for value in row] for row in table]
     shades, size = _shades(table, spacing, center, limits, reverse=reverse), _upright_size(rows, columns, width)
-    below = max(len(shown(name)) for name in columns) * _CHARACTER * size if size else 0.0
     x, y = _name_axis(columns, column_label, upright=size), _name_axis(rows, row_label, downwards=True)
-    cells = _cells(table, cell_texts, shades, _best(table, best))
+    cells = _cells(table, texts, form or brief, shades, _best(table, best))
     return Figure(
         title=label,
         alt=f"Matrix of {listed(rows)} and {len(columns)} columns: {label}.",
-        caption=captions.heat_map(
-            numbers or label,
-            best=best,
-            center=center,
-            reverse=reverse,
-            missing=bool(np.isnan(table).any()),
-            infinite=bool(np.isinf(table).any()),
-        ),
+        caption=_caption(table, numbers or label, best, center, reverse=reverse),
         width=width,
-        height=height or 0.24 * len(rows) + 0.9 + below,
+        height=height or _height(rows, columns, size),
         panels=(Panel(x=x, y=y, marks=(cells,), bar=_bar(shades, label, wide=width > 5)),),
     )
+
+
+def _caption(
+    table: FloatArray, label: str, best: Literal["lowest", "highest"] | None, center: float | None, *, reverse: bool
+) -> str:
+    missing, infinite = bool(np.isnan(table).any()), bool(np.isinf(table).any())
+    return captions.heat_map(label, best=best, center=center, reverse=reverse, missing=missing, infinite=infinite)
+
+
+def _height(rows: Sequence[str], columns: Sequence[str], size: float | None) -> float:
+    """Inches, with room below for names of columns that run upwards at a size in points."""
+    below = max(len(shown(name)) for name in columns) * _CHARACTER * size if size else 0.0
+    return 0.24 * len(rows) + 0.9 + below
 
 
 def _table(
@@ -133,7 +135,16 @@ def _around(finite: FloatArray, center: float, *, log: bool) -> tuple[float, flo
     return center / reach, center * reach
 
 
-def _cells(table: FloatArray, texts: Sequence[Sequence[str]], shades: Shades, bold: NDArray[np.bool_]) -> Cells:
+def _cells(
+    table: FloatArray,
+    texts: Sequence[Sequence[str]] | None,
+    form: Callable[[float], str],
+    shades: Shades,
+    bold: NDArray[np.bool_],
+) -> Cells:
+    """The cells, row by row, with `texts` or else their numbers in them."""
+    numbers = (form(number) for number in table.ravel().tolist())
+    written = numbers if texts is None else (text for row in texts for text in row)
     rows, columns = (index.ravel() for index in np.indices(table.shape))
     return Cells(
         name="cell",
@@ -142,7 +153,7 @@ def _cells(table: FloatArray, texts: Sequence[Sequence[str]], shades: Shades, bo
         x_end=columns + np.float64(0.5),
         y=rows.astype(np.float64),
         value=table.ravel(),
-        text=tuple(shown(text) for row in texts for text in row),
+        text=tuple(map(shown, written)),
         bold=tuple(bold.ravel().tolist()),
         shades=shades,
         gaps=True,

@@ -116,6 +116,10 @@ def runtime_distributions(
     x = time_axis(_limits(every, limits, spacing), cost, spacing, narrow=width < 5)
     crosses = any(curve.spent is not None for curve in distributions.values())
     dots = any(curve.solved is not None for curve in distributions.values())
+    named = reference[0] if reference else None
+    caption = captions.runtime_distributions(
+        len(distributions), crosses=crosses, dots=dots, restarts=restarts, reference=named, background=len(background)
+    )
     return line_chart(
         x,
         share_axis(share),
@@ -126,14 +130,7 @@ def runtime_distributions(
         height=height,
         title="Runtime distributions",
         alt=f"Line chart of the {share} that {listed(distributions)} solved, over the budget.",
-        caption=captions.runtime_distributions(
-            len(distributions),
-            crosses=crosses,
-            dots=dots,
-            restarts=restarts,
-            reference=reference[0] if reference else None,
-            background=len(background),
-        ),
+        caption=caption,
         key=_mark_key(width, dots=dots) if crosses else None,
     )
 

@@ -60,24 +60,10 @@ def ert_over_targets(
     times = {name: _known(array[hardest_last]) for name, array in arrays_of(ert, at.shape, "ERT").items()}
     counts = {name: array[hardest_last] for name, array in _counts(successes, ert, runs, at.shape).items()}
     scale = Scale.of([at], spacing)
-    x = scale.place(at)
-
-    def with_successes(name: str) -> str:
-        label = shortened(name, 19)
-        return f"{label}  {counts[name][np.isfinite(times[name])][-1]:.0f}/{runs}" if name in counts else label
-
-    marks = (
-        *(
-            mark
-            for index, (name, time) in enumerate(times.items())
-            for mark in _broken_line(x, time, counts.get(name, runs) == runs, name, looks[name], index)
-        ),
-        *name_lines(x, times, with_successes),
-    )
     return line_chart(
         scale.axis(target, reverse=True),
         Scale.of(times.values(), "log").axis(f"ERT ({cost})", grid=True),
-        marks,
+        _target_marks(scale.place(at), times, counts, runs, looks),
         looks,
         lines=len(times),
         width=width,
@@ -132,25 +118,10 @@ def ert_over_dimension(
         _dimension_axis(at),
         Scale.of([*times.values(), *budgets.values()], "log").axis(f"ERT / dimension ({cost})", grid=True),
     )
-    hollow = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
-    dots = (
-        mark
-        for index, (name, time) in enumerate(times.items())
-        for mark in _dots(at, time, hollow[name], budgets[name], name, looks[name].marker, index)
-    )
-    numbers = (
-        PointLabel(
-            name="successes", x=float(at[d]), y=float(times[name][d]), text=f"{count[d]:.0f}", algorithm=name, ink=True
-        )
-        for name, count in counts.items()
-        for d in np.flatnonzero(hollow[name] & np.isfinite(times[name]))
-        if len(times) <= CROWD
-    )
-    heights = {name: np.where(np.isnan(time), budgets[name], time) for name, time in times.items()}
     return line_chart(
         x,
         y,
-        (*_slanted_rules(x, y), *dots, *numbers, *name_lines(at, heights)),
+        (*_slanted_rules(x, y), *_dimension_marks(at, times, budgets, counts, runs, looks)),
         looks,
         lines=len(times),
         width=width,
@@ -187,6 +158,43 @@ def _counts(
                 f"successes of {name!r} have to lie in 0 to {runs}; got {count.min():g} to {count.max():g}"
             )
     return counts
+
+
+def _target_marks(
+    x: FloatArray,
+    times: Mapping[str, FloatArray],
+    counts: Mapping[str, FloatArray],
+    runs: int | None,
+    looks: Mapping[str, Look],
+) -> Iterator[Mark]:
+    """A line for every algorithm, and its name with the number of successes at the last target that was reached."""
+
+    def with_successes(name: str) -> str:
+        label = shortened(name, 19)
+        return f"{label}  {counts[name][np.isfinite(times[name])][-1]:.0f}/{runs}" if name in counts else label
+
+    for index, (name, time) in enumerate(times.items()):
+        yield from _broken_line(x, time, counts.get(name, runs) == runs, name, looks[name], index)
+    yield from name_lines(x, times, with_successes)
+
+
+def _dimension_marks(
+    at: FloatArray,
+    times: Mapping[str, FloatArray],
+    budgets: Mapping[str, FloatArray],
+    counts: Mapping[str, FloatArray],
+    runs: int | None,
+    looks: Mapping[str, Look],
+) -> Iterator[Mark]:
+    """Lines with dots and crosses, the numbers of successes, and names."""
+    hollow = {name: counts.get(name, np.full(at.shape, np.inf)) < (runs or 0) for name in times}
+    for index, (name, time) in enumerate(times.items()):
+        yield from _dots(at, time, hollow[name], budgets[name], name, looks[name].marker, index)
+    for name, count in counts.items() if len(times) <= CROWD else ():
+        for d in np.flatnonzero(hollow[name] & np.isfinite(times[name])):
+            x, y, text = float(at[d]), float(times[name][d]), f"{count[d]:.0f}"
+            yield PointLabel(name="successes", x=x, y=y, text=text, algorithm=name, ink=True)
+    yield from name_lines(at, {name: np.where(np.isnan(time), budgets[name], time) for name, time in times.items()})
 
 
 def _broken_line(

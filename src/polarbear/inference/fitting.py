@@ -165,7 +165,7 @@ def prior(
     sampling, count = Sampling(draws, rng), np.size(times)
     checked = checked_times(times, count)
     with one_thread():
-        theta, drawn = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
+        theta, values = model.draw_prior(times=checked, algorithms=n, sampling=sampling, held=hyperparameters or {})
     ess, k_hat, r_hat = (np.full(count, value) for value in (float(draws), -np.inf, np.nan))
     return Posterior(
         draws=theta.transpose(2, 0, 1),
@@ -173,7 +173,7 @@ def prior(
         names=checked_names(names, n),
         joint=model.joint,
         diagnostics=Diagnostics((PRIOR_DRAWS,) * count, ess, k_hat, r_hat),
-        hyperparameters=drawn,
+        hyperparameters=values,
         model=model,
     )
 

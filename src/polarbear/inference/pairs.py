@@ -49,11 +49,11 @@ def near(ratings: FloatArray, odds: float) -> IntArray:
             counts[i, i + 1 :] = counted((ratings[i] <= larger[i + 1 :]) & (ratings[i + 1 :] <= larger[i]))
     else:
         values, first, last = np.empty((3, n, draws), np.uint16)
-        for d, drawn in enumerate(ratings.T):
-            ordered = np.sort(drawn)
-            values[:, d] = np.searchsorted(ordered, drawn)
-            first[:, d] = np.searchsorted(odds * ordered, drawn)
-            last[:, d] = np.searchsorted(ordered, odds * drawn, side="right")
+        for d, draw in enumerate(ratings.T):
+            ordered = np.sort(draw)
+            values[:, d] = np.searchsorted(ordered, draw)
+            first[:, d] = np.searchsorted(odds * ordered, draw)
+            last[:, d] = np.searchsorted(ordered, odds * draw, side="right")
         for i in range(n - 1):
             counts[i, i + 1 :] = counted((first[i] <= values[i + 1 :]) & (values[i + 1 :] < last[i]))
     return np.minimum(counts, counts.T)

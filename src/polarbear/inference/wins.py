@@ -127,9 +127,9 @@ class Wins:
                 result[t, i, j] = result[t, j, i] = mean(share)
         return result
 
-    def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp], drawn: _Weights) -> Iterator[NDArray[np.float32]]:
+    def _over_time(self, i: NDArray[np.intp], j: NDArray[np.intp], sampled: _Weights) -> Iterator[NDArray[np.float32]]:
         """At each timepoint (K, D) draws of the probability that i beats j, for K pairs."""
-        weights, prior = drawn
+        weights, prior = sampled
         for t in range(self.instances.ranks.shape[1]):
             first, second = self.instances.ranks[:, t, i], self.instances.ranks[:, t, j]
             both = (first >= 0) & (second >= 0) & (np.minimum(first, second) < self.instances.unordered)

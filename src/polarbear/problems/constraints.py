@@ -55,13 +55,13 @@ class Constraint:
     def __call__(self, x: FloatArray) -> float:
         """g(x); TypeError if the function returns no real number. A note at its own errors names it."""
         function: Any = self.function
-        who = f"the constraint {getattr(function, '__name__', repr(function))}"
+        label = f"the constraint {getattr(function, '__name__', repr(function))}"
         try:
             value = function(x)
         except Exception as error:
-            error.add_note(f"in {who}, called with one point, an array of shape {np.shape(x)}")
+            error.add_note(f"in {label}, called with one point, an array of shape {np.shape(x)}")
             raise
-        return one_number(value, who)
+        return one_number(value, label)
 
 
 class Constraints(tuple[Constraint, ...]):

@@ -49,32 +49,32 @@ def as_points(x: object, dimension: int, name: str) -> FloatArray:
     points = array.astype(np.float64, copy=False)
     missing = np.argwhere(np.isnan(points))
     if missing.size:
-        place = ", ".join(str(int(i)) for i in missing[0])
-        raise ValueError(f"x[{place}] is NaN; {name} takes numbers only")
+        index = ", ".join(str(int(i)) for i in missing[0])
+        raise ValueError(f"x[{index}] is NaN; {name} takes numbers only")
     return points
 
 
-def unmasked(values: Any, who: str) -> Any:
+def unmasked(values: Any, source: str) -> Any:
     """`values` as they are; TypeError if one is masked, as behind a mask NumPy keeps any number.
 
     Args:
         values: What a user's function returned.
-        who: What returned it, for the message.
+        source: What returned it, for the message.
     """
     if np.ma.is_masked(values):
         raise TypeError(
-            f"{who} returned masked values; there is no number behind a mask: return NaN where there is no value"
+            f"{source} returned masked values; there is no number behind a mask: return NaN where there is no value"
         )
     return values
 
 
-def one_number(value: Any, who: str) -> float:
+def one_number(value: Any, source: str) -> float:
     """The one real number a user's function has to return; TypeError if it returned anything else."""
     if isinstance(value, Real):
         return float(value)
-    array = np.asarray(unmasked(value, who))
+    array = np.asarray(unmasked(value, source))
     if array.size != 1 or array.dtype.kind not in _REAL_KINDS:
-        raise TypeError(f"{who} returned {type(value).__name__} {value!r}; it must return one real number")
+        raise TypeError(f"{source} returned {type(value).__name__} {value!r}; it must return one real number")
     return float(array.reshape(-1)[0])
 
 

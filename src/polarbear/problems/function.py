@@ -210,12 +210,12 @@ def _whole(integers: ArrayLike | None, box: FloatArray) -> NDArray[np.bool_] | N
     """(d,) which variables are whole numbers, or None if none is; the bounds of those that are have to be whole."""
     if integers is None:
         return None
-    given = np.asarray(integers)
+    array = np.asarray(integers)
     d: int = box.shape[1]
-    if given.dtype == np.bool_ and given.shape in {(), (d,)}:
-        mask = np.array(np.broadcast_to(given, (d,)))
-    elif given.ndim == 1 and (given.dtype.kind in "iu" or not given.size) and bool(((given >= 0) & (given < d)).all()):
-        mask = np.isin(np.arange(d), given)
+    if array.dtype == np.bool_ and array.shape in {(), (d,)}:
+        mask = np.array(np.broadcast_to(array, (d,)))
+    elif array.ndim == 1 and (array.dtype.kind in "iu" or not array.size) and bool(((array >= 0) & (array < d)).all()):
+        mask = np.isin(np.arange(d), array)
     else:
         valid = f"true or false, {d} of these, or a list of indices from 0 to {d - 1}"
         raise FieldError(("integers",), f"integers is {integers!r}; give {valid}")
@@ -259,6 +259,6 @@ def _box(lower: ArrayLike, upper: ArrayLike, dimension: int | None) -> FloatArra
 
 def _numbers(value: Any, name: str) -> float | tuple[float, ...]:
     """One finite real number, or several; text and true or false are none."""
-    given = np.asarray(value).tolist() if hasattr(value, "__array__") else value
-    several = isinstance(given, Sequence) and not isinstance(given, str)
-    return real_numbers(given, name) if several else real_number(given, name)
+    plain = np.asarray(value).tolist() if hasattr(value, "__array__") else value
+    several = isinstance(plain, Sequence) and not isinstance(plain, str)
+    return real_numbers(plain, name) if several else real_number(plain, name)

@@ -336,8 +336,10 @@ def _freeze(value: object, **dtypes: type[np.generic]) -> None:
         object.__setattr__(value, name, frozen(getattr(value, name), dtype))
 
 
-def _same_arrays(one: object, other: object, *names: str) -> bool:
-    return type(one) is type(other) and all(np.array_equal(getattr(one, name), getattr(other, name)) for name in names)
+def _same_arrays(first: object, second: object, *names: str) -> bool:
+    return type(first) is type(second) and all(
+        np.array_equal(getattr(first, name), getattr(second, name)) for name in names
+    )
 
 
 def _indices(timepoints: ArrayLike) -> NDArray[Any]:

@@ -102,9 +102,7 @@ class Rankings:
         """
         cells = _tied_values(values, precision, target)
         count = len(cells)
-        share = np.ones(count) if weights is None else _one_each(weights, "weights", count).astype(np.float64)
-        if not (np.isfinite(share).all() and (share >= 0).all()):
-            raise ValueError("weights must be finite and not negative")
+        share = _shares(weights, count)
         labels = np.arange(count) if groups is None else _one_each(groups, "groups", count)
         names = [f"instance {i}" for i in range(count)] if instances is None else list(instances)
         if len(names) != count:
@@ -364,6 +362,14 @@ def _tied_values(values: ArrayLike, precision: float | None, target: ArrayLike |
         largest = np.finfo(np.float64).max
         cells = np.where(np.isfinite(cells), np.clip(multiples, -largest, largest), cells)
     return cells
+
+
+def _shares(weights: ArrayLike | None, count: int) -> FloatArray:
+    """(P,) how much each instance counts."""
+    share = np.ones(count) if weights is None else _one_each(weights, "weights", count).astype(np.float64)
+    if not (np.isfinite(share).all() and (share >= 0).all()):
+        raise ValueError("weights must be finite and not negative")
+    return share
 
 
 def _one_each(values: ArrayLike, name: str, count: int) -> NDArray[Any]:

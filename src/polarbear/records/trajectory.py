@@ -182,8 +182,8 @@ class Trajectory:
             constant after the end of a run that ended by itself; NaN after the end of one that was cut short.
         """
         at = np.asarray(times, dtype=np.float64)
-        found = np.searchsorted(self.along(axis), at, side="right")
-        values = np.concatenate(([np.inf], self.values))[found]
+        count = np.searchsorted(self.along(axis), at, side="right")
+        values = np.concatenate(([np.inf], self.values))[count]
         if self.outcome.cut_short:
             end = self.outcome.evaluations if axis == "evaluations" else self.outcome.seconds
             values = np.where(at > end, np.nan, values)

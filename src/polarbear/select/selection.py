@@ -146,12 +146,7 @@ def best(
     Raises:
         ValueError: If a name, criterion, preference or number is out of range.
     """
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion is {criterion!r}; choose one of {', '.join(get_args(Criterion))}")
-    if size < 1:
-        raise ValueError(f"size is {size!r}; a portfolio has at least one slot")
-    if not 0 < gamma < 1:
-        raise ValueError(f"gamma is {gamma!r}; a quantile's level lies in (0, 1)")
+    _check(criterion, size, gamma)
     names = _checked_candidates(posterior, candidates)
     value = _Valuation(posterior, preference, names)
 
@@ -176,6 +171,15 @@ def best(
         overconfidence=measured,
         sure=trusted or (measured is not None and measured <= TOO_SURE),
     )
+
+
+def _check(criterion: str, size: int, gamma: float) -> None:
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion is {criterion!r}; choose one of {', '.join(get_args(Criterion))}")
+    if size < 1:
+        raise ValueError(f"size is {size!r}; a portfolio has at least one slot")
+    if not 0 < gamma < 1:
+        raise ValueError(f"gamma is {gamma!r}; a quantile's level lies in (0, 1)")
 
 
 def _looks_at_one_timepoint(preference: Preference, times: FloatArray) -> bool:

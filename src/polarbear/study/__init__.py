@@ -1,16 +1,22 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
 from polarbear.experiment.machine import OversubscriptionWarning
-from polarbear.study.building import NotTrusted, modules_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer, PlanObserver
 from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_runner import load_plan, run_plan
 from polarbear.study.plan_spec import PlanSpec, read_plan
-from polarbear.study.race_runner import EveryRunFailed, StopRules, race, race_from_spec
+from polarbear.study.race_runner import EveryRunFailed, StopRules, race
 from polarbear.study.replay import Replay, recorded_race, recorded_result, replay
-from polarbear.study.resume import OtherSettings, RunFailureWarning, check_same
+from polarbear.study.resume import (
+    NotTrusted,
+    OtherSettings,
+    RunFailureWarning,
+    check_same,
+    modules_of,
+    race_from_spec,
+)
 from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
 from polarbear.study.stored import check_spec
 from polarbear.study.suitability import Unsuitable

@@ -18,7 +18,7 @@ from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.protocols import identity_of
 from polarbear.records import Axis, RunKey, check_axis
-from polarbear.study.building import built
+from polarbear.study.resume import built
 from polarbear.study.suitability import check_optima, check_pairs
 from polarbear.validation import whole_number
 
@@ -181,30 +181,30 @@ class Plan:
         return once * len(self.algorithms) * self.repetitions
 
     def order(self) -> Iterator[tuple[RunKey, int]]:
-        """All runs in the order in which they are started, each with its place in `problems`.
+        """All runs in the order in which they are started, each with its position in `problems`.
 
         Repetition by repetition, problems in an order that mixes functions and dimensions, and on each problem all
         algorithms: so whatever stands after a while stands for the whole.
         """
         order: list[int] = np.random.default_rng([_ORDER, len(self.problems)]).permutation(len(self.problems)).tolist()
         for seed in range(self.seed, self.seed + self.repetitions):
-            for place in order:
-                name = self.problems[place].name
+            for position in order:
+                name = self.problems[position].name
                 for algorithm in self.algorithms:
-                    yield RunKey(name, algorithm, seed), place
+                    yield RunKey(name, algorithm, seed), position
 
     def tasks(self, there: Callable[[RunKey], bool] = lambda _: False) -> Iterator[Task]:
         """The runs to execute, made lazily, without those that are there already."""
-        for key, place in self.order():
+        for key, position in self.order():
             if not there(key):
-                yield self.task(key, place)
+                yield self.task(key, position)
 
-    def task(self, key: RunKey, place: int, **limits: Any) -> Task:
-        """One run on the problem at a place of `problems`; `limits` replace the plan's."""
-        reach = self.limits.up_to(self.budget.at(self.dimensions[place], self.axis), self.axis)
+    def task(self, key: RunKey, position: int, **limits: Any) -> Task:
+        """One run on the problem at a position in `problems`; `limits` replace the plan's."""
+        reach = self.limits.up_to(self.budget.at(self.dimensions[position], self.axis), self.axis)
         return Task(
             key=key,
-            problem=self.problems[place],
+            problem=self.problems[position],
             optimizer=self.algorithms[key.algorithm],
             limits=dataclasses.replace(reach, **limits),
             watch=self.watch,
@@ -258,8 +258,8 @@ def described(watch: Watch | None) -> dict[str, Any] | None:
     """The fields of a watch that are not at their defaults."""
     if watch is None:
         return None
-    given = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
-    return {name: plain_value(value) for name, (value, default) in given.items() if value != default}
+    settings = {field.name: (getattr(watch, field.name), field.default) for field in dataclasses.fields(watch)}
+    return {name: plain_value(value) for name, (value, default) in settings.items() if value != default}
 
 
 def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, optimizers.Optimizer]:

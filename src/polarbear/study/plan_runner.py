@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Collection
 from concurrent.futures import Executor
 from pathlib import Path
 
@@ -63,11 +64,7 @@ def run_plan(
         again = killed_runs(study, plan.__contains__) if retry else set[RunKey]()
         known = sum(key in plan for key in study) - len(again)
         observer.started(plan, known)
-        tally, ran = Tally(), 0
-        for key, outcome in study.outcomes():
-            if key in plan and key not in again:
-                tally.add(key, outcome)
-                observer.run_known(key, outcome)
+        tally, ran = _tally_known(plan, study, again, observer), 0
         with executor_or_pool(executor, workers, plan.limits.timeout, plan.axis) as pool:
             runs = RunMaker(study, pool, again, retry_killed)
             for run in runs.make(plan.tasks(runs.has), None if seconds is None else began + seconds):
@@ -78,10 +75,24 @@ def run_plan(
         took = time.monotonic() - began
         summary = tally.summary(study, plan.algorithms, plan.size, ran=ran, seconds=took, stopped=reason)
     observer.stopped(summary)
+    _warn_of_failures(summary)
+    return summary
+
+
+def _tally_known(plan: Plan, study: store.StudyStore, again: Collection[RunKey], observer: PlanObserver) -> Tally:
+    """The plan's runs that the study holds, but for those that are made again."""
+    tally = Tally()
+    for key, outcome in study.outcomes():
+        if key in plan and key not in again:
+            tally.add(key, outcome)
+            observer.run_known(key, outcome)
+    return tally
+
+
+def _warn_of_failures(summary: PlanSummary) -> None:
     if summary.failed:
         failed = f"{summary.failed} of {summary.there} runs failed, timed out or were killed"
-        warnings.warn(f"{failed}; the summary's failures tell how", RunFailureWarning, stacklevel=2)
-    return summary
+        warnings.warn(f"{failed}; the summary's failures tell how", RunFailureWarning, stacklevel=3)
 
 
 _EARLY = "the study was begun by an earlier version; it is counted once the plan is gone on with"

@@ -2,37 +2,48 @@
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from itertools import chain
+from numbers import Real
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 
-from polarbear import inference, optimizers, problems, store
+from polarbear import optimizers, problems, store
 from polarbear.experiment import Limits, Task, Watch
 from polarbear.race import Race, RaceResult, Request, Round
 from polarbear.records import Axis, Run, RunKey
-from polarbear.store.specification import MISSING, SPEC, differing
 from polarbear.study.observer import Observer
 from polarbear.study.plan import described
-from polarbear.study.resume import MEND, RunFailureWarning, RunMaker, executor_or_pool, killed_runs, opened
-from polarbear.study.stored import check_spec, read_rounds
+from polarbear.study.resume import RunFailureWarning, RunMaker, executor_or_pool, killed_runs, opened, restore
 from polarbear.study.suitability import check_optima, check_pairs, first_problems
-from polarbear.validation import Positive, real, settings
+from polarbear.validation import Checked, real, settings, whole
 
 
 class EveryRunFailed(RuntimeError):  # noqa: N818 - states what happened
     """All runs of a round failed before they found anything, so that there is nothing to rank."""
 
 
+def _limit(check: Checked) -> Checked:
+    """What `check` accepts, or infinity: no limit."""
+
+    def checked(value: Any, name: str) -> Any:
+        return value if isinstance(value, Real) and value == math.inf else check.check(value, name)
+
+    return Checked(checked)
+
+
 @settings(kw_only=True)
 class StopRules:
     """When to stop although pairs are still open; checked between rounds, so that the result stays valid.
+
+    Without a rule, None or infinity, nothing stops the race early.
 
     Attributes:
         seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
@@ -41,9 +52,9 @@ class StopRules:
         evaluations: No round begins once this many evaluations were spent.
     """
 
-    seconds: Annotated[float, real(gt=0)] | None = None
-    instances: Positive | None = None
-    evaluations: Annotated[float, real(gt=0)] | None = None
+    seconds: Annotated[float, _limit(real(gt=0))] | None = None
+    instances: Annotated[int, _limit(whole(1))] | None = None
+    evaluations: Annotated[float, _limit(real(gt=0))] | None = None
 
 
 def race(
@@ -261,59 +272,3 @@ def _warn_of_failures(race: Race) -> None:
             RunFailureWarning,
             stacklevel=3,
         )
-
-
-def restore(
-    race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool, after: int | None = None
-) -> int | None:
-    """Put `race` where the study stood after a round, by default the last committed one.
-
-    Returns:
-        How many runs of completed rounds are missing; None if there is no completed round.
-
-    Raises:
-        StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
-            rounds cannot be understood, or are those of another race.
-        ValueError: If there is no such round.
-    """
-    records = study.rounds_by_file()
-    rounds, state = read_rounds(records)
-    if after is not None:
-        numbers = [round_.number for round_ in rounds]
-        if after not in numbers:
-            raise ValueError(f"after is {after!r}; {study.path} has the completed rounds {numbers}")
-        rounds, state = read_rounds(dict(list(records.items())[: numbers.index(after) + 1]))
-    if state is None:
-        return None
-    try:
-        return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
-    except ValueError as error:
-        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {MEND}") from error
-
-
-def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
-    """The race that a study's spec describes; its algorithms are their descriptions unless given.
-
-    Args:
-        spec: The specification.
-        algorithms: The algorithms by name.
-        file: Where the specification stands, for messages.
-
-    Raises:
-        StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
-    """
-    if "race" not in spec:
-        instead = "the runs of a plan, not a race; assess, compare or race on them" if "plan" in spec else "no race"
-        raise store.StudyError(f"the study holds {instead} ({file})")
-    check_spec(spec, file)
-    settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
-    times, model = settings.pop("times"), settings.pop("model")
-    try:
-        race = Race(entrants, times=times, model=inference.from_description(model), **settings)
-    except (ValueError, TypeError) as error:
-        raise store.StudyError(f"{file} cannot be used: {error}") from error
-    if missing := [
-        ".".join(field) for field, before, _ in differing(spec["race"], race.describe()) if before is MISSING
-    ]:
-        raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
-    return race

@@ -1,19 +1,28 @@
-"""Create or resume a study, and make the runs that it lacks: what races and plans have in common."""
+"""Create or resume a study: check its settings, restore its race, and make the runs that it lacks.
+
+`opened` compares settings; `built` makes optimizers and problems from their descriptions, once the study's owner has
+named what to import; `restore` puts a race where it stood; `RunMaker` executes and commits what is not there yet.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from polarbear import store
+from polarbear import inference, optimizers, problems, store
+from polarbear.descriptions import references
 from polarbear.experiment import Task, WorkerPool, run_tasks
 from polarbear.experiment.cluster import Apart
+from polarbear.race import Race
 from polarbear.records import Axis, Reason, Run, RunKey, tried_again, without_samples
 from polarbear.store.specification import COUNTED, GROWING, MISSING, SPEC, differing
-from polarbear.study.stored import check_spec
+from polarbear.study.stored import check_spec, read_rounds
+
+_BUILT = ("algorithms", "instances")
+"""The parts of a specification from which optimizers and problems are built."""
 
 
 class OtherSettings(ValueError):  # noqa: N818 - states what happened
@@ -22,6 +31,23 @@ class OtherSettings(ValueError):  # noqa: N818 - states what happened
 
 class RunFailureWarning(UserWarning):
     """Some runs failed, timed out or were killed; their outcomes say why."""
+
+
+class NotTrusted(ValueError):  # noqa: N818 - states what happened
+    """A study names code that may not be imported.
+
+    Attributes:
+        modules: The modules that hold it.
+    """
+
+    def __init__(self, asked: Mapping[str, str]) -> None:
+        self.modules = tuple(dict.fromkeys(asked.values()))
+        super().__init__(
+            f"the study asks to import {', '.join(asked)} and to run it, which is code that is not polarbear's. If you "
+            f"trust it, name {'its module' if len(self.modules) == 1 else 'each module'}: "
+            f"{' '.join(f'--import {module}' for module in self.modules)}, or --trust for all of it (imports=… in "
+            "Python). Whoever made the study chose these names"
+        )
 
 
 @contextmanager
@@ -81,6 +107,91 @@ def _differences(stored: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[
             yield f"{name} is gone"
         elif not (field in GROWING and isinstance(before, int) and isinstance(now, int) and before < now):
             yield f"{name} was {before!r} and is now {now!r}"
+
+
+def modules_of(spec: Mapping[str, Any]) -> tuple[str, ...]:
+    """The modules that would be imported to resume a study of this specification, each once."""
+    return tuple(dict.fromkeys(module for _, module in references([spec.get(part) for part in _BUILT])))
+
+
+def built(
+    spec: Mapping[str, Any], imports: Collection[str] = ()
+) -> tuple[dict[str, optimizers.Optimizer], problems.Instances]:
+    """The optimizers, by name, and the problems that a study's specification describes.
+
+    Args:
+        spec: The specification.
+        imports: Modules and packages that it may import from; polarbear's own classes need no import.
+
+    Raises:
+        NotTrusted: If it asks for anything else; nothing is imported then.
+        ValueError: If an optimizer or problem cannot be made from its description.
+    """
+    asked = dict(references([spec.get(part) for part in _BUILT]))
+    if refused := {
+        reference: module
+        for reference, module in asked.items()
+        if not any(f"{module}.".startswith(f"{allowed}.") for allowed in imports)
+    }:
+        raise NotTrusted(refused)
+    entrants = {name: optimizers.from_description(description) for name, description in spec["algorithms"].items()}
+    return entrants, problems.from_description(spec["instances"])
+
+
+def restore(
+    race: Race, study: store.StudyStore, runs: Sequence[Run], *, accept_damage: bool, after: int | None = None
+) -> int | None:
+    """Put `race` where the study stood after a round, by default the last committed one.
+
+    Returns:
+        How many runs of completed rounds are missing; None if there is no completed round.
+
+    Raises:
+        StudyError: If files are damaged or runs of completed rounds are missing, and that was not accepted; or if the
+            rounds cannot be understood, or are those of another race.
+        ValueError: If there is no such round.
+    """
+    records = study.rounds_by_file()
+    rounds, state = read_rounds(records)
+    if after is not None:
+        numbers = [round_.number for round_ in rounds]
+        if after not in numbers:
+            raise ValueError(f"after is {after!r}; {study.path} has the completed rounds {numbers}")
+        rounds, state = read_rounds(dict(list(records.items())[: numbers.index(after) + 1]))
+    if state is None:
+        return None
+    try:
+        return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
+    except ValueError as error:
+        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {MEND}") from error
+
+
+def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:
+    """The race that a study's spec describes; its algorithms are their descriptions unless given.
+
+    Args:
+        spec: The specification.
+        algorithms: The algorithms by name.
+        file: Where the specification stands, for messages.
+
+    Raises:
+        StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
+    """
+    if "race" not in spec:
+        instead = "the runs of a plan, not a race; assess, compare or race on them" if "plan" in spec else "no race"
+        raise store.StudyError(f"the study holds {instead} ({file})")
+    check_spec(spec, file)
+    settings, entrants = dict(spec["race"]), algorithms or dict(spec["algorithms"])
+    times, model = settings.pop("times"), settings.pop("model")
+    try:
+        race = Race(entrants, times=times, model=inference.from_description(model), **settings)
+    except (ValueError, TypeError) as error:
+        raise store.StudyError(f"{file} cannot be used: {error}") from error
+    if missing := [
+        ".".join(field) for field, before, _ in differing(spec["race"], race.describe()) if before is MISSING
+    ]:
+        raise store.StudyError(f"{file} cannot be used: race.{', race.'.join(missing)} is missing")
+    return race
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from typing import Any
 from polarbear import store
 from polarbear.store.contents import Contents
 from polarbear.store.specification import SPEC, StudyFile
-from polarbear.study.race_runner import race_from_spec
+from polarbear.study.resume import race_from_spec
 from polarbear.study.stored import check_spec, read_rounds
 
 
@@ -115,7 +115,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
     contents.refresh()
     runs = _count_runs(contents)
     contents.samples.check()
-    found = Verification(
+    verification = Verification(
         study=path,
         version=contents.version,
         runs=runs,
@@ -123,7 +123,7 @@ def verify(path: str | Path, *, accept_damage: bool = False) -> Verification:
         rounds=len(contents.rounds.contents),
         damaged=(*damaged, *contents.damaged),
     )
-    return found if damaged else replace(found, faults=tuple(_faults(path, contents)))
+    return verification if damaged else replace(verification, faults=tuple(_faults(path, contents)))
 
 
 def _count_runs(contents: Contents) -> int:

@@ -10,7 +10,7 @@ from polarbear import store
 from polarbear.race import RaceResult
 from polarbear.records import Run
 from polarbear.store.specification import RUNS, SPEC
-from polarbear.study.race_runner import race_from_spec, restore
+from polarbear.study.resume import race_from_spec, restore
 from polarbear.study.summary import Remarks, remarks_of
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from itertools import count
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import Table, fill_in, write_text
 from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
+from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
 from polarbear.descriptions import listed
 from polarbear.store.atomic import make_directory
@@ -28,6 +29,7 @@ def write_assessment(
     *,
     comparison: Comparison | None = None,
     background: Assessment | None = None,
+    tables: Sequence[Table] = (),
     every_figure: bool = False,
     progress: Callable[[str], None] | None = None,
 ) -> Path:
@@ -41,6 +43,7 @@ def write_assessment(
         folder: Where to; made if need be. Files of the same names are replaced.
         comparison: To be shown as well.
         background: Further algorithms, such as archived ones, to be drawn grey in runtime distributions.
+        tables: Further tables, shown below the standings.
         every_figure: Also draw every function by itself: runtimes, convergence, attainment.
         progress: Called with the title of each of these figures.
 
@@ -49,13 +52,13 @@ def write_assessment(
 
     Raises:
         OSError: If a file cannot be written, or one of the folders is a link.
-        ValueError: If the background has other targets.
+        ValueError: If the background has other targets, or different tables to download have one name.
     """
     folder = Path(folder)
     _check_background(assessment, background)
     for directory in (folder, folder / TABLES):
         make_directory(directory)
-    for data in assessment.data:
+    for data in _by_name(assessment.data, *(table.data for table in tables)):
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
     sections: dict[str, list[tuple[str, Plate]]] = {}
     taken: set[str] = set()
@@ -66,7 +69,7 @@ def write_assessment(
         file = f"{FIGURES}/{_file_name(plate.name, taken)}.svg"
         write_text(folder / file, plate.picture.svg)
         sections.setdefault(plate.section, []).append((file, plate))
-    return write_text(folder / PAGE, render(assessment, comparison, sections, background))
+    return write_text(folder / PAGE, render(assessment, comparison, sections, background, tables))
 
 
 def _check_background(assessment: Assessment, background: Assessment | None) -> None:
@@ -77,6 +80,14 @@ def _check_background(assessment: Assessment, background: Assessment | None) -> 
         raise ValueError(
             "the algorithms in the background have other targets, or optima are not known; give both the same targets"
         )
+
+
+def _by_name(*tables: Iterable[Data]) -> Iterable[Data]:
+    named: dict[str, Data] = {}
+    for data in chain(*tables):
+        if named.setdefault(data.name, data) != data:
+            raise ValueError(f"two tables to download are called {data.name!r}; give each a name of its own")
+    return named.values()
 
 
 def _file_name(name: str, taken: set[str]) -> str:
@@ -96,6 +107,7 @@ def render(
     comparison: Comparison | None,
     plates: dict[str, list[tuple[str, Plate]]],
     background: Assessment | None = None,
+    tables: Sequence[Table] = (),
 ) -> str:
     """The page as HTML; `plates` are figures beside it, by section."""
     subject = assessment.subject
@@ -113,8 +125,8 @@ def render(
         ],
         answer=answer_of(assessment, comparison),
         cautions=cautions(assessment),
-        standings=[standings_table(assessment, dimension) for dimension in subject.dimensions],
-        tables=[f"{TABLES}/{data.name}.csv" for data in assessment.data],
+        standings=[*(standings_table(assessment, dimension) for dimension in subject.dimensions), *tables],
+        tables=[f"{TABLES}/{data.name}.csv" for data in _by_name(assessment.data, *(table.data for table in tables))],
         pictures=overview(assessment, background),
         comparison=comparison,
         comparison_tables=[] if comparison is None else comparison_tables(comparison),

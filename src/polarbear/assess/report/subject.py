@@ -70,8 +70,8 @@ class Cell:
     @property
     def name(self) -> str:
         """Such as ``"bbob f3 in 5-D"``."""
-        place = f" in {self.dimension}-D" if self.dimension else ""
-        return f"{self.suite} {self.label}{place}".strip()
+        dimension = f" in {self.dimension}-D" if self.dimension else ""
+        return f"{self.suite} {self.label}{dimension}".strip()
 
     @property
     def title(self) -> str:
@@ -211,11 +211,11 @@ def subject_of(
     """
     runs = list(runs)
     groups = group_trials(runs)
-    lost_places = [(run, _place(run)) for run in runs if is_lost(run)]
+    lost_identities = [(run, _identity(run)) for run in runs if is_lost(run)]
     filters = (algorithms, functions, dimensions)
     known = [(group.algorithm, group.function, group.dimension) for group in groups]
-    _require_known(filters, known, [where for _, where in lost_places])
-    lost = tuple(run for run, where in lost_places if _chosen(where, filters))
+    _require_known(filters, known, [where for _, where in lost_identities])
+    lost = tuple(run for run, where in lost_identities if _chosen(where, filters))
     cells: defaultdict[tuple[str, str, int], dict[str, Trials]] = defaultdict(dict)
     for group, where in zip(groups, known, strict=True):
         if _chosen(where, filters):
@@ -239,7 +239,7 @@ def subject_of(
     )
 
 
-def _place(run: Run) -> tuple[str, str, int]:
+def _identity(run: Run) -> tuple[str, str, int]:
     """The run's algorithm, function and dimension."""
     return run.key.algorithm, run.problem.function, run.problem.dimension
 
@@ -251,13 +251,13 @@ def _chosen(where: tuple[str, str, int], filters: tuple[Collection[str | int], .
 def _require_known(
     filters: tuple[Collection[str | int], ...],
     known: Sequence[tuple[str, str, int]],
-    lost_places: Sequence[tuple[str, str, int]],
+    lost_identities: Sequence[tuple[str, str, int]],
 ) -> None:
     """Raise a ValueError if a chosen algorithm, function or dimension has no runs."""
     for column, kind in enumerate(("algorithm", "function", "dimension")):
         present = list(dict.fromkeys(where[column] for where in known))
         for name in filters[column]:
-            lost = sum(where[column] == name for where in lost_places)
+            lost = sum(where[column] == name for where in lost_identities)
             if name not in present and lost:
                 raise ValueError(f"nothing is known of {kind} {name!r}: {_gone(lost)}; leave it out")
             if name not in present:

@@ -40,7 +40,7 @@ def resume(
     from polarbear import store
     from polarbear.experiment import Watch
     from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec
-    from polarbear.study.building import built
+    from polarbear.study.resume import built
 
     with store.open(study) as stored:
         spec = stored.spec

@@ -88,21 +88,21 @@ def checked_rankings(posterior: Posterior, values: ArrayLike | Rankings | None, 
     Raises:
         ValueError: If the shapes do not fit together, the precision is not positive, or instances have weights.
     """
-    given = posterior.known_wins.instances if values is None else values
-    shape = np.shape(given.ranks if isinstance(given, Rankings) else given)
+    rankings = posterior.known_wins.instances if values is None else values
+    shape = np.shape(rankings.ranks if isinstance(rankings, Rankings) else rankings)
     timepoints, n = posterior.draws.shape[1:]
     if len(shape) != 3 or shape[1:] != (timepoints, n):
         raise ValueError(
             f"values has shape {shape}; a posterior of {timepoints} timepoints and {n} algorithms needs "
             f"(instances, {timepoints}, {n}), the values it was fitted to"
         )
-    if not isinstance(given, Rankings):
-        return Rankings.of(given, precision=precision)
+    if not isinstance(rankings, Rankings):
+        return Rankings.of(rankings, precision=precision)
     if precision is not None:
         raise ValueError(f"precision is {precision!r}, but these are rankings already; give it to Rankings.of")
-    if (given.weights != 1.0).any():
+    if (rankings.weights != 1.0).any():
         raise ValueError("the rankings have weights; give rankings in which each instance counts once")
-    return given
+    return rankings
 
 
 def is_pooled(posterior: Posterior) -> bool:

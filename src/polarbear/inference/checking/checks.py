@@ -91,8 +91,7 @@ def check(
     instances, timepoints, n = rankings.ranks.shape
     if not instances:
         return verdicts.nothing_to_check()
-    most = min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2)))
-    at = evenly(timepoints, most)
+    at = evenly(timepoints, min(_TIMEPOINTS, max(2, _CELLS // (instances * n * (n - 1) // 2))))
     outcomes = Outcomes.of(rankings.at(at))
     reference = fit(outcomes.choices(), model=IndependentDirichlet(1.0 / n), draws=replicates, rng=rng)
     log_theta = np.log(np.maximum(reference.draws, np.finfo(np.float64).tiny))
@@ -118,8 +117,8 @@ def _of_rankings(
     )
     replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
     wins, ranks, presence, noise, places = (
-        Evidence.of(statistic(observed), drawn)
-        for statistic, drawn in zip(statistics, _drawn(statistics, replicator, log_theta, rng), strict=True)
+        Evidence.of(statistic(observed), replicated)
+        for statistic, replicated in zip(statistics, _replicated(statistics, replicator, log_theta, rng), strict=True)
     )
     pairs = list(combinations(names, 2))
     triples = [(*pair, third) for pair in pairs for third in names]
@@ -138,15 +137,15 @@ def _timepoints(
 ) -> Check:
     """The check of independent timepoints: observed at all of them, replicates at those in `outcomes`."""
     observed = Repetition.over(Outcomes.of(rankings))
-    (drawn,) = _drawn((agreement,), Replicator.of(outcomes), log_theta, rng)
-    evidence = Evidence.of(np.array([observed.agreement]), drawn)
+    (replicated,) = _replicated((agreement,), Replicator.of(outcomes), log_theta, rng)
+    evidence = Evidence.of(np.array([observed.agreement]), replicated)
     per_instance = float((rankings.sizes > 1).sum(axis=1).mean())
     unknown = evidence.passed or rankings.units < 2 or posterior.diagnostics.widened is not None
     excess = None if unknown else overconfidence(posterior, rankings)
     return verdicts.timepoints(evidence, per_instance, observed.factor, excess, joint=posterior.joint)
 
 
-def _drawn(
+def _replicated(
     statistics: Sequence[Statistic], replicator: Replicator, log_theta: FloatArray, rng: np.random.Generator
 ) -> list[FloatArray]:
     """(R, M) each statistic of one replicate for each draw of the log-ratings (R, T, n)."""

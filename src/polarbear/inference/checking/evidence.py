@@ -43,11 +43,11 @@ class Evidence:
     possible: bool
 
     @classmethod
-    def of(cls, observed: FloatArray, drawn: FloatArray) -> Evidence:
+    def of(cls, observed: FloatArray, replicates: FloatArray) -> Evidence:
         """From observed statistics (M,) and those of replicates (R, M); NaN where the data say nothing."""
-        usable = np.isfinite(observed) & np.isfinite(drawn).all(axis=0)
+        usable = np.isfinite(observed) & np.isfinite(replicates).all(axis=0)
         # Data and replicates enter the quantiles alike, so that p is exact with few replicates.
-        both = np.where(usable, np.vstack([drawn, observed]), 0.0)
+        both = np.where(usable, np.vstack([replicates, observed]), 0.0)
         low, middle, high = np.quantile(both, [0.025, 0.5, 0.975], axis=0)
         usable &= high - low > _TINY
         least = np.maximum(_SMALLEST_SIDE * (high - low), _TINY)
@@ -57,16 +57,16 @@ class Evidence:
             distance = np.where(usable, numbers - middle, 0.0)
             return np.maximum(distance, 0.0) / above - np.maximum(-distance, 0.0) / below
 
-        z, replicates = standardized(observed), len(drawn)
-        largest = np.abs(standardized(drawn)).max(axis=1, initial=0.0)
-        allowed = int(LEVEL * (replicates + 1)) - 1
+        z, count = standardized(observed), len(replicates)
+        largest = np.abs(standardized(replicates)).max(axis=1, initial=0.0)
+        allowed = int(LEVEL * (count + 1)) - 1
         return cls(
             observed=observed,
             low=low,
             high=high,
             z=z,
-            p_value=float(1 + np.count_nonzero(largest >= np.abs(z).max(initial=0.0))) / (replicates + 1),
-            critical=float(np.sort(largest)[replicates - 1 - allowed]),
+            p_value=float(1 + np.count_nonzero(largest >= np.abs(z).max(initial=0.0))) / (count + 1),
+            critical=float(np.sort(largest)[count - 1 - allowed]),
             possible=bool(usable.any()),
         )
 

@@ -343,9 +343,9 @@ class Replicator:
         alone = self.outcomes.present
         cost = np.where(alone, -(noise + log_theta[:, np.newaxis]), np.nan)
         if self.tied.any():
-            place = np.argsort(np.argsort(cost[self.tied], axis=1), axis=1)
-            cost[self.tied] = np.take_along_axis(self.order, place, axis=1)
-            alone[self.tied] = np.take_along_axis(self.alone, place, axis=1)
+            rank = np.argsort(np.argsort(cost[self.tied], axis=1), axis=1)
+            cost[self.tied] = np.take_along_axis(self.order, rank, axis=1)
+            alone[self.tied] = np.take_along_axis(self.alone, rank, axis=1)
         return self.outcomes.won(cost, alone)
 
 
@@ -357,8 +357,8 @@ def persistent(outcomes: Outcomes, log_theta: FloatArray, rng: np.random.Generat
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         trial = Replicator.of(outcomes, middle)
-        drawn = [trial.won(log_theta, np.random.default_rng(seed)) for seed in seeds]
-        factor = np.mean([Repetition.of(won).factor for won in drawn])
+        replicates = [trial.won(log_theta, np.random.default_rng(seed)) for seed in seeds]
+        factor = np.mean([Repetition.of(won).factor for won in replicates])
         low, high = (middle, high) if factor < goal else (low, middle)
     return Replicator.of(outcomes, low)
 

@@ -174,8 +174,8 @@ class NestedSets:
         """As `ListedSets.among`."""
         position = np.zeros(self.algorithms, np.intp)
         position[group] = np.arange(group.size)
-        kept = [(chain, np.flatnonzero(chosen[sets])) for sets, chain in self._slices() if chosen[sets].any()]
-        return NestedSets(tuple(chain.only(sets, position) for chain, sets in kept), group.size)
+        chosen_chains = [(chain, np.flatnonzero(chosen[sets])) for sets, chain in self._slices() if chosen[sets].any()]
+        return NestedSets(tuple(chain.only(sets, position) for chain, sets in chosen_chains), group.size)
 
     def with_everyone(self) -> NestedSets:
         """As `ListedSets.with_everyone`."""

@@ -106,9 +106,9 @@ class HierarchicalDirichlet:
         number = max(draws, _MIN_PROPOSALS)
         posterior = _ConcentrationPosterior(counts, self._prior(n), sampling.seeds(timepoints))
         marginal = posterior.explore(number)
-        drawn = marginal.draw(number, sampling.rng)
-        log_kappa = drawn.points[:, 0]
-        log_evidence = drawn.blend @ posterior.log_evidence(marginal.frame.outside(marginal.grid)[:, 0])
+        sample = marginal.draw(number, sampling.rng)
+        log_kappa = sample.points[:, 0]
+        log_evidence = sample.blend @ posterior.log_evidence(marginal.frame.outside(marginal.grid)[:, 0])
         theta, ess, k_hat = (
             np.ones((timepoints, n, draws)),
             np.full(timepoints, float(draws)),

@@ -158,7 +158,7 @@ def _prepared(
     axes = _root(logits)
     sorted_values = np.sort(_solved(axes, logits - mean), axis=1)
 
-    taken, left, by_logits, of_ratings = _stick(centre[algorithms])
+    taken, passed, by_logits, of_ratings = _stick(centre[algorithms])
     scores = scores[:, algorithms] @ by_logits
     prior = np.sqrt(alpha) * (np.eye(n) - centre)[:, algorithms] @ by_logits
     by_axis = np.concatenate([scores, prior]) @ axes
@@ -168,7 +168,7 @@ def _prepared(
     to_contrasts, contrasts = helmert(n), helmert(n).T @ log_theta
     by_stick = by_logits.T @ curvature[np.ix_(algorithms, algorithms)] @ by_logits
     back = to_contrasts[algorithms].T @ by_logits
-    widened = back @ _sandwich(taken, left, scores, by_stick, alpha) @ of_ratings @ to_contrasts[algorithms]
+    widened = back @ _sandwich(taken, passed, scores, by_stick, alpha) @ of_ratings @ to_contrasts[algorithms]
     target_root, target_mean = widened @ _root(contrasts), contrasts.mean(axis=1, keepdims=True)
 
     def reorder(order: NDArray[np.float32]) -> FloatArray:
@@ -197,17 +197,17 @@ def _stick(ratings: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, Flo
         derivatives of the logits by the log-ratings.
     """
     rest = np.cumsum(ratings[::-1])[::-1]
-    taken, left = ratings[:-1] / rest[:-1], rest[1:] / rest[:-1]
+    taken, passed = ratings[:-1] / rest[:-1], rest[1:] / rest[:-1]
     later = np.tri(ratings.size, ratings.size - 1, -1, dtype=bool)
     by_logits = np.where(later, -taken, 0.0)
-    np.fill_diagonal(by_logits, left)
+    np.fill_diagonal(by_logits, passed)
     of_ratings = np.where(later, -ratings[:, np.newaxis] / rest[1:], 0.0).T
     np.fill_diagonal(of_ratings, 1.0)
-    return taken, left, by_logits, of_ratings
+    return taken, passed, by_logits, of_ratings
 
 
 def _sandwich(
-    taken: FloatArray, left: FloatArray, scores: FloatArray, curvature: FloatArray, alpha: float
+    taken: FloatArray, passed: FloatArray, scores: FloatArray, curvature: FloatArray, alpha: float
 ) -> FloatArray:
     """(q, q) the matrix by which the sandwich multiplies deviations of the logits.
 
@@ -217,8 +217,8 @@ def _sandwich(
     """
     behind = np.arange(taken.size, 0, -1)
     known, n = np.count_nonzero(scores.any(axis=1)), taken.size + 1
-    scatter = scores.T @ scores + np.diag(alpha * (left**2 + behind * taken**2))
-    scales, axes = np.linalg.eigh(curvature + np.diag((behind + 1) * alpha * taken * left))
+    scatter = scores.T @ scores + np.diag(alpha * (passed**2 + behind * taken**2))
+    scales, axes = np.linalg.eigh(curvature + np.diag((behind + 1) * alpha * taken * passed))
     scales = np.sqrt(np.maximum(scales, _RIDGE * scales[-1] + _TINY))
     whitened = axes.T @ scatter @ axes / np.outer(scales, scales)
     variances, rotation = np.linalg.eigh((known * whitened + n * np.eye(n - 1)) / (known + n))

@@ -220,11 +220,11 @@ class _Interpolation:
 
 def _independent(terms: FloatArray) -> IntArray:
     """Indices of linearly independent columns: on a small grid, squares may be constant."""
-    kept: list[int] = []
+    chosen: list[int] = []
     for column in range(terms.shape[1]):
-        if np.linalg.matrix_rank(terms[:, [*kept, column]]) > len(kept):
-            kept.append(column)
-    return np.array(kept, dtype=np.int64)
+        if np.linalg.matrix_rank(terms[:, [*chosen, column]]) > len(chosen):
+            chosen.append(column)
+    return np.array(chosen, dtype=np.int64)
 
 
 def _parabola(points: FloatArray) -> FloatArray:

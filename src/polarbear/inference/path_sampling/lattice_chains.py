@@ -146,11 +146,11 @@ class LatticeChains(ABC, Generic[Item]):
         return self._frame.outside(_SPACING * lattice.astype(np.float64))
 
     def _keep(self, built: Sequence[Built | None]) -> list[Built]:
-        """What was built, without the chains for which nothing was."""
-        kept = [item is not None for item in built]
-        if not any(kept):
+        """What was built, after dropping the chains for which nothing could be."""
+        computable = [item is not None for item in built]
+        if not any(computable):
             raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-        self._lattice, self.diverged = self._lattice[kept], self.diverged[kept]
+        self._lattice, self.diverged = self._lattice[computable], self.diverged[computable]
         return [item for item in built if item is not None]
 
     def _leapfrog_steps(self, step_size: float) -> int:
@@ -285,10 +285,10 @@ class PriorChains(LatticeChains[_Prior]):
     def _start(self) -> list[FloatArray]:
         modes = find_modes(self._likelihood, [prior.field for prior in self._items], [None] * len(self._items))
         each = [None if mode is None else (prior, mode) for prior, mode in zip(self._items, modes, strict=True)]
-        kept = self._keep(each)
-        self._items = [prior for prior, _ in kept]
+        pairs = self._keep(each)
+        self._items = [prior for prior, _ in pairs]
         size = max(prior.field.noises for prior in self._items)
-        return [self._join(self._items).gather(np.stack([mode.pull for _, mode in kept], axis=2), size)]
+        return [self._join(self._items).gather(np.stack([mode.pull for _, mode in pairs], axis=2), size)]
 
     def _steps(self, jitter: float) -> tuple[FloatArray, int]:
         """Steps are shorter where σ, the first of the hyperparameters, is large and z moves paths far."""

@@ -169,17 +169,17 @@ def _nodes(likelihood: Likelihood, posterior: HyperparameterPosterior, sampling:
     """Values of the hyperparameters drawn from their approximate posterior, each with a Gaussian for the path."""
     marginal = explore(posterior, locate(posterior, Frame.around(*posterior.start)))
     number = min(max(sampling.draws // _PATHS_EACH, _MIN_NODES), _MAX_NODES)
-    drawn = marginal.draw(number, sampling.rng)
-    starts = np.tensordot(drawn.blend, posterior.paths(marginal.frame.outside(marginal.grid)), axes=1)
-    fields = {k: field for k, point in enumerate(drawn.points) if (field := posterior.field(point)) is not None}
+    sample = marginal.draw(number, sampling.rng)
+    starts = np.tensordot(sample.blend, posterior.paths(marginal.frame.outside(marginal.grid)), axes=1)
+    fields = {k: field for k, point in enumerate(sample.points) if (field := posterior.field(point)) is not None}
     near = find_near_modes(likelihood, list(fields.values()), starts[list(fields)])
     modes = {k: mode for k, mode in zip(fields, near, strict=True) if mode is not None}
     if not modes:
         raise np.linalg.LinAlgError("the posterior cannot be computed at any hyperparameters")
-    kept = list(modes)
-    log_ratio = posterior.log_prior(drawn.points[kept]) - drawn.log_density[kept]
-    centres = _shifted_to_the_mean(likelihood, list(modes.values()), drawn.within[kept], sampling)
-    return [Node.at(*node) for node in zip(drawn.points[kept], centres, log_ratio.tolist(), strict=True)]
+    computable = list(modes)
+    log_ratio = posterior.log_prior(sample.points[computable]) - sample.log_density[computable]
+    centres = _shifted_to_the_mean(likelihood, list(modes.values()), sample.within[computable], sampling)
+    return [Node.at(*node) for node in zip(sample.points[computable], centres, log_ratio.tolist(), strict=True)]
 
 
 def _shifted_to_the_mean(

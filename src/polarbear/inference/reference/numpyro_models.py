@@ -117,12 +117,12 @@ def _gaussian(model: TemporalModel, counts: ChoiceCounts, size: int, loading: Ca
     plain: Any = model
 
     def run() -> None:
-        drawn = {"sigma": jnp.exp(numpyro.sample("u", dist.Normal(plain.sigma_log_mean, plain.sigma_log_sd)))}
-        numpyro.deterministic("sigma", drawn["sigma"])
+        parameters = {"sigma": jnp.exp(numpyro.sample("u", dist.Normal(plain.sigma_log_mean, plain.sigma_log_sd)))}
+        numpyro.deterministic("sigma", parameters["sigma"])
         if isinstance(model, KernelModel):
-            drawn["ell"] = numpyro.sample("ell", dist.InverseGamma(model.ell_shape, model.ell_scale))
+            parameters["ell"] = numpyro.sample("ell", dist.InverseGamma(model.ell_shape, model.ell_scale))
         z = numpyro.sample("z", dist.Normal().expand((size, n - 1)).to_event(2))
-        add_rankings(loading(drawn) @ z @ contrasts.T)
+        add_rankings(loading(parameters) @ z @ contrasts.T)
 
     hyperparameters = ("sigma", "ell") if isinstance(model, KernelModel) else ("sigma",)
     uneven = isinstance(model, HilbertSpaceGaussianProcess)
@@ -184,21 +184,26 @@ def _loading(model: TemporalModel, at: FloatArray) -> tuple[int, Callable[[Any],
     if isinstance(model, RandomWalk):
         start = jnp.zeros((at.size, at.size)).at[:, 0].set(model.initial_sd)
         steps = jnp.asarray(np.tril(np.ones((at.size, at.size)))[:, 1:] * np.sqrt(np.diff(at)))
-        return at.size, lambda drawn: start.at[:, 1:].set(drawn["sigma"] * steps)
+        return at.size, lambda parameters: start.at[:, 1:].set(parameters["sigma"] * steps)
     if isinstance(model, BSpline):
         return _splines(model, at)
     if isinstance(model, HilbertSpaceGaussianProcess):
         functions, extension = model.domain()
         root = np.arange(1, functions + 1, dtype=np.float64) * (np.pi / extension)
         values = np.sqrt(2 / extension) * np.sin(root * (at[:, np.newaxis] - 0.5 + extension / 2))
-        return functions, lambda drawn: drawn["sigma"] * values * _amplitude(model.kernel, root, drawn["ell"])
+        return (
+            functions,
+            lambda parameters: parameters["sigma"] * values * _amplitude(model.kernel, root, parameters["ell"]),
+        )
     if isinstance(model, SparseGaussianProcess):
         return _inducing(model, at)
     if isinstance(model, GaussianProcess):
         apart, jitter = np.abs(at[:, np.newaxis] - at), _JITTER * np.eye(at.size)
         return (
             at.size,
-            lambda drawn: drawn["sigma"] * jnp.linalg.cholesky(_kernel(model.kernel, apart, drawn["ell"]) + jitter),
+            lambda parameters: (
+                parameters["sigma"] * jnp.linalg.cholesky(_kernel(model.kernel, apart, parameters["ell"]) + jitter)
+            ),
         )
     return None
 
@@ -210,7 +215,7 @@ def _splines(model: BSpline, at: FloatArray) -> tuple[int, Callable[[Any], Any]]
     inner = np.quantile(at, np.linspace(0, 1, count - model.degree + 1)[1:-1])
     knots = np.concatenate([np.zeros(model.degree + 1), inner, np.ones(model.degree + 1)])
     basis = library("jax.numpy").asarray(SciPySpline.design_matrix(at, knots, model.degree).toarray())
-    return count, lambda drawn: drawn["sigma"] * basis
+    return count, lambda parameters: parameters["sigma"] * basis
 
 
 def _inducing(model: SparseGaussianProcess, at: FloatArray) -> tuple[int, Callable[[Any], Any]]:
@@ -218,10 +223,10 @@ def _inducing(model: SparseGaussianProcess, at: FloatArray) -> tuple[int, Callab
     points = np.quantile(at, np.linspace(0, 1, min(model.inducing, at.size)))
     across, apart = np.abs(at[:, np.newaxis] - points), np.abs(points[:, np.newaxis] - points)
 
-    def loading(drawn: Any) -> Any:
-        inner = _kernel(model.kernel, apart, drawn["ell"]) + _SPARSE_JITTER * jnp.eye(points.size)
-        weights = jnp.linalg.solve(jnp.linalg.cholesky(inner), _kernel(model.kernel, across, drawn["ell"]).T)
-        return drawn["sigma"] * weights.T
+    def loading(parameters: Any) -> Any:
+        inner = _kernel(model.kernel, apart, parameters["ell"]) + _SPARSE_JITTER * jnp.eye(points.size)
+        weights = jnp.linalg.solve(jnp.linalg.cholesky(inner), _kernel(model.kernel, across, parameters["ell"]).T)
+        return parameters["sigma"] * weights.T
 
     return points.size, loading
 

@@ -39,18 +39,18 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
     """
     n = choices.wins.size
     chains = max(1, min(_MAX_CHAINS, draws // _SHORTEST_CHAIN))
-    kept = np.empty((-(-draws // chains), chains, n))
+    recorded = np.empty((-(-draws // chains), chains, n))
     advance = Sweeps(choices, rng)
     state = advance(start[np.arange(chains) % len(start)], _WARM_UP)
     ess = r_hat = float("nan")
     for thin in _THINNING:
-        for step in range(len(kept)):
-            state = kept[step] = advance(state, thin)
-        ess, r_hat = mixing(np.log(np.maximum(kept, _TINY)))
+        for step in range(len(recorded)):
+            state = recorded[step] = advance(state, thin)
+        ess, r_hat = mixing(np.log(np.maximum(recorded, _TINY)))
         converged = ess >= enough and r_hat < LARGEST_R_HAT
-        if converged or 2 * thin * kept.shape[0] * chains * advance.latent > _MAX_WORK:
+        if converged or 2 * thin * recorded.shape[0] * chains * advance.latent > _MAX_WORK:
             break
-    theta = rng.permutation(kept.reshape(-1, n))[:draws]
+    theta = rng.permutation(recorded.reshape(-1, n))[:draws]
     return Sampled(np.ascontiguousarray(theta.T), GIBBS, min(ess, float(draws)), r_hat=r_hat)
 
 

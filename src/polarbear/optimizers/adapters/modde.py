@@ -72,7 +72,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """The variants of Vermetten (2025), table 4.3, by name."""
 
-PRESETS: dict[str, dict[str, Any]] = {f"modular-de-{name.lower()}": given for name, given in VARIANTS.items()}
+PRESETS: dict[str, dict[str, Any]] = {f"modular-de-{name.lower()}": fields for name, fields in VARIANTS.items()}
 """The variants, by their names in study files."""
 
 GREATEST = 1e300

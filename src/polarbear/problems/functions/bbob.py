@@ -91,8 +91,8 @@ class Ingredients:
     def peaks(self) -> FloatArray:
         """(n, d) where f21 and f22 have their peaks, the highest first."""
         count, half = (101, 5.0) if self.function == 21 else (21, 4.9)
-        drawn = 2 * half * coco_random.uniforms(count * self.dimension, self.seed) - half
-        peaks = drawn.reshape(count, self.dimension)
+        coordinates = 2 * half * coco_random.uniforms(count * self.dimension, self.seed) - half
+        peaks = coordinates.reshape(count, self.dimension)
         if not self.strict:
             peaks[0] *= 0.8
         return peaks

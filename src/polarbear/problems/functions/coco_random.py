@@ -32,14 +32,14 @@ def uniforms(count: int, seed: int) -> FloatArray:
     states = _powers(start + count) * (max(abs(seed), 1) % MODULUS) % MODULUS
     entries: list[int] = (states // CELL).tolist()
     table = list(range(start - 1, WARM_UP - 1, -1))
-    drawn: list[int] = []
+    chosen: list[int] = []
     last = table[0]
     for new in range(start, start + count):
         entry = entries[last]
         last = table[entry]
         table[entry] = new
-        drawn.append(last)
-    return states[drawn] / MODULUS
+        chosen.append(last)
+    return states[chosen] / MODULUS
 
 
 @lru_cache(maxsize=4)
@@ -79,17 +79,17 @@ def rotation_as_summed(dimension: int, seed: int) -> FloatArray:
     Columns that are nearly dependent magnify roundings: `rotation` differs by 1e-13 as a rule at 240 variables, but at
     times by more. Here every sum is made term by term, and logarithms and cosines are those of the C library.
     """
-    drawn = uniforms(2 * dimension * dimension, seed).reshape(2, -1)
-    logarithms = np.array([math.log(u) for u in drawn[0].tolist()])
-    rows = np.sqrt(-2 * logarithms) * np.array([math.cos(angle) for angle in (2 * math.pi * drawn[1]).tolist()])
-    left = np.ascontiguousarray(rows.reshape(dimension, dimension).T)
-    orthogonal, memory = np.empty_like(left), np.empty(left.size)
+    uniform = uniforms(2 * dimension * dimension, seed).reshape(2, -1)
+    logarithms = np.array([math.log(u) for u in uniform[0].tolist()])
+    rows = np.sqrt(-2 * logarithms) * np.array([math.cos(angle) for angle in (2 * math.pi * uniform[1]).tolist()])
+    remaining = np.ascontiguousarray(rows.reshape(dimension, dimension).T)
+    orthogonal, memory = np.empty_like(remaining), np.empty(remaining.size)
     for j in range(dimension):
-        column = left[:, :1] / math.sqrt(np.add.accumulate(left[:, 0] ** 2)[-1])
+        column = remaining[:, :1] / math.sqrt(np.add.accumulate(remaining[:, 0] ** 2)[-1])
         orthogonal[:, j : j + 1] = column
-        left = left[:, 1:]
-        products = np.multiply(left, column, out=memory[: left.size].reshape(left.shape))
-        left = left - np.multiply(column, products.sum(axis=0), out=products)
+        remaining = remaining[:, 1:]
+        products = np.multiply(remaining, column, out=memory[: remaining.size].reshape(remaining.shape))
+        remaining = remaining - np.multiply(column, products.sum(axis=0), out=products)
     return orthogonal
 
 

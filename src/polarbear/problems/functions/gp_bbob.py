@@ -123,9 +123,9 @@ class Mixture:
         """w(x): (m, d) -> (m, 24), k(x) of them positive, sum 1 (equations 41 and 42)."""
         logits, sparsity = self.logits(points), self.sparsity(points)
         descending = np.argsort(-logits, axis=1, kind="stable")
-        kept = np.arange(FUNCTIONS) < sparsity[:, np.newaxis]
+        positive = np.arange(FUNCTIONS) < sparsity[:, np.newaxis]
         active = np.zeros(logits.shape, dtype=np.bool_)
-        np.put_along_axis(active, descending, kept, axis=1)
+        np.put_along_axis(active, descending, positive, axis=1)
         greatest = logits.max(axis=1, keepdims=True)
         weights = np.where(active, np.exp((logits - greatest) / self._temperature), 0.0)
         return weights / weights.sum(axis=1, keepdims=True)

@@ -40,10 +40,10 @@ class LiveEdges:
         sources, targets, chances = edges
         rng = np.random.default_rng(2003)
         limits = chances.astype(np.float32)
-        kept = [np.flatnonzero(rng.random(len(limits), dtype=np.float32) < limits) for _ in range(POOL)]
+        graphs = [np.flatnonzero(rng.random(len(limits), dtype=np.float32) < limits) for _ in range(POOL)]
         self.nodes = nodes
-        self._targets = np.concatenate([targets[live] + k * nodes for k, live in enumerate(kept)]).astype(np.int32)
-        counts = np.concatenate([np.bincount(sources[live], minlength=nodes) for live in kept])
+        self._targets = np.concatenate([targets[live] + k * nodes for k, live in enumerate(graphs)]).astype(np.int32)
+        counts = np.concatenate([np.bincount(sources[live], minlength=nodes) for live in graphs])
         self._starts = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
     def reached(self, seeds: NDArray[np.int64]) -> FloatArray:

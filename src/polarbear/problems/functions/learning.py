@@ -103,10 +103,10 @@ class Perceptron:
 
     def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
         """(m,) the loss of (m, 265) weights, each on a batch of its own."""
-        drawn = rng.permuted(np.broadcast_to(np.arange(self.rows), (len(points), self.rows)), axis=1)[:, : self.batch]
+        batches = rng.permuted(np.broadcast_to(np.arange(self.rows), (len(points), self.rows)), axis=1)[:, : self.batch]
         features, labels = _zeros(self.rows)
-        scores = perceptron(points, features[drawn], self.hidden)
-        return log_loss(scores, labels[drawn]).mean(axis=1)
+        scores = perceptron(points, features[batches], self.hidden)
+        return log_loss(scores, labels[batches]).mean(axis=1)
 
     def value(self, points: FloatArray) -> FloatArray:
         """(m,) the loss on all rows."""

@@ -105,8 +105,8 @@ class ProductStream(EndlessStream["ProblemSpec"]):
     def _at(self, index: int) -> ProblemSpec:
         rng = np.random.default_rng(np.random.SeedSequence([self.seed, index]))
         values = {name: getattr(self, field) for name, field in self.choices.items()}
-        drawn = {name: choices[int(rng.integers(len(choices)))] for name, choices in values.items()}
-        return self.problem(**drawn, **self._fixed())
+        chosen = {name: choices[int(rng.integers(len(choices)))] for name, choices in values.items()}
+        return self.problem(**chosen, **self._fixed())
 
     def grid(self) -> tuple[ProblemSpec, ...]:
         """All problems of the suite: dimensions slowest, then functions and what else there is, then instances."""

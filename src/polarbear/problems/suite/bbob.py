@@ -23,11 +23,11 @@ Dimensions = Annotated[NumbersLike, number_set(2)]
 
 
 def _instances(value: Any, name: str) -> tuple[int, ...]:
-    given = tuple(value)
-    if len(given) != FUNCTIONS:
-        raise FieldError((name,), f"{name} holds {len(given)} numbers, not one for each of the {FUNCTIONS} functions")
+    numbers = tuple(value)
+    if len(numbers) != FUNCTIONS:
+        raise FieldError((name,), f"{name} holds {len(numbers)} numbers, not one for each of the {FUNCTIONS} functions")
     with errors_at(name):
-        return tuple(whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(given, 1))
+        return tuple(whole_number(i, f"instance of function {f}", 1, LAST_INSTANCE) for f, i in enumerate(numbers, 1))
 
 
 InstanceOfEach = Annotated[Sequence[int], Checked(_instances)]

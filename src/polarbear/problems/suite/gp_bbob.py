@@ -190,17 +190,17 @@ class GPBBOB(EndlessStream[GPBBOBProblem]):
         for_fields, for_instances, *others = map(
             np.random.default_rng, np.random.SeedSequence([self.seed, index]).spawn(2 + len(DRAWN))
         )
-        drawn: dict[str, Any] = {}
+        parameters: dict[str, Any] = {}
         for name, rng in zip(DRAWN, others, strict=True):
             value = Prior.parse(getattr(self, name), name).draw(rng)
-            drawn[name] = math.floor(value) if name in COUNTS else value
+            parameters[name] = math.floor(value) if name in COUNTS else value
         choices = cast("Numbers", self.instances)
         return GPBBOBProblem(
-            **drawn,
+            **parameters,
             instances=[choices[int(i)] for i in for_instances.integers(len(choices), size=FUNCTIONS)],
             sparsity=self.sparsity,
             seed=int(for_fields.integers(2**53)),
-            label=f"gp-bbob-d{drawn['dimension']}-s{self.seed}-{index}{self._suffix()}",
+            label=f"gp-bbob-d{parameters['dimension']}-s{self.seed}-{index}{self._suffix()}",
         )
 
     def _suffix(self) -> str:

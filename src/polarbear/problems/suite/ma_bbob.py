@@ -51,9 +51,9 @@ def threshold_weights(uniform: ArrayLike, threshold: float) -> FloatArray:
     Returns:
         (24,) float64, at least two positive, sum 1.
     """
-    drawn = np.asarray(uniform, dtype=np.float64)
-    kept = np.maximum(drawn - min(threshold, np.sort(drawn)[-3]), 0.0)
-    return kept / kept.sum()
+    uniforms = np.asarray(uniform, dtype=np.float64)
+    weights = np.maximum(uniforms - min(threshold, np.sort(uniforms)[-3]), 0.0)
+    return weights / weights.sum()
 
 
 class ManyAffine:

@@ -91,29 +91,7 @@ def import_runs(
         if not path.exists():
             raise FileNotFoundError(f"there is no file, folder or archive at {path}; nothing was imported")
     options = Options(columns or {}, maximize, limits or Limits(), suite, optimum)
-    readings: list[Reading] = []
-    added = 0
-    failed: list[ValueError] = []
-    with ExitStack() as opened:
-        study: StudyStore | None = None
-        for path in todo:
-            try:
-                reading = read_data(path, options, progress)
-            except ValueError as error:
-                failed.append(error)
-                reading = Reading((), (Skipped(str(path), None, str(error)),), ())
-            if reading.runs:
-                reading = _renamed(reading, rename or {})
-                study = study or opened.enter_context(_study(place(into)))
-                added += _add(study, path, reading.runs)
-                _note(study, path, reading)
-            readings.append(reading)
-    skipped = tuple(skipped for reading in readings for skipped in reading.skipped)
-    if study is None:
-        if failed:
-            raise failed[0]
-        named = ", ".join(map(str, todo)) or "an empty list of paths"
-        raise ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
+    readings, added = _import_each(todo, place(into), options, rename or {}, progress)
     runs = [run for reading in readings for run in reading.runs]
     return Imported(
         study=place(into),
@@ -121,8 +99,41 @@ def import_runs(
         known=len(runs) - added,
         algorithms=tuple(sorted({run.key.algorithm for run in runs})),
         instances=len({run.key.instance for run in runs}),
-        skipped=skipped,
+        skipped=_skipped(readings),
     )
+
+
+def _import_each(
+    paths: Sequence[Path], into: Path, options: Options, rename: Mapping[str, str], progress: Progress | None
+) -> tuple[list[Reading], int]:
+    """Read path after path and commit its runs; return what was read, and how many runs are new in the study."""
+    readings: list[Reading] = []
+    added = 0
+    failed: list[ValueError] = []
+    with ExitStack() as opened:
+        study: StudyStore | None = None
+        for path in paths:
+            try:
+                reading = read_data(path, options, progress)
+            except ValueError as error:
+                failed.append(error)
+                reading = Reading((), (Skipped(str(path), None, str(error)),), ())
+            if reading.runs:
+                reading = _renamed(reading, rename)
+                study = study or opened.enter_context(_study(into))
+                added += _add(study, path, reading.runs)
+                _note(study, path, reading)
+            readings.append(reading)
+    if study is None:
+        if failed:
+            raise failed[0]
+        named, skipped = ", ".join(map(str, paths)) or "an empty list of paths", _skipped(readings)
+        raise ValueError(f"nothing was imported: {named} holds no run{f'; {skipped[0]}' if skipped else ''}")
+    return readings, added
+
+
+def _skipped(readings: Iterable[Reading]) -> tuple[Skipped, ...]:
+    return tuple(skipped for reading in readings for skipped in reading.skipped)
 
 
 def _study(path: Path) -> StudyStore:

@@ -165,7 +165,7 @@ def _typed(frame: pl.DataFrame, stem: str, unusable: UnusableLines) -> pl.DataFr
     }
     refused = pl.DataFrame(
         {
-            name: (table[name].is_null() & frame.select(_given(pl.col(name))).to_series())
+            name: (table[name].is_null() & frame.select(_is_filled(pl.col(name))).to_series())
             | ~table.select(possible.get(name, pl.lit(value=True)).fill_null(value=True).alias(name)).to_series()
             for name in numbers
         }
@@ -180,7 +180,7 @@ def _typed(frame: pl.DataFrame, stem: str, unusable: UnusableLines) -> pl.DataFr
     return table.filter(~wrong)
 
 
-def _given(column: pl.Expr) -> pl.Expr:
+def _is_filled(column: pl.Expr) -> pl.Expr:
     import polars as pl
 
     return column.is_not_null() & (column.cast(pl.String, strict=False) != "").fill_null(value=True)

@@ -59,21 +59,21 @@ def writable(runs: Sequence[Run]) -> tuple[list[Run], list[Run], str]:
     Raises:
         ValueError: If no run found a value.
     """
-    kept = [run for run in runs if run.trajectory.values.size]
+    nonempty = [run for run in runs if run.trajectory.values.size]
     empty = [run for run in runs if not run.trajectory.values.size]
     if not empty:
-        return kept, empty, ""
+        return nonempty, empty, ""
     ends: Counter[str] = Counter()
     for run in empty:
         message = run.outcome.message.partition(":")[0].strip()[:_LONGEST]
         ends[f"of {run.key.algorithm} ({run.outcome.reason}{': ' * bool(message)}{message})"] += 1
     listed = ", ".join(f"{count:,} {end}" for end, count in sorted(ends.items()))
-    if not kept:
+    if not nonempty:
         raise ValueError(f"no run can be exported to COCO, whose data hold values: none was found, {listed}")
     what = "1 run that found no value is" if len(empty) == 1 else f"{len(empty):,} runs that found no value are"
     spent = sum(run.outcome.evaluations for run in empty)
     uncounted = f"; {spent:,} evaluations spent on them do not count there" if spent else ""
-    return kept, empty, f"{what} left out, which COCO's data cannot hold: {listed}{uncounted}"
+    return nonempty, empty, f"{what} left out, which COCO's data cannot hold: {listed}{uncounted}"
 
 
 def _checked(run: Run) -> Instance:
