@@ -13,6 +13,7 @@ grow with the number of timepoints, and knots are never too close for floating-p
 from __future__ import annotations
 
 from bisect import bisect_right
+from functools import lru_cache
 from math import comb, factorial
 
 import numpy as np
@@ -23,6 +24,13 @@ from polarbear.records import FloatArray
 
 _LONGEST = {2: 0.0363, 3: 0.329}
 """Largest a between knots for each p: conditional variances in between are below 1e-6."""
+
+
+@lru_cache(maxsize=16)
+def _design_at_knots(timepoints: int, states: int, paths: int) -> BandedDesign:
+    """Where each timepoint is a knot: the same design for all length-scales."""
+    start = np.arange(timepoints, dtype=np.int64) * states
+    return BandedDesign(start, np.ones((timepoints, 1)), states * timepoints, 2 * states - 1, paths)
 
 
 class MaternProcess:
@@ -104,11 +112,12 @@ class MaternProcess:
             paths: Number of independent paths.
         """
         p, steps = self.states, scale * np.diff(knots)
-        before, weights = np.arange(at.size, dtype=np.int64), np.ones((at.size, 1))
-        if not np.array_equal(knots, at):
+        if np.array_equal(knots, at):
+            design = _design_at_knots(at.size, p, paths)
+        else:
             before = np.clip(np.searchsorted(knots, at, side="right") - 1, 0, knots.size - 2)
             weights = self.bridge(scale * (at - knots[before]), steps[before])
-        design = BandedDesign(before * p, weights, p * knots.size, 2 * p - 1, paths)
+            design = BandedDesign(before * p, weights, p * knots.size, 2 * p - 1, paths)
         return BandedField(design, self.precision(steps) / sigma**2)
 
     def knots(self, at: FloatArray, scale: float) -> FloatArray:

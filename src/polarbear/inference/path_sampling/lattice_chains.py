@@ -34,8 +34,8 @@ from polarbear.records import FloatArray, IntArray
 Item = TypeVar("Item")
 Built = TypeVar("Built")
 
-_MAX_CACHED = 1024
-"""Maximum number of lattice points cached."""
+_MIN_CACHED = 1024
+"""Number of lattice points cached, and more where there are few timepoints, so that each needs little memory."""
 _TRAJECTORY = 0.5 * np.pi
 """Length of a trajectory of Hamiltonian Monte Carlo: a quarter of the Gaussian flow's rotation."""
 _SPACING = 1 / 3
@@ -86,11 +86,12 @@ class LatticeChains(ABC, Generic[Item]):
         self._metropolis_step = 1.0
         start = _DISPERSION * rng.standard_normal((CHAINS, frame.centre.size))
         self._lattice: IntArray = np.rint(start / _SPACING).astype(np.int64)
-        self._item = lru_cache(_MAX_CACHED)(self._build_at)
+        self._item = lru_cache(max(_MIN_CACHED, 2 * IN_MEMORY // likelihood.shape[0] ** 2))(self._build_at)
         self.diverged = np.zeros(CHAINS, dtype=np.int64)
         self._items = self._keep([self._item(tuple(point)) for point in self._lattice.tolist()])
         self._states = self._start()
         self._coordinates = self._join(self._items)
+        self._value = self._coordinates.value(self._states)
 
     @property
     def points(self) -> FloatArray:
@@ -119,6 +120,7 @@ class LatticeChains(ABC, Generic[Item]):
         self.diverged += ~(gain >= -_DIVERGED)
         accept, mean = metropolis(gain, self._rng)
         self._states = choose(accept, end.states, self._states)
+        self._value = np.where(accept, end.value, start.value)
         return mean
 
     def _move_points(self) -> float:
@@ -128,10 +130,11 @@ class LatticeChains(ABC, Generic[Item]):
         built = [self._item(tuple(point)) for point in trial.tolist()]
         items = [old if new is None else new for new, old in zip(built, self._items, strict=True)]
         states, coordinates = self._resized(items), self._join(items)
-        gain = coordinates.value(states) - self._coordinates.value(self._states)
+        value = coordinates.value(states)
+        gain = value - self._value
         gain += self._posterior.log_prior(self._at(trial)) - self._posterior.log_prior(self.points)
         accept, mean = metropolis(np.where([new is None for new in built], -np.inf, gain), self._rng)
-        self._lattice[accept] = trial[accept]
+        self._lattice[accept], self._value = trial[accept], np.where(accept, value, self._value)
         self._items = [new if taken else old for new, old, taken in zip(items, self._items, accept, strict=True)]
         if states is not self._states:
             self._states = [new if taken else old for new, old, taken in zip(states, self._states, accept, strict=True)]
