@@ -92,7 +92,7 @@ def test_compare_names_the_better_one(archive):
 
 def test_tables_are_text_latex_or_html(archive):
     assert "#succ" in polarbear("table", archive, "--function", "1", "--dimension", "5")[0]
-    assert "\\begin{tabular" in polarbear("table", archive, "--format", "latex")[0]
+    assert "\\begin{longtable" in polarbear("table", archive, "--format", "latex")[0]
     assert "<table" in polarbear("table", archive, "--format", "html")[0]
     rows = json.loads(polarbear("table", archive, "--json")[0])
     assert {row["dimension"] for row in rows} == {2, 5}

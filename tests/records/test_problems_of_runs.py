@@ -186,7 +186,7 @@ def test_functions_3_and_f3_are_told_apart_in_tables_and_figures(alike):
     names = [cell.name for cell in found.subject.cells]
     assert len(set(names)) == len(names) == 4
     assert {cell.label for cell in found.subject.cells} == {"f3", "function 'f3'"}
-    drawn = dict(pictures.plates(found))
+    drawn = {plate.name: plate.picture for plate in pictures.plates(found, every_function=True)}
     assert {"mine-f3-scaling", "mine-function 'f3'-scaling"} < drawn.keys()
     scaled = [drawn[name].data[0] for name in ("mine-f3-scaling", "mine-function 'f3'-scaling")]
     assert scaled[0].name != scaled[1].name
