@@ -41,7 +41,7 @@ def values(runs: Iterable[pb.Run], *, hindsight: bool) -> pl.DataFrame:
         rows.extend(
             {
                 "algorithm": run.key.algorithm,
-                "function": int(str(problem.function).lstrip("f")),
+                "function": int(problem.function),
                 "dimension": problem.dimension,
                 "instance": f"{run.key.instance} {run.key.seed}",
                 "budget": budget,
@@ -87,18 +87,24 @@ def rankings(runs: list[pb.Run], dimension: int, algorithms: tuple[str, ...]) ->
     chosen = [run for run in runs if run.problem.dimension == dimension and run.key.algorithm in algorithms]
     rows = {key: i for i, key in enumerate(dict.fromkeys((run.key.instance, run.key.seed) for run in chosen))}
     reached: FloatArray = np.full((len(rows), times.size, len(algorithms)), np.nan)
+    labels: dict[str, int] = {}
     groups = np.zeros(len(rows), dtype=int)
     for run in chosen:
         row = rows[run.key.instance, run.key.seed]
         reached[row, :, algorithms.index(run.key.algorithm)] = run.recommended_at(times)
-        groups[row] = int(str(run.problem.function).lstrip("f"))
+        groups[row] = labels.setdefault(run.problem.function, len(labels))
     return Rankings.of(reached, times=times, algorithms=algorithms, groups=groups)
 
 
 def draw(runs: list[pb.Run], folder: Path) -> None:
     """Ratings over the budget in each dimension."""
     for dimension in sorted({run.problem.dimension for run in runs}):
-        posterior = pb.inference.fit(rankings(runs, dimension, DRAWN), draws=DRAWS, rng=np.random.default_rng(1))
+        posterior = pb.inference.fit(
+            rankings(runs, dimension, DRAWN),
+            model=pb.inference.InstanceBootstrap(),
+            draws=DRAWS,
+            rng=np.random.default_rng(1),
+        )
         path = folder / f"noisy-ratings-{dimension}.png"
         figures.rating_over_time(posterior).save(path)
         print(path)

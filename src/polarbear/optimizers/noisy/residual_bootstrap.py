@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from polarbear.optimizers.noisy.assumptions import READERS
-from polarbear.optimizers.noisy.expected_weights import instability, membership, superpose
+from polarbear.optimizers.noisy.expected_weights import instability, mean_weights, membership
 from polarbear.optimizers.noisy.selection import Generation, IntArray, Selection, rank, stage
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, Natural, Positive, real, whole
@@ -122,7 +122,7 @@ class ResidualBootstrap(Selection):
         table = self._rank_weights(generation)
         if len(memory.pool) < self.least:
             return table[:, rank(medians(generation.values))]
-        weights = superpose(membership(self._draw(memory, generation, rng)), table)
+        weights = mean_weights(self._draw(memory, generation, rng), table)
         return self._toward_median(weights, generation) if self.weiszfeld else weights
 
     def _learn(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> None:
