@@ -16,7 +16,7 @@ from polarbear.analyzer import report
 from polarbear.analyzer.page import color_order, render
 from polarbear.analyzer.settings import as_toml
 from polarbear.assess.report.data import Data
-from polarbear.race import Race
+from polarbear.racing import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage
 from polarbear.study import StudyView

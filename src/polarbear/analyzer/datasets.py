@@ -8,7 +8,7 @@ import numpy as np
 
 from polarbear.analyzer.answer import why_withdrawn
 from polarbear.assess.report.data import Data
-from polarbear.race import RaceResult, Relations
+from polarbear.racing import RaceResult, Relations
 from polarbear.select import best, preference_values
 
 QUANTILES = (0.01, *(round(0.05 * k, 2) for k in range(1, 20)), 0.99)

@@ -13,8 +13,8 @@ from polarbear.analyzer.examination import REPLICATES, checks
 from polarbear.analyzer.html import Picture, Table, fill_in, picture, write_text
 from polarbear.analyzer.settings import as_toml
 from polarbear.analyzer.words import amount
-from polarbear.race import RaceResult, Relations
-from polarbear.race.relations import relations
+from polarbear.racing import RaceResult, Relations
+from polarbear.racing.relations import relations
 from polarbear.records import Run
 
 if TYPE_CHECKING:
@@ -38,7 +38,11 @@ def report(study: StudyView | RaceResult, path: str | Path) -> Path:
 
     Raises:
         OSError: If the file cannot be written.
+        TypeError: If `study` is neither.
     """
+    if not isinstance(study, RaceResult) and not hasattr(study, "result"):
+        given = repr(study) if isinstance(study, str) else f"a {type(study).__name__}"
+        raise TypeError(f"study is {given}; give polarbear.study.load(path), or a race's result")
     return write_text(path, render(study))
 
 

@@ -12,7 +12,6 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from polarbear import __version__
 from polarbear.cli.commands import commands
 from polarbear.cli.options import (
     BAD_INPUT,
@@ -24,6 +23,7 @@ from polarbear.cli.options import (
 )
 from polarbear.cli.terminal import echo, tell_warning
 from polarbear.cli.termination import Terminated, terminable
+from polarbear.version import __version__
 
 
 class _Commands(TyperGroup):
@@ -51,7 +51,7 @@ for _name, _command in commands():
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
-    from polarbear.race import CannotWithdraw
+    from polarbear.racing import CannotWithdraw
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError
     from polarbear.study.suitability import Unsuitable

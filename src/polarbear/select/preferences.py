@@ -150,6 +150,11 @@ def described(preference: Preference, times: FloatArray) -> str:
     return budget_name(meant)
 
 
+def under(name: str) -> str:
+    """A preference's name in a sentence: "at a budget of 300", "under a log-uniform preference"."""
+    return f"at a budget of {name}" if name[0].isdigit() else f"under a {name} preference"
+
+
 _ALL = 0.995
 """From this probability inside the timepoints on, what lies outside is not mentioned."""
 

@@ -20,6 +20,7 @@ from polarbear.select.preferences import (
     posterior_at_budget,
     preference_values,
     preference_weights,
+    under,
     values_of,
 )
 
@@ -103,7 +104,7 @@ class Selection:
         quantile = f"{self.gamma:.0%} quantile"
         width = max(len(choice.label) for choice in self.choices[:10])
         lines = [
-            f"best under a {self.preference} preference by {self.criterion}: {self.best.label}",
+            f"best {under(self.preference)} by {self.criterion}: {self.best.label}",
             f"{'':{width}}  P(best)         value  95 % interval    {quantile}",
         ]
         lines += [

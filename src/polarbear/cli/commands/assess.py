@@ -24,16 +24,15 @@ def assess(
     as_json: JsonOption = False,
 ) -> None:
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
-    from rich.text import Text
-
     from polarbear.analyzer.assessment import write_assessment
     from polarbear.analyzer.assessment.page import cautions, headline, standings_table
     from polarbear.assess import report
     from polarbear.cli.console import Console, print_table
+    from polarbear.progress import steps
 
-    with bad_input(), Console(stderr=True).status("reading") as status:
+    with bad_input(), steps(Console(stderr=True), "reading") as step:
         subject = choice.subject(data, target, absolute)
-        status.update("computing")
+        step("computing")
         assessment = report.Assessment(subject)
         comparable = any(len(cell.trials) == len(subject.algorithms) > 1 for cell in subject.cells)
         page = write_assessment(
@@ -41,7 +40,7 @@ def assess(
             into,
             comparison=report.compare(assessment) if comparable else None,
             every_figure=every_figure,
-            progress=lambda title: status.update(Text(title)),
+            progress=step,
         )
     if as_json:
         echo(to_json({"page": str(page), "cautions": cautions(assessment), **assessment.as_dict()}))

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from polarbear.inference import Posterior
-from polarbear.race.forecast import OpenPair
-from polarbear.race.rounds import Round
-from polarbear.race.settings import RaceSettings
+from polarbear.racing.forecast import OpenPair
+from polarbear.racing.rounds import Round
+from polarbear.racing.settings import RaceSettings
 from polarbear.records import FloatArray, IntArray
 
 
