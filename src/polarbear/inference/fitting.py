@@ -90,7 +90,7 @@ def fit(
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
             Markov chains of our own, which run until they are reliable or reach a limit; "nuts" is the No-U-Turn
             sampler, an independent check, and "pathfinder" is there for comparison and warns; these two need
-            ``pip install 'polarbear[nuts]'``.
+            ``pip install 'polarbear-race[nuts]'``.
         cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint by
             itself recompute only timepoints whose counts have changed. The draws do not depend on it.
 
