@@ -165,7 +165,7 @@ def test_models_go_by_name_wherever_one_is_taken():
         "independent-dirichlet", times=[1.0], algorithms=2, draws=5, rng=np.random.default_rng(1)
     )
     assert prior.draws.shape == (5, 1, 2)
-    with pytest.raises(TypeError, match="model is a int; give a model"):
+    with pytest.raises(TypeError, match="model is 3; give a model"):
         pb.inference.fit(counts, model=3, rng=np.random.default_rng(2))
 
 

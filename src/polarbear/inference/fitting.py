@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import shortened
 from polarbear.inference.model.adjustment import adjusted
 from polarbear.inference.model.bspline import BSpline
 from polarbear.inference.model.gaussian_process import GaussianProcess
@@ -215,7 +216,7 @@ def from_description(description: Mapping[str, Any]) -> Model:
     return kind(**parameters)
 
 
-def as_model(model: Model | str, name: str = "model") -> Model:
+def as_model(model: Model | str) -> Model:
     """A model, or the one of that name with all parameters at their defaults.
 
     Raises:
@@ -224,9 +225,9 @@ def as_model(model: Model | str, name: str = "model") -> Model:
     """
     if isinstance(model, str):
         return from_description({"model": model})
-    if isinstance(model, type) or not hasattr(model, "describe"):
-        given = model.__name__ if isinstance(model, type) else f"a {type(model).__name__}"
-        raise TypeError(f"{name} is {given}; give a model such as RandomWalk(), or a name: {', '.join(models())}")
+    if isinstance(model, type) or not hasattr(model, "name"):
+        given = model.__name__ if isinstance(model, type) else shortened(model)
+        raise TypeError(f"model is {given}; give a model such as RandomWalk(), or a name: {', '.join(models())}")
     return model
 
 
