@@ -347,7 +347,7 @@ def race(
     return Raced(contest.pareto_set, _pareto_set(population, relations), instances, spent, rounds)
 
 
-def _run(request: pb.race.Request, population: Population, values: Values) -> pb.Run:
+def _run(request: pb.racing.Request, population: Population, values: Values) -> pb.Run:
     """A run whose values compare as the ranks do at each timepoint, and fall from one to the next."""
     reached = population.times <= request.until
     outcome = pb.Outcome(pb.Reason.BUDGET, int(request.until), 0.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binomtest
 
-from polarbear.race import Race, Round
+from polarbear.racing import Race, Round
 from polarbear.simulate import Noise, Truth
 
 

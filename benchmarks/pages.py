@@ -29,7 +29,7 @@ import numpy as np
 from polarbear.analyzer import report, write_assessment
 from polarbear.assess.report import Assessment, compare, subject_of
 from polarbear.figures import Figure
-from polarbear.race import Race, RaceResult, Request
+from polarbear.racing import Race, RaceResult, Request
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, log_times
 from polarbear.simulate import Truth
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.judge import is_explained, rounds_of, with_interval
 from polarbear.inference import IndependentDirichlet
-from polarbear.race import Race
+from polarbear.racing import Race
 from polarbear.simulate import Truth, prior_truth
 
 TIMES = np.array([10.0, 20.0, 40.0, 80.0])

@@ -11,6 +11,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from polarbear.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from polarbear import (
         analyzer,
@@ -21,18 +23,19 @@ if TYPE_CHECKING:
         inference,
         optimizers,
         problems,
-        race,
+        progress,
+        racing,
         rankings,
         records,
+        results,
         select,
         simulate,
         store,
         study,
     )
-    from polarbear.race import Race
+    from polarbear.racing import Race
     from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory, linear_times, log_times
-
-__version__ = "0.1.0"
+    from polarbear.results import improves, load, race
 
 __all__ = [
     "Outcome",
@@ -46,24 +49,29 @@ __all__ = [
     "conformance",
     "experiment",
     "figures",
+    "improves",
     "inference",
     "linear_times",
+    "load",
     "log_times",
     "optimizers",
     "problems",
+    "progress",
     "race",
+    "racing",
     "rankings",
     "records",
+    "results",
     "select",
     "simulate",
     "store",
     "study",
 ]
 
-_VALUES = {"Race": "polarbear.race"} | dict.fromkeys(
+_VALUES = {"Race": "polarbear.racing", "improves": "polarbear.results", "load": "polarbear.results"} | dict.fromkeys(
     ("Outcome", "Reason", "Run", "RunKey", "Trajectory", "linear_times", "log_times"), "polarbear.records"
 )
-"""Where those public names are that are no rooms."""
+"""Where those public names are that are no rooms. The module `polarbear.race` is itself called."""
 
 
 def __getattr__(name: str) -> Any:

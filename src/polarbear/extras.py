@@ -4,6 +4,9 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any, NamedTuple
 
+DISTRIBUTION = "polarbear-race"
+"""What this package is called where packages are installed from."""
+
 
 class ExtraMissing(ImportError):  # noqa: N818 - says what is the case
     """A package is not installed; the message names the extra of polarbear that brings it. No run is to blame."""
@@ -47,4 +50,9 @@ def optional(module: str, extra: str, what: str) -> Any:
 
 
 def _message(extra: Extra, what: str) -> str:
-    return f"{what} needs {extra.module}; install it with: pip install 'polarbear[{extra.name}]'"
+    return f"{what} needs {extra.module}; {how_to_install(extra.name)}"
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra of polarbear, in words."""
+    return f"install it with: pip install '{DISTRIBUTION}[{extra}]'"

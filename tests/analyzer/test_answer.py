@@ -12,7 +12,7 @@ from polarbear.analyzer.answer import ON_REQUEST, SET_ASIDE, Answer
 from polarbear.analyzer.words import amount, at_least, duration, plural, probability, spans
 from polarbear.descriptions import listed
 from polarbear.inference import fit
-from polarbear.race.forecast import OpenPair
+from polarbear.racing.forecast import OpenPair
 from polarbear.rankings import choice_counts
 from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
 

@@ -22,7 +22,7 @@ from polarbear.analyzer.page import color_order, render
 from polarbear.analyzer.settings import as_study_file, as_toml
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
-from polarbear.race import Race
+from polarbear.racing import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage
 from polarbear.study import StudyView, read_spec

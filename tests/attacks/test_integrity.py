@@ -19,8 +19,8 @@ import polarbear as pb
 from polarbear import store
 from polarbear.cli.app import app
 from polarbear.experiment import Watch
-from polarbear.race import Round
-from polarbear.race.settings import RaceSettings
+from polarbear.racing import Round
+from polarbear.racing.settings import RaceSettings
 from polarbear.store import StudyError, contents
 from polarbear.store.manifest import MANIFEST
 from polarbear.store.specification import VERSION

@@ -13,8 +13,8 @@ import pytest
 from rich.console import Console
 
 from polarbear import store
-from polarbear.cli.live import LiveProgress
-from polarbear.race import Race
+from polarbear.progress import LiveProgress
+from polarbear.racing import Race
 from polarbear.records import Reason, lost
 from polarbear.simulate import Truth
 from polarbear.study.files import Root

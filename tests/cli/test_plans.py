@@ -14,7 +14,7 @@ from rich.console import Console
 import polarbear as pb
 from polarbear import store
 from polarbear.cli.commands.run import print_estimate
-from polarbear.cli.plan_progress import PlanProgress, duration
+from polarbear.progress.plans import PlanProgress, duration
 from polarbear.study import AlgorithmCost, Estimate, StopRules, StudyFileError, race, read_plan, read_spec, run_plan
 from polarbear.study.files import RunLimitsSection
 from polarbear.study.plan_spec import PlanSection, PlanSpec

@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 
 from polarbear.inference import Diagnostics, Posterior
-from polarbear.race import Race, RaceResult, RaceSettings, Rival, Round
-from polarbear.race.forecast import open_pairs
-from polarbear.race.relations import relations, resolved_now
+from polarbear.racing import Race, RaceResult, RaceSettings, Rival, Round
+from polarbear.racing.forecast import open_pairs
+from polarbear.racing.relations import relations, resolved_now
 from polarbear.rankings import Rankings
 from polarbear.simulate import Truth
 

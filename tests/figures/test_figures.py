@@ -11,8 +11,8 @@ from matplotlib.colors import to_hex
 from polarbear import figures
 from polarbear.figures.scales import stretch, unstretch
 from polarbear.figures.style import looks
-from polarbear.race import Rival
-from polarbear.race.relations import relations
+from polarbear.racing import Rival
+from polarbear.racing.relations import relations
 from polarbear.select import best
 from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
 

@@ -33,7 +33,7 @@ from polarbear.figures.marks import (
 )
 from polarbear.figures.panels import Axis, Bar, Entry, Key, Panel
 from polarbear.figures.style import SHADES, looks, pale
-from polarbear.race.relations import relations
+from polarbear.racing.relations import relations
 from polarbear.simulate import Truth
 from tests.figures.marks import assert_readable, drawn, one
 from tests.figures.results import TIMES, crossing, posterior, result

@@ -197,7 +197,7 @@ def test_methods_that_a_model_does_not_have_are_refused():
 @pytest.mark.parametrize(("method", "missing"), [("nuts", "numpyro"), ("pathfinder", "blackjax.vi.pathfinder")])
 def test_a_missing_package_names_its_extra(method, missing, monkeypatch):
     monkeypatch.setitem(sys.modules, missing, None)
-    with pytest.raises(ImportError, match=rf"needs {missing}.*pip install 'polarbear\[nuts\]'"):
+    with pytest.raises(ImportError, match=rf"needs {missing}.*pip install 'polarbear-race\[nuts\]'"):
         by(method, RandomWalk())
 
 

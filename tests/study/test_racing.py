@@ -17,7 +17,7 @@ import pytest
 
 import polarbear as pb
 from polarbear import store
-from polarbear.race import CannotWithdraw
+from polarbear.racing import CannotWithdraw
 from polarbear.study import Observer, RunFailureWarning, StopRules
 from tests.study.entrants import boom, crash, crawl, dawdle, descend, guess, idle, jump, sphere, stillborn, suicidal
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from polarbear.analyzer.words import amount, at_least, budget, duration, instant, plural, probability, spans
 from polarbear.descriptions import listed
 from polarbear.inference import TOO_SURE, Posterior, events
-from polarbear.race import OpenPair, RaceResult, Relations, Round
-from polarbear.race.relations import in_circles, relations
+from polarbear.racing import OpenPair, RaceResult, Relations, Round
+from polarbear.racing.relations import in_circles, relations
 from polarbear.records import Axis, FloatArray
 from polarbear.select import Choice, best
 
@@ -195,7 +195,10 @@ class Answer:
 
 
 def answer(result: RaceResult) -> Answer:
-    """The answer of a race, finished or not, in words."""
+    """The answer of a race, finished or not, in words; TypeError if `result` is none."""
+    if not isinstance(result, RaceResult):  # pyright: ignore[reportUnnecessaryIsInstance]
+        instead = "its .result" if hasattr(result, "result") else "a race's result"
+        raise TypeError(f"result is a {type(result).__name__}; give {instead}")
     posterior, settings = result.posterior, result.settings
     decided = relations(settings.compared(posterior), alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
     members = result.pareto_set

@@ -9,7 +9,7 @@ import numpy as np
 
 from polarbear.analyzer.answer import why_withdrawn
 from polarbear.assess.report.data import Data
-from polarbear.race import RaceResult, Relations
+from polarbear.racing import RaceResult, Relations
 from polarbear.records import FloatArray
 from polarbear.select import best, preference_values
 

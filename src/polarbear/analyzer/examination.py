@@ -24,7 +24,7 @@ from polarbear.inference import (
     overconfidence,
 )
 from polarbear.inference.checking.verdicts import TIMEPOINTS
-from polarbear.race import RaceResult
+from polarbear.racing import RaceResult
 from polarbear.rankings import choice_counts
 
 REPLICATES = 200

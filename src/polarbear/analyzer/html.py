@@ -77,7 +77,7 @@ def fill_in(template: str, **values: Any) -> str:
     """A page from a template of this room; the same text for the same values."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    from polarbear import __version__
+    from polarbear.version import __version__
 
     environment = Environment(
         loader=FileSystemLoader(Path(__file__).parent / "templates"),

@@ -17,7 +17,7 @@ from polarbear.analyzer.settings import as_study_file
 from polarbear.analyzer.words import amount
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
-from polarbear.race import RaceResult
+from polarbear.racing import RaceResult
 from polarbear.records import Run
 
 if TYPE_CHECKING:
@@ -40,7 +40,11 @@ def report(study: StudyView | RaceResult, path: str | Path, *, data: str | Path 
 
     Raises:
         OSError: If a file cannot be written.
+        TypeError: If `study` is neither.
     """
+    if not isinstance(study, RaceResult) and not hasattr(study, "result"):
+        given = repr(study) if isinstance(study, str) else f"a {type(study).__name__}"
+        raise TypeError(f"study is {given}; give polarbear.study.load(path), or a race's result")
     values = _contents(study)
     for each in _data_of(values) if data is not None else ():
         write_text(Path(data or ".") / f"{each.name}.csv", each.csv())

@@ -17,9 +17,9 @@ from polarbear.assess.report.data import Data
 from polarbear.figures import Snapshot
 from polarbear.figures.style import Spacing, spacing_of
 from polarbear.inference import InstanceBootstrap, fit
-from polarbear.race import RaceResult, Relations
-from polarbear.race.relations import relations
-from polarbear.race.strata import average_share, best_shares
+from polarbear.racing import RaceResult, Relations
+from polarbear.racing.relations import relations
+from polarbear.racing.strata import average_share, best_shares
 from polarbear.rankings import Rankings
 from polarbear.records import Instance
 

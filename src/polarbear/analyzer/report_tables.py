@@ -13,8 +13,8 @@ from polarbear.analyzer.html import Table
 from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
-from polarbear.race import RaceResult, Relations
-from polarbear.race.rounds import taking_part
+from polarbear.racing import RaceResult, Relations
+from polarbear.racing.rounds import taking_part
 from polarbear.records import FloatArray, Run
 
 _SHOWN_TIMES = 6

@@ -13,7 +13,6 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_group
 
-from polarbear import __version__
 from polarbear.cli.commands import commands
 from polarbear.cli.options import (
     BAD_INPUT,
@@ -27,6 +26,7 @@ from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo, tell_warning
 from polarbear.cli.termination import Terminated, terminable
 from polarbear.plugins import load_plugin, plugin_names, plugin_packages
+from polarbear.version import __version__
 
 
 class _Offered(TyperCommand):
@@ -91,7 +91,7 @@ for _name, _command in commands():
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
-    from polarbear.race import CannotWithdraw
+    from polarbear.racing import CannotWithdraw
     from polarbear.store import StudyError
     from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError
     from polarbear.study.suitability import Unsuitable

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polarbear.cli.options import WorkersOption
+from polarbear.extras import how_to_install
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -56,7 +57,7 @@ class Workers:
         try:
             from distributed import Client, Security
         except ImportError as error:
-            raise typer.BadParameter("--cluster needs distributed; pip install 'polarbear[dask]'") from error
+            raise typer.BadParameter(f"--cluster needs distributed; {how_to_install('dask')}") from error
         try:
             security = Security(require_encryption=True, **self._files) if self._files else None
             client = Client(self.cluster, timeout=10, security=security, set_as_default=False)
@@ -88,5 +89,5 @@ def _check_workers(client: Any) -> None:
         address, why = next(iter(unfit.items()))
         raise WorkersUnavailable(
             f"polarbear cannot be imported on {len(unfit)} of the cluster's workers, such as {address} ({why}). Nothing"
-            " was run. Install polarbear[dask] for them, in the same version as here"
+            " was run. Install polarbear-race[dask] for them, in the same version as here"
         )

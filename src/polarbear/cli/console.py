@@ -1,37 +1,17 @@
-"""Consoles and tables of `rich` that print texts as they are, without markup."""
+"""Tables of `rich` that print texts as they are, without markup."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
-from rich.console import Console as RichConsole  # noqa: TID251 - the one place
-from rich.console import ConsoleOptions, RenderableType
-from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from polarbear.descriptions import printable
+from polarbear.progress import Console as Console
 
 if TYPE_CHECKING:
     from polarbear.analyzer.html import Table as StatisticsTable
-
-
-class Console(RichConsole):
-    """A console whose control codes and styles are all its own.
-
-    Args:
-        stderr: Write to standard error instead of standard output.
-        file: Write there instead.
-    """
-
-    def __init__(self, *, stderr: bool = False, file: IO[str] | None = None) -> None:
-        super().__init__(stderr=stderr, file=file, markup=False)
-
-    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
-        """The pieces that are written for something to show."""
-        for text, style, control in super().render(renderable, options):
-            yield Segment(text if control else printable(text), style, control)
 
 
 def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = ()) -> None:

@@ -79,7 +79,7 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
     """Race to the end or to a limit; `settings` as `polarbear.study.race` takes them."""
     from polarbear import optimizers, problems, study
     from polarbear.cli.console import Console
-    from polarbear.cli.live import LiveProgress
+    from polarbear.progress import LiveProgress
 
     entrants = [optimizers.describe(algorithm) for algorithm in race.algorithms.values()]
     again = resume_command(path, {"instances": problems.describe(instances), "algorithms": entrants})
@@ -102,7 +102,7 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
 def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_json: bool, **settings: Any) -> None:
     """Run a plan to its end or to a limit; `again` is the command that goes on."""
     from polarbear.cli.console import Console
-    from polarbear.cli.plan_progress import PlanProgress
+    from polarbear.progress import PlanProgress
     from polarbear.study import run_plan
 
     with (
@@ -145,7 +145,7 @@ def print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", *
 def print_summary(summary: PlanSummary) -> None:
     """Print how far a plan is."""
     from polarbear.cli.console import print_columns
-    from polarbear.cli.plan_progress import duration
+    from polarbear.progress.plans import duration
 
     print_columns(
         ["algorithm", "runs", "evaluations", "time in workers", "failed"],

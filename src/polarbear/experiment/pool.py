@@ -55,7 +55,10 @@ class WorkerPool(Executor):
         pinned: bool = False,
     ) -> None:
         if os.name != "posix":
-            raise OSError("WorkerPool needs Unix; use concurrent.futures.ProcessPoolExecutor here")
+            raise OSError(
+                "WorkerPool needs Linux or macOS; give executor=concurrent.futures.ProcessPoolExecutor(), under which "
+                "nothing interrupts a run that hangs, or use the Windows Subsystem for Linux"
+            )
         if workers is not None and workers < 1:
             raise ValueError(f"workers is {workers!r}; a pool needs at least 1")
         if (timeout is not None and not timeout > 0) or not grace >= 0:

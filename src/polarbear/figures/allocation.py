@@ -13,7 +13,7 @@ from polarbear.figures.marks import Cells, Label, Shades, row_label
 from polarbear.figures.panels import Bar, Panel
 from polarbear.figures.scales import choose, few_log_ticks, round_ticks, row_axis, time_axis
 from polarbear.figures.style import MICRO, MUTED, SHADES, WIDE, Spacing, compact, looks, shown, spacing_of
-from polarbear.race import RaceResult
+from polarbear.racing import RaceResult
 from polarbear.records import FloatArray, IntArray
 
 

@@ -13,8 +13,8 @@ from polarbear.figures.marks import Band, Line, Mark, Markers, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.scales import stretch
 from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, SURFACE, WIDE, Look, looks, shown
-from polarbear.race import Round
-from polarbear.race.rounds import taking_part
+from polarbear.racing import Round
+from polarbear.racing.rounds import taking_part
 
 DASHES = (5.0, 3.0)
 _BLACK = "#000000"

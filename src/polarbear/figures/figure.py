@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +13,7 @@ from polarbear.assess.report.data import Data
 from polarbear.figures.panels import Drawing
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MatplotlibFigure
 
 
@@ -61,6 +62,17 @@ class Figure(Drawing):
         from polarbear.figures.render.matplotlib import draw
 
         return self.__dict__.get("_drawn") or draw(self)
+
+    def draw_on(self, axes: Axes | Sequence[Axes]) -> None:
+        """Draw on Matplotlib's axes that are there already, one for each panel.
+
+        Raises:
+            TypeError: If they are no axes.
+            ValueError: If there are more or fewer than panels.
+        """
+        from polarbear.figures.render.matplotlib import draw_on
+
+        draw_on(self, axes)
 
     def svg(self) -> str:
         """The figure as SVG, the same bytes every time; text as outlines, so that it looks alike everywhere."""

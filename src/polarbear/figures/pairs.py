@@ -15,7 +15,7 @@ from polarbear.figures.marks import Line, Mark, Steps, row_label
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.scales import choose, time_axis
 from polarbear.figures.style import MICRO, MUTED, SMALL, WIDE, Spacing, looks, pale, shown, spacing_of
-from polarbear.race import Relations
+from polarbear.racing import Relations
 from polarbear.records import Axis as Unit
 from polarbear.records import FloatArray
 

@@ -12,7 +12,7 @@ from polarbear.inference.checking import (
     overconfidence,
     overconfidence_of,
 )
-from polarbear.inference.fitting import as_published, fit, from_description, models, prior
+from polarbear.inference.fitting import as_model, as_published, fit, from_description, models, prior
 from polarbear.inference.model.bspline import BSpline
 from polarbear.inference.model.gaussian_process import GaussianProcess
 from polarbear.inference.model.hierarchical import HierarchicalDirichlet
@@ -45,6 +45,7 @@ __all__ = [
     "Sampling",
     "SparseGaussianProcess",
     "Wins",
+    "as_model",
     "as_published",
     "check",
     "compare",

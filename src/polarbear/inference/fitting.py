@@ -10,6 +10,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike
 
+from polarbear.descriptions import shortened
 from polarbear.inference.model.adjustment import adjusted
 from polarbear.inference.model.bspline import BSpline
 from polarbear.inference.model.gaussian_process import GaussianProcess
@@ -72,7 +73,7 @@ def fit(
     *,
     times: ArrayLike | None = None,
     names: Sequence[str] | None = None,
-    model: Model | None = None,
+    model: Model | str | None = None,
     draws: int = 4000,
     rng: np.random.Generator,
     method: str | None = None,
@@ -84,13 +85,13 @@ def fit(
         counts: The rankings, or their counts as `polarbear.rankings.choice_counts` gives them.
         times: (T,) the timepoints; default those of the rankings, for counts 0, 1, ….
         names: The n algorithms' names; default those of the rankings, for counts "algorithm 0", ….
-        model: The prior; default `IndependentDirichlet()`.
+        model: The prior, or its name; default `IndependentDirichlet()`.
         draws: Number of posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
             Markov chains of our own, which run until they are reliable or reach a limit; "nuts" is the No-U-Turn
             sampler, an independent check, and "pathfinder" is there for comparison and warns; these two need
-            ``pip install 'polarbear[nuts]'``.
+            ``pip install 'polarbear-race[nuts]'``.
         cache: Pass the same cache to successive fits with equal generators, and models that treat each timepoint by
             itself recompute only timepoints whose counts have changed. The draws do not depend on it.
 
@@ -106,7 +107,7 @@ def fit(
     if isinstance(counts, Rankings):
         times, names = counts.times if times is None else times, counts.algorithms if names is None else names
         counts = count_choices(counts)
-    model = IndependentDirichlet() if model is None else model
+    model = IndependentDirichlet() if model is None else as_model(model)
     if method is not None and method not in model.methods:
         raise ValueError(f"{model.name} cannot be computed by method {method!r}; it has {', '.join(model.methods)}")
     method = model.methods[0] if method is None else method
@@ -124,7 +125,7 @@ def fit(
 
 
 def prior(
-    model: Model,
+    model: Model | str,
     *,
     times: ArrayLike,
     names: Sequence[str] | None = None,
@@ -140,7 +141,7 @@ def prior(
     hardly any time if they are fixed.
 
     Args:
-        model: The model.
+        model: The model, or its name.
         times: (T,) the timepoints.
         names: The n algorithms' names; or give `algorithms`.
         algorithms: Their number; named "algorithm 0", … unless `names` are given.
@@ -157,6 +158,7 @@ def prior(
         TypeError: If `rng` is no numpy Generator, or the model cannot draw from its prior.
         numpy.linalg.LinAlgError: If floating-point numbers do not suffice for a value of the hyperparameters.
     """
+    model = as_model(model)
     if not isinstance(model, Generative):
         raise TypeError(f"model {model.name!r} cannot draw from its prior; it has no method draw_prior")
     n = algorithms if algorithms is not None else len(names) if names is not None else 0
@@ -212,6 +214,21 @@ def from_description(description: Mapping[str, Any]) -> Model:
         if parameter not in valid:
             raise ValueError(f"model {name!r} has no parameter {parameter!r}; it has {', '.join(valid)}")
     return kind(**parameters)
+
+
+def as_model(model: Model | str) -> Model:
+    """A model, or the one of that name with all parameters at their defaults.
+
+    Raises:
+        TypeError: If it is neither.
+        ValueError: If there is no model of that name; the message lists them.
+    """
+    if isinstance(model, str):
+        return from_description({"model": model})
+    if isinstance(model, type) or not hasattr(model, "name"):
+        given = model.__name__ if isinstance(model, type) else shortened(model)
+        raise TypeError(f"model is {given}; give a model such as RandomWalk(), or a name: {', '.join(models())}")
+    return model
 
 
 def as_published(model: Model) -> Model:

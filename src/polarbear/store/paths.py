@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, cast
 from urllib.parse import unquote, urlsplit
 
+from polarbear.extras import how_to_install
 from polarbear.store.errors import PackageMissing, StudyError
 
 IN_PLACE = frozenset({"ftp", "sftp", "ssh", "smb", "hdfs", "arrow_hdfs", "webhdfs", "webHDFS", "dbfs", "http", "https"})
@@ -187,9 +188,7 @@ class RemotePath:
         try:
             core = import_module("fsspec.core")
         except ImportError as error:
-            raise PackageMissing(
-                f"{self} needs fsspec; install it with: pip install 'polarbear[remote]' ({error})"
-            ) from error
+            raise PackageMissing(f"{self} needs fsspec; {how_to_install('remote')} ({error})") from error
         try:
             system = core.url_to_fs(self.url)
         except ImportError as error:

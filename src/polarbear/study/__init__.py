@@ -23,7 +23,7 @@ from polarbear.study.suitability import Unsuitable
 from polarbear.study.summary import AlgorithmRuns, Failures, PlanSummary, Remarks
 from polarbear.study.time_left import TimeLeft
 from polarbear.study.verifying import Verification, verify
-from polarbear.study.view import StudyView, load
+from polarbear.study.view import StudyView, load, view_of
 
 __all__ = [
     "AlgorithmCost",
@@ -68,4 +68,5 @@ __all__ = [
     "replay",
     "run_plan",
     "verify",
+    "view_of",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from polarbear.race import Race, Request, Round
+from polarbear.racing import Race, Request, Round
 from polarbear.records import Outcome, Run, RunKey
 
 if TYPE_CHECKING:

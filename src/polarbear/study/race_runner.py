@@ -17,7 +17,7 @@ import numpy as np
 
 from polarbear import optimizers, problems, store
 from polarbear.experiment import Limits, Task, Watch
-from polarbear.race import Race, RaceResult, Request, Round
+from polarbear.racing import Race, RaceResult, Request, Round
 from polarbear.records import Axis, Run, RunKey
 from polarbear.study.observer import Observer
 from polarbear.study.plan import described
@@ -101,6 +101,7 @@ def race(
 
     Raises:
         OtherSettings: If the study at `path` was made with other settings; the message names them.
+        TypeError: If `race` is none.
         Unsuitable: If an optimizer does not take the problems, or the optimum of one is needed and unknown.
         ValueError: If the race has already run on another study.
         CannotWithdraw: If `withdraw` names no algorithm of the race, or all that are left; none is withdrawn then.
@@ -108,6 +109,9 @@ def race(
         polarbear.store.StudyLocked: If another process writes to the study.
         polarbear.store.StudyError: If files of completed rounds are damaged, and that was not accepted.
     """
+    if not isinstance(race, Race):  # pyright: ignore[reportUnnecessaryIsInstance]
+        given = type(race).__name__
+        raise TypeError(f"race is a {given}; make one, Race(algorithms, times=...), or call polarbear.race")
     plan, observer = _plan(race, instances, target_precision, timeout, watch), observer or Observer()
     spec = {"race": race.describe(), **plan.describe()}
     with opened(store.place(path), spec, accept_damage=accept_damage) as (study, resumed):

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.race import Race, RaceResult, Request
+from polarbear.racing import Race, RaceResult, Request
 from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory, log_times
 
 _TIMEPOINTS = 50

@@ -16,7 +16,7 @@ from polarbear import inference, optimizers, problems, store
 from polarbear.descriptions import references
 from polarbear.experiment import Task, WorkerPool, run_tasks
 from polarbear.experiment.cluster import Apart
-from polarbear.race import Race
+from polarbear.racing import Race
 from polarbear.records import Axis, Reason, Run, RunKey, tried_again, without_samples
 from polarbear.store.specification import COUNTED, GROWING, MISSING, SPEC, differing
 from polarbear.study.stored import check_spec, read_rounds

@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Discriminator, Field, Tag
 from polarbear import inference, optimizers, problems
 from polarbear.descriptions import FieldError, errors_at
 from polarbear.experiment.logging_schedule import Watch
-from polarbear.race import Race, RaceSettings
+from polarbear.racing import Race, RaceSettings
 from polarbear.records import Axis, FloatArray, linear_times, log_times
 from polarbear.study.files import (
     GRID,

@@ -15,10 +15,10 @@ from pydantic import Field, NonNegativeFloat, NonNegativeInt, PositiveInt, Valid
 
 from polarbear import store
 from polarbear.experiment import Watch
-from polarbear.race import RaceState, Round
-from polarbear.race.rounds import disagreements
-from polarbear.race.settings import Batches, Compared, Elimination, JudgedBy, Resolution
-from polarbear.race.state import decoded
+from polarbear.racing import RaceState, Round
+from polarbear.racing.rounds import disagreements
+from polarbear.racing.settings import Batches, Compared, Elimination, JudgedBy, Resolution
+from polarbear.racing.state import decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import LogSection, Section

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polarbear import store
-from polarbear.race import RaceResult
+from polarbear.racing import RaceResult
 from polarbear.records import Run
 from polarbear.store.specification import RUNS, SPEC
 from polarbear.study.resume import race_from_spec, restore
@@ -53,12 +54,28 @@ def load(path: str | Path, *, after: int | None = None) -> StudyView:
         missing, damaged = restore(race, study, runs, accept_damage=True, after=after), study.damaged
         if missing and not damaged:
             damaged = (store.Damage(study.path / RUNS, f"{missing:,} runs of completed rounds are missing"),)
-        return StudyView(
-            path=study.path,
-            spec=study.spec,
-            result=race.result(),
-            failures=tuple(run for run in runs if not run.outcome.ok),
-            invalid=tuple(run for run in runs if run.outcome.invalid_evaluations),
-            damaged=damaged,
-            remarks=remarks_of((run.key, run.outcome) for run in runs),
-        )
+        return _view(study, race.result(), runs, damaged)
+
+
+def view_of(path: str | Path, result: RaceResult) -> StudyView:
+    """A study whose race has just ended, with its result; what `load` returns, without inferring it again.
+
+    Raises:
+        polarbear.store.StudyError: If there is no study at `path`.
+    """
+    with store.open(path) as study:
+        return _view(study, result, study.runs(), study.damaged)
+
+
+def _view(
+    study: store.StudyStore, result: RaceResult, runs: Sequence[Run], damaged: tuple[store.Damage, ...]
+) -> StudyView:
+    return StudyView(
+        path=study.path,
+        spec=study.spec,
+        result=result,
+        failures=tuple(run for run in runs if not run.outcome.ok),
+        invalid=tuple(run for run in runs if run.outcome.invalid_evaluations),
+        damaged=damaged,
+        remarks=remarks_of((run.key, run.outcome) for run in runs),
+    )

@@ -61,4 +61,4 @@ def test_other_objects_of_r_are_named():
 def test_without_the_package_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "rdata.parser", None)
     (skipped,) = read_data(FILES / "two.rds", Options()).skipped
-    assert "pip install 'polarbear[rds]'" in skipped.why
+    assert "pip install 'polarbear-race[rds]'" in skipped.why

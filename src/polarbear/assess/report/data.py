@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -18,6 +18,10 @@ from polarbear.spreadsheets import disarmed
 
 _LARGE = 20_000
 """Characters from which on a file in a page is compressed."""
+if TYPE_CHECKING:
+    import polars as pl
+
+_INFINITE = ("inf", "-inf")
 
 Cell = str | int | float | bool | None
 
@@ -54,6 +58,13 @@ class Data:
         columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
         return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
+    def frame(self) -> pl.DataFrame:
+        """The table as a data frame of polars, infinite numbers as such."""
+        import polars as pl
+
+        cells = ([row[index] for row in self.rows] for index in range(len(self.columns)))
+        return pl.DataFrame([pl.Series(*column) for column in zip(self.columns, map(_numbers, cells), strict=True)])
+
     @property
     def link(self) -> tuple[str, str]:
         """The CSV file's name and its content as a data URI, compressed if it is large."""
@@ -61,6 +72,13 @@ class Data:
         if len(content) <= _LARGE:
             return f"{self.name}.csv", data_uri("text/csv;charset=utf-8", content.encode())
         return f"{self.name}.csv.gz", data_uri("application/gzip", gzip.compress(content.encode(), mtime=0))
+
+
+def _numbers(cells: list[Cell]) -> list[Cell]:
+    """The cells of a column; infinity, which stands as text among numbers, as a number."""
+    if {type(cell) for cell in cells if cell is not None and cell not in _INFINITE} <= {int, float}:
+        return [None if cell is None else float(cell) if cell in _INFINITE else cell for cell in cells]
+    return cells
 
 
 def data_uri(kind: str, content: bytes) -> str:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 
 import numpy as np
 
@@ -208,7 +209,10 @@ def subject_of(
     Raises:
         ValueError: If nothing is left, both kinds of targets are given, a wanted algorithm, function or dimension does
             not occur or all its runs were lost, or target precisions are given for runs whose optimum is not known.
+        TypeError: If `runs` is the path of runs.
     """
+    if isinstance(runs, str | PathLike):
+        raise TypeError(f"runs is {str(runs)!r}; read them, polarbear.store.read({str(runs)!r})")
     runs = list(runs)
     groups = group_trials(runs)
     lost_identities = [(run, _identity(run)) for run in runs if is_lost(run)]

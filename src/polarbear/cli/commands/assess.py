@@ -29,18 +29,18 @@ def assess(
     as_json: JsonOption = False,
 ) -> None:
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
-    from rich.text import Text
-
     from polarbear.analyzer.assessment import write_assessment
     from polarbear.analyzer.assessment.page import cautions, headline, standings_table
     from polarbear.assess import report
     from polarbear.cli.console import Console, print_table
+    from polarbear.progress import steps
 
-    with bad_input(), Console(stderr=True).status("reading") as status:
+    with bad_input(), steps(Console(stderr=True), "reading") as step:
         subject = choice.subject(data, target, absolute)
+        step("computing")
         assessment = report.Assessment(subject)
         archived = replace(choice, algorithm=None).subject(background, target, absolute) if background else None
-        status.update("comparing")
+        step("comparing")
         comparable = any(len(cell.trials) == len(subject.algorithms) > 1 for cell in subject.cells)
         page = write_assessment(
             assessment,
@@ -48,7 +48,7 @@ def assess(
             comparison=report.compare(assessment) if comparable else None,
             background=report.Assessment(archived) if archived else None,
             every_figure=every_figure,
-            progress=lambda title: status.update(Text(title)),
+            progress=step,
         )
     if as_json:
         echo(to_json({"page": str(page), "cautions": cautions(assessment), **assessment.as_dict()}))

@@ -14,7 +14,7 @@ from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from polarbear.analyzer import Examination
-    from polarbear.race import RaceResult
+    from polarbear.racing import RaceResult
 
 
 def check(

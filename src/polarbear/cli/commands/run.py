@@ -68,7 +68,7 @@ def _estimate(plan: Plan, path: Path, workers: Workers, *, as_json: bool) -> Non
 def print_estimate(cost: Estimate, plan: Plan) -> None:
     """Print what a plan would cost, and what that rests on."""
     from polarbear.cli.console import print_columns
-    from polarbear.cli.plan_progress import amount, counted, duration
+    from polarbear.progress.plans import amount, counted, duration
 
     print_columns(
         ["algorithm", "runs", "evaluations at most", "s/evaluation (variables)", "time in workers"],

@@ -7,11 +7,12 @@ from __future__ import annotations
 import functools
 import io
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import dropwhile, takewhile
 from typing import Any, ParamSpec, TypeVar
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import BoundaryNorm, ListedColormap
@@ -105,15 +106,40 @@ def draw(drawing: Drawing) -> Figure:
     """Draw a figure: first the marks with fixed positions, then text that is placed where there is room."""
     figure = blank(drawing.width, drawing.height)
     axes = _axes(figure, drawing)
-    for ax, panel in zip(axes, drawing.panels, strict=True):
-        _panel(ax, panel, drawing)
+    _panels(axes, drawing)
     if drawing.key:
         _figure_key(figure, drawing.key, drawing)
+    _texts(axes, drawing)
+    return figure
+
+
+@styled
+def draw_on(drawing: Drawing, axes: Axes | Sequence[Axes]) -> None:
+    """Draw a figure on axes of the user's, one for each panel, with the figure's key above the first."""
+    given: list[Any] = list(np.ravel(np.asarray(axes, dtype=object)))
+    if wrong := [each for each in given if not isinstance(each, Axes)]:
+        raise TypeError(f"ax is a {type(wrong[0]).__name__}; give axes of Matplotlib, such as those of plt.subplots()")
+    if len(given) != len(drawing.panels):
+        raise ValueError(
+            f"ax holds {len(given)} axes, but the figure has {len(drawing.panels)} panels; give a list of as many, "
+            f"such as plt.subplots({len(drawing.panels)})[1]"
+        )
+    _panels(given, drawing)
+    if drawing.key:
+        _panel_key(given[0], drawing.key, drawing)
+    _texts(given, drawing)
+
+
+def _panels(axes: Sequence[Axes], drawing: Drawing) -> None:
+    for ax, panel in zip(axes, drawing.panels, strict=True):
+        _panel(ax, panel, drawing)
+
+
+def _texts(axes: Sequence[Axes], drawing: Drawing) -> None:
     for ax, panel in zip(axes, drawing.panels, strict=True):
         _fit(ax, list(dropwhile(_is_fixed, panel.marks)), drawing)
         if panel.x.sparse:
             thin_out(ax)
-    return figure
 
 
 def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:

@@ -17,7 +17,7 @@ from polarbear.inference import (
     as_published,
     models,
 )
-from polarbear.race import Race
+from polarbear.racing import Race
 from polarbear.simulate import Truth
 
 TIMES = np.array([10.0, 20.0, 40.0, 80.0, 160.0])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polarbear.race.relations import (
+from polarbear.racing.relations import (
     Relations,
     crossing,
     eliminations,

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
-from polarbear.inference import FitCache, InstanceBootstrap, Model, Posterior, fit, overconfidence
-from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs
-from polarbear.race.relations import (
+from polarbear.inference import FitCache, InstanceBootstrap, Model, Posterior, as_model, fit, overconfidence
+from polarbear.racing.forecast import OpenPair, batch_by_forecast, open_pairs
+from polarbear.racing.relations import (
     Relations,
     eliminations,
     in_circles,
@@ -23,9 +23,9 @@ from polarbear.race.relations import (
     resolution,
     unresolved_pairs,
 )
-from polarbear.race.result import RaceResult
-from polarbear.race.rounds import Request, Round, asked_after, silent, strongest_rivals
-from polarbear.race.settings import (
+from polarbear.racing.result import RaceResult
+from polarbear.racing.rounds import Request, Round, asked_after, silent, strongest_rivals
+from polarbear.racing.settings import (
     Batches,
     CannotWithdraw,
     Compared,
@@ -35,7 +35,7 @@ from polarbear.race.settings import (
     Resolution,
     by_name,
 )
-from polarbear.race.state import FEW, RaceState
+from polarbear.racing.state import FEW, RaceState
 from polarbear.rankings import NOT_RUN, Rankings
 from polarbear.records import Axis, FloatArray, Instance, Reason, Run, RunKey
 
@@ -51,10 +51,11 @@ class Race:
     Args:
         algorithms: Names, or objects with a ``name`` or ``__name__``, or a mapping from names to anything.
         times: (T,) strictly increasing positive timepoints, in evaluations or seconds.
-        model: The temporal Plackett–Luce model; default `InstanceBootstrap`.
+        model: The temporal Plackett–Luce model, or its name; default `InstanceBootstrap`.
         alpha: As all that follow, see `RaceSettings`.
 
     Raises:
+        TypeError: If `model` is none, or an algorithm has no name.
         ValueError: If a parameter is out of range, names repeat, or the model has no joint posterior for joint
             elimination by ratings.
     """
@@ -64,7 +65,7 @@ class Race:
         algorithms: Mapping[str, object] | Sequence[object],
         *,
         times: ArrayLike,
-        model: Model | None = None,
+        model: Model | str | None = None,
         alpha: float = RaceSettings.alpha,
         epsilon: float = RaceSettings.epsilon,
         elimination: Elimination = RaceSettings.elimination,
@@ -83,7 +84,7 @@ class Race:
         self.algorithms: dict[str, object] = by_name(algorithms)
         if len(self.algorithms) < 2:
             raise ValueError(f"a race needs at least 2 algorithms, got {list(self.algorithms)}")
-        self.model: Model = InstanceBootstrap() if model is None else model
+        self.model: Model = InstanceBootstrap() if model is None else as_model(model)
         self.settings = RaceSettings(
             alpha=alpha,
             epsilon=epsilon,

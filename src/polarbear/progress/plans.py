@@ -1,4 +1,4 @@
-"""Live progress of a plan in the terminal."""
+"""Live progress of a plan: live on a terminal, in lines elsewhere."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from types import TracebackType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from polarbear.cli.console import Console
+from polarbear.progress.console import Console
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
 from polarbear.study.summary import message_of

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polarbear.race.forecast import OpenPair, batch_by_forecast, open_pairs, plan_instances
+from polarbear.racing.forecast import OpenPair, batch_by_forecast, open_pairs, plan_instances
 
 
 def forecast(

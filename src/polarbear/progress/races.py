@@ -1,4 +1,4 @@
-"""Live progress of a race in the terminal."""
+"""Live progress of a race: live on a terminal, in lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from polarbear.cli.console import Console
-from polarbear.race import Race, Request, Round
+from polarbear.progress.console import Console
+from polarbear.racing import Race, Request, Round
 from polarbear.records import Run
 from polarbear.study import Observer
 
@@ -105,6 +105,11 @@ class LiveProgress(Observer):
     def stopped(self, race: Race, reason: str) -> None:  # noqa: ARG002
         """Keep the reason for the final words."""
         self.reason = reason
+
+    def say_stopped(self) -> None:
+        """Print why the race stopped, if pairs are still open."""
+        if self.reason:
+            self._console.print(Text(f"stopped: {self.reason}"))
 
     def _refresh(self) -> None:
         if self._live is not None and self._race is not None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.race.relations import BoolArray, eliminations, last_unresolved
+from polarbear.racing.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
 
 FEW = 64

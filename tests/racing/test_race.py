@@ -9,7 +9,7 @@ import pytest
 import polarbear as pb
 from benchmarks import honesty
 from polarbear.inference import FitCache, IndependentDirichlet
-from polarbear.race import CannotWithdraw, Race, RaceState, Round
+from polarbear.racing import CannotWithdraw, Race, RaceState, Round
 from polarbear.records import lost
 from polarbear.simulate import Truth
 

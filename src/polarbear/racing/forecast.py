@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.inference import Posterior, Wins
-from polarbear.race.relations import BoolArray, unresolved_pairs
+from polarbear.racing.relations import BoolArray, unresolved_pairs
 from polarbear.records import FloatArray
 
 

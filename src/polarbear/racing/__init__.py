@@ -3,13 +3,13 @@
 `Race` asks for runs and is told their results; it executes and stores nothing (see `polarbear.study`).
 """
 
-from polarbear.race.forecast import OpenPair
-from polarbear.race.race import Race
-from polarbear.race.relations import Relations
-from polarbear.race.result import RaceResult
-from polarbear.race.rounds import Request, Rival, Round
-from polarbear.race.settings import CannotWithdraw, RaceSettings
-from polarbear.race.state import RaceState
+from polarbear.racing.forecast import OpenPair
+from polarbear.racing.race import Race
+from polarbear.racing.relations import Relations
+from polarbear.racing.result import RaceResult
+from polarbear.racing.rounds import Request, Rival, Round
+from polarbear.racing.settings import CannotWithdraw, RaceSettings
+from polarbear.racing.state import RaceState
 
 __all__ = [
     "CannotWithdraw",

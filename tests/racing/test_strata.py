@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from polarbear.race.strata import average_share, best_shares
+from polarbear.racing.strata import average_share, best_shares
 
 
 def test_shares_are_counts_by_group_and_ties_are_shared():

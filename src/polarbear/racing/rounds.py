@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.race.relations import BoolArray
-from polarbear.race.state import RaceState
+from polarbear.racing.relations import BoolArray
+from polarbear.racing.state import RaceState
 from polarbear.records import FloatArray, RunKey
 
 

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import polarbear as pb
-from polarbear.race import CannotWithdraw, RaceState, Round
-from polarbear.race.rounds import disagreements
+from polarbear.racing import CannotWithdraw, RaceState, Round
+from polarbear.racing.rounds import disagreements
 from polarbear.records import lost
-from tests.race.test_race import TIMES, new_race, same_decisions, truth
+from tests.racing.test_race import TIMES, new_race, same_decisions, truth
 
 OWN_SETTINGS = ("alpha", "smallest_batch", "largest_batch", "draws", "resolution", "seed")
 

@@ -8,7 +8,7 @@ import pytest
 
 import polarbear as pb
 from polarbear.analyzer import answer, datasets, examination, page
-from polarbear.race import RaceState
+from polarbear.racing import RaceState
 from polarbear.simulate import Truth
 from polarbear.study.stored import read_rounds
 

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 
 from polarbear.inference import Posterior
-from polarbear.race.forecast import OpenPair, plan_instances
-from polarbear.race.rounds import Round
-from polarbear.race.settings import RaceSettings
+from polarbear.racing.forecast import OpenPair, plan_instances
+from polarbear.racing.rounds import Round
+from polarbear.racing.settings import RaceSettings
 from polarbear.records import FloatArray, Instance, IntArray
 
 

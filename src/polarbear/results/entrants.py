@@ -1,0 +1,121 @@
+"""Optimizers, problems and timepoints as people give them to `polarbear.race`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import FunctionType
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear import optimizers, problems
+from polarbear.descriptions import did_you_mean, shortened
+from polarbear.records import Axis, FloatArray, log_times
+from polarbear.select import parse_number
+from polarbear.validation import folded, whole_number
+
+Algorithm = str | type[Any] | optimizers.Optimizer | Callable[..., object]
+"""The name of a family of optimizers such as ``"random-search"``, a class, an optimizer, or a function of problem and
+generator."""
+
+_TIMEPOINTS = 50
+
+
+def as_algorithms(given: Mapping[str, Algorithm] | Iterable[Algorithm]) -> dict[str, object] | list[object]:
+    """Optimizers, made from names and classes, in the form that `polarbear.Race` takes.
+
+    Args:
+        given: A list, or a mapping from names.
+
+    Raises:
+        TypeError: If it is neither, or holds what is no optimizer, or a class that needs arguments.
+        ValueError: If a name is unknown; the closest one is told.
+    """
+    if isinstance(given, Mapping):
+        return {name: as_algorithm(each) for name, each in cast(Mapping[str, Algorithm], given).items()}
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"algorithms is {shortened(given)}; give a list of at least two, or a mapping from names")
+    return [as_algorithm(each) for each in given]
+
+
+def as_algorithm(given: Algorithm) -> object:
+    """An optimizer by its family's name, from its class, or as it is."""
+    if isinstance(given, str):
+        return optimizers.from_description({"optimizer": _known(given, optimizers.families(), "optimizer")})
+    if not isinstance(given, type):
+        return optimizers.as_optimizer(given)
+    try:
+        made = given()
+    except TypeError as error:
+        raise TypeError(
+            f"{given.__name__} cannot be made without arguments ({error}); give {given.__name__}(...)"
+        ) from error
+    return optimizers.as_optimizer(made)
+
+
+def as_problems(given: object, dimension: int | None) -> problems.Instances:
+    """A distribution of problem instances.
+
+    Args:
+        given: The name of a suite, such as ``"ma-bbob"``; ``(function, lower, upper)``; or whatever
+            `polarbear.problems.as_instances` takes.
+        dimension: Number of variables, for names of suites and for functions with single numbers as bounds.
+
+    Raises:
+        TypeError: If it is no problem.
+        ValueError: If the suite is unknown or has no such argument; if a dimension is given for what has its own.
+    """
+    chosen: dict[str, Any] = {} if dimension is None else {"dimension": whole_number(dimension, "dimension", 1)}
+    if isinstance(given, str):
+        suite = _known(given, problems.suites(), "suite")
+        if chosen and "dimensions" in problems.suite_parameters(suite):
+            chosen = {"dimensions": [chosen["dimension"]]}
+        return problems.from_description({"suite": suite, **chosen})
+    if chosen and isinstance(given, tuple) and len(parts := cast(tuple[Any, ...], given)) == 3 and callable(parts[0]):
+        return problems.as_instances(problems.FunctionProblem(*parts, **chosen))
+    if chosen:
+        raise ValueError(
+            f"dimension is {dimension}, but the problem has its own; give a dimension with the name of a suite, or "
+            "with (function, lower, upper)"
+        )
+    if isinstance(given, FunctionType) and not hasattr(given, "lower"):
+        name = given.__name__
+        raise TypeError(f"the function {name} comes without bounds; give ({name}, lower, upper), and dimension=...")
+    return problems.as_instances(given)
+
+
+def as_times(given: ArrayLike | Sequence[str], axis: Axis, dimension: int | None) -> FloatArray:
+    """Timepoints.
+
+    Args:
+        given: A pair ``(first, last)``, between which a grid of 50 timepoints is evenly spaced on a log scale; or the
+            timepoints themselves. Numbers may be multiples of the dimension, such as ``"100*d"``.
+        axis: What they are counted in.
+        dimension: The problems' number of variables, if all have the same.
+
+    Raises:
+        TypeError: If it is one number.
+        ValueError: If a text is no number.
+    """
+    if isinstance(given, str) or not np.iterable(given):
+        raise TypeError(f"times is {shortened(given)}; give (first, last), or a list of timepoints")
+    pair = isinstance(given, tuple)
+    numbers = [parse_number(each, dimension) if isinstance(each, str) else each for each in cast(Iterable[Any], given)]
+    if pair and len(numbers) == 2:
+        return log_times(numbers[0], numbers[1], _TIMEPOINTS, axis)
+    return np.array(numbers, dtype=np.float64)
+
+
+def dimension_of(instances: problems.Instances) -> int | None:
+    """The number of variables of the first instance, if it tells."""
+    dimension = getattr(instances[0], "dimension", None)
+    return dimension if isinstance(dimension, int) else None
+
+
+def _known(name: str, names: Iterable[str], kind: str) -> str:
+    """The name as it is listed; case, ``-``, ``_`` and blanks do not matter."""
+    known = {folded(each): each for each in names}
+    if folded(name) not in known and ":" not in name:
+        raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(name, known.values())}")
+    return known.get(folded(name), name)

@@ -1,0 +1,65 @@
+"""What a report of a race shows, as data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from polarbear.analyzer import datasets
+from polarbear.analyzer.answer import PREFERENCES
+from polarbear.assess.report.data import Data
+from polarbear.descriptions import did_you_mean
+from polarbear.racing import RaceResult
+from polarbear.racing.relations import relations
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def _relations(result: RaceResult) -> Data:
+    settings = result.settings
+    compared = settings.compared(result.posterior)
+    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    return datasets.relations_of_pairs(result, decided)
+
+
+def _observed(result: RaceResult) -> Data:
+    """The best value that each algorithm had found on each instance at each timepoint."""
+    times, names = result.posterior.times, result.names
+    return Data.of(
+        "observed",
+        ("instance", result.settings.axis, "algorithm", "value"),
+        (
+            (instance, times[t], names[i], result.values[instance, t, i])
+            for instance, t, i in np.argwhere(~np.isnan(result.values)).tolist()
+        ),
+    )
+
+
+_TABLES: dict[str, Callable[[RaceResult], Data]] = {
+    "ratings": datasets.ratings,
+    "values": lambda result: datasets.values(result, tuple(PREFERENCES)),
+    "value-quantiles": lambda result: datasets.value_quantiles(result, tuple(PREFERENCES)),
+    "relations": _relations,
+    "dominance": datasets.dominance,
+    "rounds": datasets.rounds,
+    "horizons": datasets.horizons,
+    "reach": datasets.reach,
+    "evaluations": datasets.spending,
+    "diagnostics": datasets.diagnostics,
+    "observed": _observed,
+}
+
+FRAMES = tuple(_TABLES)
+"""The names of all data frames of a race."""
+
+
+def frame_of(result: RaceResult, name: str) -> pl.DataFrame:
+    """The data frame of a name; ValueError if there is none of that name, or the race knows nothing yet."""
+    if name not in _TABLES:
+        raise ValueError(f"there is no data frame {name!r};{did_you_mean(name, FRAMES)}")
+    if not result.begun:
+        raise ValueError(f"there are no {name} yet; the race has not completed a round")
+    return _TABLES[name](result).frame()

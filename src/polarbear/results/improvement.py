@@ -1,0 +1,92 @@
+"""Whether a new optimizer is better than the old one, for the tests of whoever develops it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Unpack
+
+from numpy.typing import ArrayLike
+
+from polarbear.results.entrants import Algorithm
+from polarbear.results.one_call import RaceOptions, race
+from polarbear.results.result import Result
+from polarbear.select import Preference
+from polarbear.select.preferences import under
+from polarbear.study import StopRules
+from polarbear.validation import real_number, whole_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Improvement:
+    """Whether a new optimizer is better than the old one; true or false where a condition is asked for.
+
+    Attributes:
+        probability: The posterior probability that the new one's value under the preference is the higher (eq. 33 of
+            Wurth et al. 2026).
+        required: The probability that was asked for.
+        preference: The preference over budgets, in words.
+        result: The race of "new" and "old".
+    """
+
+    probability: float
+    required: float
+    preference: str
+    result: Result
+
+    def __bool__(self) -> bool:
+        return self.probability >= self.required
+
+    def __repr__(self) -> str:
+        verdict = "better" if self else "not known to be better"
+        return (
+            f"<the new optimizer is {verdict}: P = {self.probability:.3f} {under(self.preference)}, "
+            f"{self.required:g} required; {len(self.result.values)} instances>"
+        )
+
+
+def improves(
+    new: Algorithm,
+    old: Algorithm,
+    *,
+    on: object,
+    times: ArrayLike | tuple[str | float, str | float],
+    probability: float = 0.95,
+    budget: Preference = "log-uniform",
+    instances: int = 32,
+    workers: int = 1,
+    progress: bool = False,
+    dimension: int | None = None,
+    **options: Unpack[RaceOptions],
+) -> Improvement:
+    """Whether a new optimizer is better than the old one, with enough probability.
+
+    Both race until every timepoint is decided, or as many instances are used as allowed. Equal arguments and
+    optimizers give the same answer, so that a test that passes does so again.
+
+    Args:
+        new: The new optimizer: a name, class, object or function as for `polarbear.race`.
+        old: The old one.
+        on: Problems, as for `polarbear.race`.
+        times: Timepoints, as for `polarbear.race`.
+        probability: Required posterior probability that the new one is better, in (0, 1).
+        budget: The preference over budgets by which they are compared; see `polarbear.select.Preference`.
+        instances: No round begins once this many instances were drawn; the last round may add twice as many.
+        workers: Number of worker processes.
+        progress: Whether to show how far the race is.
+        dimension: Number of variables, as for `polarbear.race`.
+        options: As for `polarbear.race`.
+
+    Returns:
+        What is true or false as asked, and says why when it is printed.
+
+    Raises:
+        TypeError: If an argument is of a wrong type.
+        ValueError: If a value is out of range.
+    """
+    required = real_number(probability, "probability", gt=0, lt=1)
+    stop = StopRules(instances=whole_number(instances, "instances", 1))
+    both: dict[str, Algorithm] = {"new": new, "old": old}
+    result = race(both, on, times, workers=workers, progress=progress, dimension=dimension, **{"stop": stop, **options})
+    chosen = result.best(budget, everybody=True)
+    wins = next(choice.probability_best for choice in chosen.choices if choice.members == ("new",))
+    return Improvement(wins, required, chosen.preference, result)

@@ -1,0 +1,145 @@
+"""The result of a race, with all that can be asked of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from polarbear.analyzer import Answer, answer, report
+from polarbear.analyzer.words import amount, plural
+from polarbear.descriptions import listed
+from polarbear.racing import RaceResult
+from polarbear.results.frames import frame_of
+from polarbear.results.plots import Plots
+from polarbear.select import Preference, Selection, best, parse_budget
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from polarbear.study import StudyView
+
+_SHOWN = 12
+"""Members of the Pareto set that a notebook lists."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Result(RaceResult):
+    """What a race has found: a `RaceResult` that answers, draws and reports.
+
+    Attributes:
+        study: What is known beside the result: settings, failed runs, damaged files. None of a race on recorded runs.
+        path: Where the study lies; None if it was not kept.
+    """
+
+    study: StudyView | None = None
+    path: Path | str | None = None
+
+    @classmethod
+    def of(cls, found: StudyView | RaceResult, path: Path | str | None = None) -> Result:
+        """The result of a study that was loaded, or of a race alone."""
+        study = None if isinstance(found, RaceResult) else found
+        result = found if isinstance(found, RaceResult) else found.result
+        values: dict[str, Any] = {field.name: getattr(result, field.name) for field in fields(RaceResult)}
+        return cls(**values, study=study, path=path)
+
+    @property
+    def dimension(self) -> int | None:
+        """The problems' number of variables, if the study tells of one for all."""
+        instances: dict[str, Any] = self.study.spec["instances"] if self.study else {}
+        dimension = instances.get("dimension", instances.get("dimensions"))
+        if isinstance(dimension, list) and len(only := cast(list[Any], dimension)) == 1:
+            dimension = only[0]
+        return dimension if isinstance(dimension, int) else None
+
+    @property
+    def answer(self) -> Answer:
+        """The answer in words: ``print(result.answer.text)``."""
+        return answer(self)
+
+    @property
+    def plot(self) -> Plots:
+        """The figures, such as ``result.plot.ratings()``."""
+        return Plots(self)
+
+    def best(
+        self,
+        budget: Preference = "log-uniform",
+        size: int = 1,
+        risk: float | str | None = None,
+        *,
+        everybody: bool = False,
+    ) -> Selection:
+        """What to deploy.
+
+        Args:
+            budget: A number, a range ``(100, 1000)``, a frozen distribution of `scipy.stats`, a name such as
+                ``"log-uniform"`` or ``"worst"``, weights of the timepoints, or text such as ``"100*d"``; see
+                `polarbear.select.Preference`.
+            size: Number of algorithms that run in parallel; the best result of all counts.
+            risk: None or "p2bb" takes what is most probably best, "expected" the highest expected value; a number γ the
+                highest γ-quantile of the value, such as 0.05 for the cautious; "quantile" is 0.05.
+            everybody: Whether to choose from all algorithms that are rated, in place of the Pareto set.
+
+        Raises:
+            ValueError: If nothing is known yet, or a budget lies outside the timepoints, or a value is out of range.
+        """
+        if not self.begun:
+            raise ValueError("nothing is known yet: no round is complete")
+        return best(
+            self.posterior,
+            parse_budget(budget, self.dimension) if isinstance(budget, str) else budget,
+            "p2bb" if risk is None else risk if isinstance(risk, str) else "quantile",  # pyright: ignore[reportArgumentType]
+            size,
+            candidates=None if everybody else self.pareto_set,
+            gamma=0.05 if risk is None or isinstance(risk, str) else risk,
+            rng=np.random.default_rng(self.settings.seed),
+        )
+
+    def frame(self, name: str = "ratings") -> pl.DataFrame:
+        """What a report shows, as a data frame of polars; ``.to_pandas()`` makes one of pandas.
+
+        Args:
+            name: "ratings", "values", "value-quantiles", "relations", "dominance", "rounds", "horizons", "reach",
+                "evaluations", "diagnostics", or "observed", the best value found on each instance by each timepoint.
+
+        Raises:
+            ValueError: If there is no such data frame, or nothing is known yet.
+        """
+        return frame_of(self, name)
+
+    def report(self, path: str | Path) -> Path:
+        """Write the report, one self-contained HTML page, and return its path.
+
+        Raises:
+            OSError: If the file cannot be written.
+        """
+        return report(self.study or self, path)
+
+    def __str__(self) -> str:
+        if not self.begun:
+            return f"race of {plural(len(self.names), 'algorithm')}: no round is complete yet"
+        still = "decided" if self.finished else f"{plural(len(self.undecided), 'pair')} undecided"
+        return (
+            f"anytime Pareto set: {listed(self.pareto_set)} ({len(self.pareto_set)} of {len(self.names)}); "
+            f"{plural(len(self.values), 'instance')}, {amount(self.evaluations)} evaluations, {still}"
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    def _repr_html_(self) -> str:
+        """The result in a notebook: the answer in a sentence, the members and what each is best at, and the ratings."""
+        if not self.begun:
+            return f"<p>{escape(str(self))}</p>"
+        found = self.answer
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(member.name)}</th>"
+            f"<td style='text-align:left'>{escape(member.sentence)}</td></tr>"
+            for member in found.members[:_SHOWN]
+        )
+        _, tag, picture = self.plot.ratings().svg().partition("<svg")  # without the declaration of a file
+        return f"<p>{escape(found.headline)}</p><table>{rows}</table>{tag}{picture}"
