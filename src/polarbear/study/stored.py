@@ -18,7 +18,7 @@ from polarbear.experiment import Watch
 from polarbear.race import RaceState, Round
 from polarbear.race.rounds import disagreements
 from polarbear.race.settings import Batches, Compared, Elimination, Resolution
-from polarbear.race.state import decoded
+from polarbear.race.state import UNAVAILABLE, decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import LogSection, Section
@@ -208,7 +208,7 @@ def _check_state(where: Path, state: dict[str, Any]) -> None:
         faults.append(f"state.asked holds {size} bytes; it needs {each} for each instance")
     elif size:
         asked = np.frombuffer(arrays["asked"], "<i2")
-        if not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
+        if not UNAVAILABLE <= asked.min() <= asked.max() <= state["timepoints"]:
             faults.append(f"state.asked names a timepoint beyond {state['timepoints']}")
     if faults:
         raise _unusable(where, "; ".join(faults))
