@@ -15,7 +15,7 @@ from polarbear.figures.scales import choose, row_axis
 from polarbear.figures.style import INK, MUTED, SURFACE, WIDE, Look, looks, shown
 from polarbear.inference import Posterior
 from polarbear.records import FloatArray
-from polarbear.select import Preference, best
+from polarbear.select import Preference, best, budget_name
 from polarbear.select import preference_values as values_under
 
 
@@ -50,7 +50,7 @@ def preference_values(
         ValueError: If a name is not in the posterior, or a preference does not fit.
     """
     names, look_of = choose(algorithms, posterior.names), looks(order or posterior.names)
-    titles = titles or [p if isinstance(p, str) else type(p).__name__ for p in preferences]
+    titles = titles or [budget_name(preference) for preference in preferences]
     columns = len(preferences) if width > 5 else 1
     rows = -(-len(preferences) // columns)
     return Figure(

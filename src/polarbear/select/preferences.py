@@ -7,32 +7,27 @@ when a rating rises.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from numbers import Real
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.inference import Posterior
+from polarbear.inference.posterior import Predictive
 from polarbear.records import FloatArray
+from polarbear.select.budget import BudgetDistribution, BudgetRange, budget_name, parse_budget
 
-NAMED = ("uniform", "log-uniform", "final")
-
-
-@runtime_checkable
-class BudgetDistribution(Protocol):
-    """A continuous distribution of the budget, such as a frozen one of `scipy.stats`."""
-
-    def cdf(self, x: FloatArray, /) -> FloatArray:
-        """P(budget ≤ x)."""
-        ...
-
-
-Preference = str | ArrayLike | BudgetDistribution | Callable[[FloatArray], ArrayLike]
+Preference = str | float | tuple[float, float] | ArrayLike | BudgetDistribution | Callable[[FloatArray], ArrayLike]
 """How much each budget matters:
 
+- a number, the budget itself: the timepoint nearest to it in proportion;
+- ``(low, high)``, or a `BudgetRange`: anything between two budgets, all of them equally probable;
 - ``"uniform"``: every budget between the first and the last timepoint matters equally, w(t) = 1;
 - ``"log-uniform"``: every order of magnitude matters equally, w(t) = 1/t;
 - ``"final"``: the last timepoint alone;
+- ``"worst"``: the lowest rating over all timepoints, so that what is chosen by it fails at none;
+- any other text as `parse_budget` reads it, such as ``"300"``, ``"100..1000"`` or ``"normal(300, 50)"``;
 - an array of T non-negative weights, one per timepoint;
 - a continuous distribution of the budget with a ``cdf``, cut to the span of the timepoints;
 - a callable from ratings of shape (..., T) to values of shape (...), increasing in every rating.
@@ -46,26 +41,29 @@ def preference_weights(preference: Preference, times: ArrayLike) -> FloatArray:
     two timepoints goes to both ends in halves.
 
     Args:
-        preference: A name, an array of weights or a distribution with a ``cdf``.
+        preference: Any that is not "worst" or a callable, which weigh no timepoints.
         times: (T,) strictly increasing.
 
     Returns:
         (T,) non-negative, sums to 1.
 
     Raises:
-        ValueError: If the name is unknown, or the weights have the wrong shape or sign, or are all zero.
+        ValueError: If the preference is unknown, asks for budgets outside the timepoints, or its weights have the wrong
+            shape or sign, or are all zero.
+        TypeError: If it has no weights.
     """
     timepoints = np.asarray(times, dtype=np.float64)
-    if isinstance(preference, str):
-        weights = _named_weights(preference, timepoints)
-    elif isinstance(preference, BudgetDistribution):
-        if hasattr(preference, "pmf"):
-            raise TypeError("the distribution of the budget is discrete; give the timepoints' weights as an array")
-        weights = _trapezoidal(np.asarray(preference.cdf(timepoints), dtype=np.float64))
-    elif callable(preference):
-        raise TypeError("a callable preference has no weights; call it, or use preference_values")
+    meant = _meant(preference, timepoints)
+    if not is_linear(meant):
+        raise TypeError('"worst" and a callable preference have no weights; use preference_values')
+    if isinstance(meant, str):
+        weights = _named_weights(meant, timepoints)
+    elif isinstance(meant, BudgetDistribution):
+        weights = _probabilities(meant, timepoints)
+    elif isinstance(meant, float):
+        weights = np.eye(timepoints.size)[_nearest(meant, timepoints)]
     else:
-        weights = np.asarray(preference, dtype=np.float64)
+        weights = np.asarray(meant, dtype=np.float64)
         if weights.shape != timepoints.shape:
             raise ValueError(
                 f"the preference has shape {weights.shape}; {timepoints.size} timepoints need shape {timepoints.shape}"
@@ -95,6 +93,8 @@ def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) ->
     """Values (draws, n) of `ratings` (draws, T, n) at `times` (T,) under a preference."""
     if is_linear(preference):
         return np.einsum("dtn,t->dn", ratings, preference_weights(preference, times), optimize=True)
+    if isinstance(preference, str):  # "worst"
+        return ratings.min(axis=1)
     if not callable(preference):
         raise TypeError(f"{preference!r} is no preference")
     over_time = np.moveaxis(ratings, 1, 2)
@@ -111,12 +111,107 @@ def values_of(ratings: FloatArray, times: FloatArray, preference: Preference) ->
 
 def is_linear(preference: Preference) -> bool:
     """Whether the preference is a weighting of timepoints, so that a portfolio's value is the sum of its members'."""
-    return not callable(preference) or isinstance(preference, BudgetDistribution)
+    return not (callable(preference) or _is_worst(preference)) or isinstance(preference, BudgetDistribution)
+
+
+def posterior_at_budget(
+    posterior: Posterior, preference: Preference, rng: np.random.Generator | None
+) -> tuple[Posterior, Preference]:
+    """The posterior to ask under a preference: at a budget between timepoints, what its model predicts there.
+
+    Args:
+        posterior: (draws, T, n) ratings.
+        preference: See `Preference`.
+        rng: The source of randomness of a prediction; None: the nearest timepoint answers.
+
+    Returns:
+        The posterior at the budget alone if that is a number, the model predicts and `rng` is given; otherwise the same
+        posterior. And the preference, texts and ranges as what they mean.
+
+    Raises:
+        ValueError: If a budget lies outside the timepoints.
+    """
+    meant: Any = _meant(preference, posterior.times)
+    if isinstance(meant, float):
+        _nearest(meant, posterior.times)
+        model = getattr(posterior, "model", None)
+        if rng is not None and isinstance(model, Predictive) and posterior.times.size > 1 and not posterior.excerpt:
+            return posterior.at(meant, rng=rng), meant
+    return posterior, meant
+
+
+def described(preference: Preference, times: FloatArray) -> str:
+    """A preference in words, with what of it the timepoints do not show."""
+    meant = _meant(preference, times)
+    if isinstance(meant, BudgetDistribution) and (inside := _mass(meant, times)) < _ALL:
+        return f"{budget_name(meant)} ({inside:.0%} of it within the timepoints)"
+    if isinstance(meant, float) and (there := times[_nearest(meant, times)]) != meant:
+        return f"{budget_name(meant)} (timepoint {there:g})"
+    return budget_name(meant)
+
+
+_ALL = 0.995
+"""From this probability inside the timepoints on, what lies outside is not mentioned."""
+
+
+def _meant(preference: Any, times: FloatArray) -> Any:
+    """The preference with texts and pairs replaced by what they mean."""
+    if isinstance(preference, str):
+        return parse_budget(preference)
+    if isinstance(preference, bool | np.bool_) or preference is None:
+        raise TypeError(f"{preference!r} is no preference; give a budget, a range, a distribution, a name or weights")
+    if isinstance(preference, Real):
+        return float(preference)
+    pair: tuple[Any, ...] = cast(Any, preference) if isinstance(preference, tuple) else ()
+    if len(pair) != 2 or (times.size == 2 and not times[0] <= pair[0] < pair[1] <= times[1]):
+        return cast(Any, preference)
+    if times.size == 2:
+        message = f"{pair} may be a range of budgets, or the weights of both timepoints"
+        raise ValueError(f'{message}; give "{pair[0]}..{pair[1]}", or a list')
+    return BudgetRange(*pair)
+
+
+def _is_worst(preference: Preference) -> bool:
+    return isinstance(preference, str) and preference.strip() == "worst"
+
+
+def _nearest(budget: float, times: FloatArray) -> int:
+    """The position of the timepoint nearest to a budget, in proportion; ValueError if it lies beyond all."""
+    _check_inside(budget, budget, f"budget {budget:g}", times)
+    logarithms = np.log(np.maximum(np.append(times, budget), np.finfo(np.float64).tiny))
+    return int(np.argmin(np.abs(logarithms[:-1] - logarithms[-1])))
+
+
+def _check_inside(low: float, high: float, name: str, times: FloatArray) -> None:
+    if not times[0] <= low <= high <= times[-1]:
+        raise ValueError(
+            f"{name} lies outside the timepoints, which span {times[0]:g} to {times[-1]:g}, and nothing is known "
+            "there; ask within them, or race with timepoints that include it"
+        )
+
+
+def _probabilities(budget: BudgetDistribution, times: FloatArray) -> FloatArray:
+    """Weights of the timepoints under a distribution of the budget."""
+    if hasattr(budget, "pmf"):
+        raise TypeError("the distribution of the budget is discrete; give the timepoints' weights as an array")
+    if isinstance(budget, BudgetRange):
+        _check_inside(budget.low, budget.high, f"the range {budget}", times)
+    weights = _trapezoidal(np.asarray(budget.cdf(times), dtype=np.float64))
+    if times.size > 1 and not weights.any():
+        raise ValueError(
+            f"{budget_name(budget)} has no probability between the timepoints {times[0]:g} and {times[-1]:g}, so that "
+            "no weight is positive; at least one must be positive"
+        )
+    return weights
+
+
+def _mass(budget: BudgetDistribution, times: FloatArray) -> float:
+    """The probability that the budget lies within the timepoints."""
+    first, last = np.asarray(budget.cdf(times[[0, -1]]), dtype=np.float64)
+    return float(last - first)
 
 
 def _named_weights(name: str, times: FloatArray) -> FloatArray:
-    if name not in NAMED:
-        raise ValueError(f"preference {name!r} is unknown; choose one of {', '.join(NAMED)}, weights, or a callable")
     if name == "final" or times.size == 1:
         return np.eye(times.size)[-1]
     return _trapezoidal(np.log(times) if name == "log-uniform" else times)

@@ -13,7 +13,15 @@ import numpy as np
 
 from polarbear.inference import TOO_SURE, Posterior, overconfidence_of
 from polarbear.records import FloatArray
-from polarbear.select.preferences import Preference, is_linear, preference_values, preference_weights, values_of
+from polarbear.select.preferences import (
+    Preference,
+    described,
+    is_linear,
+    posterior_at_budget,
+    preference_values,
+    preference_weights,
+    values_of,
+)
 
 Criterion = Literal["p2bb", "expected", "quantile"]
 Multiset = tuple[int, ...]
@@ -55,7 +63,7 @@ class Selection:
 
     Attributes:
         choices: All candidates that were compared, the best first.
-        preference: The preference's name, or its type.
+        preference: The preference in words.
         criterion: "p2bb", "expected" or "quantile".
         gamma: Level γ of the quantile.
         size: Number of parallel slots.
@@ -124,6 +132,7 @@ def best(
     candidates: Iterable[str] | None = None,
     gamma: float = 0.05,
     limit: int = 10_000,
+    rng: np.random.Generator | None = None,
 ) -> Selection:
     """The best algorithm, or the best portfolio of `size` parallel slots, under a preference over budgets.
 
@@ -139,13 +148,17 @@ def best(
         candidates: The names to choose from, such as a race's Pareto set; default all.
         gamma: Level of the quantile, in (0, 1).
         limit: Up to this many multisets all are compared; beyond it greedy construction and local search choose.
+        rng: If given, a model over time that predicts answers for a budget between timepoints; otherwise the nearest
+            timepoint does.
 
     Returns:
         The best choice with a table of all that were compared.
 
     Raises:
         ValueError: If a name, criterion, preference or number is out of range.
+        TypeError: If `posterior` is none.
     """
+    _check_posterior(posterior)
     if criterion not in get_args(Criterion):
         raise ValueError(f"criterion is {criterion!r}; choose one of {', '.join(get_args(Criterion))}")
     if size < 1:
@@ -153,7 +166,8 @@ def best(
     if not 0 < gamma < 1:
         raise ValueError(f"gamma is {gamma!r}; a quantile's level lies in (0, 1)")
     names = _checked_candidates(posterior, candidates)
-    value = _Valuation(posterior, preference, names)
+    asked, meant = posterior_at_budget(posterior, preference, rng)
+    value = _Valuation(asked, meant, names)
 
     def score(members: Multiset) -> float:
         values = value(members)
@@ -162,24 +176,43 @@ def best(
     compared, exhaustive = pool(len(names), size, score, limit)
     choices = _choices(compared, names, value, gamma)
     rank = "probability_best" if criterion == "p2bb" else criterion
-    of_one_timepoint = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
-    trusted, measured = posterior.honest or of_one_timepoint, None
-    if not trusted and posterior.tally is not None and posterior.tally.instances.units > 1:
-        measured = overconfidence_of(posterior, np.stack([value((member,)) for member in range(len(names))], axis=1))
+    overconfidence, sure = _certainty(posterior, meant, value, len(names))
     return Selection(
         choices=tuple(sorted(choices, key=lambda choice: (getattr(choice, rank), choice.expected), reverse=True)),
-        preference=preference if isinstance(preference, str) else type(preference).__name__,
+        preference=described(meant, asked.times),
         criterion=criterion,
         gamma=gamma,
         size=size,
         exhaustive=exhaustive,
-        overconfidence=measured,
-        sure=trusted or (measured is not None and measured <= TOO_SURE),
+        overconfidence=overconfidence,
+        sure=sure,
     )
+
+
+def _certainty(
+    posterior: Posterior, preference: Preference, value: _Valuation, algorithms: int
+) -> tuple[float | None, bool]:
+    """By which factor values are too sure, if it is measured, and whether they can be taken at face value."""
+    of_one_timepoint = not posterior.joint and _looks_at_one_timepoint(preference, posterior.times)
+    trusted, measured = posterior.honest or of_one_timepoint, None
+    if not trusted and posterior.tally is not None and posterior.tally.instances.units > 1:
+        measured = overconfidence_of(posterior, np.stack([value((member,)) for member in range(algorithms)], axis=1))
+    return measured, trusted or (measured is not None and measured <= TOO_SURE)
 
 
 def _looks_at_one_timepoint(preference: Preference, times: FloatArray) -> bool:
     return is_linear(preference) and bool(np.count_nonzero(preference_weights(preference, times)) == 1)
+
+
+def _check_posterior(posterior: Any) -> None:
+    """TypeError if it has no draws; who has one is told where it is."""
+    if not hasattr(posterior, "draws"):
+        instead = (
+            ".posterior of it, or call its best()"
+            if hasattr(posterior, "posterior")
+            else ("the posterior of a race's result, or what polarbear.inference.fit returns")
+        )
+        raise TypeError(f"posterior is a {type(posterior).__name__}; pass {instead}")
 
 
 def _checked_candidates(posterior: Posterior, candidates: Iterable[str] | None) -> tuple[str, ...]:

@@ -1,0 +1,152 @@
+"""Budgets as people say them: "300", "100..1000", "normal(300, 50)", "log-uniform", "1000*d"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from polarbear.descriptions import did_you_mean
+from polarbear.records import FloatArray
+from polarbear.validation import real_number
+
+NAMED = ("uniform", "log-uniform", "final", "worst")
+"""Preferences that go by a name."""
+
+FORMS = "300, 1000*d, 100..1000, uniform(100, 1000), log-uniform(100, 1000), normal(300, 50), lognormal(300, 0.5)"
+"""Budgets as text, for help and messages."""
+
+_CALL = re.compile(r"([a-z][a-z-]*)\s*\((.*)\)", re.IGNORECASE)
+
+
+@runtime_checkable
+class BudgetDistribution(Protocol):
+    """A continuous distribution of the budget, such as a frozen one of `scipy.stats`."""
+
+    def cdf(self, x: FloatArray, /) -> FloatArray:
+        """P(budget ≤ x)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetRange:
+    """A budget anywhere from `low` to `high`, both included.
+
+    Attributes:
+        low: The smallest budget.
+        high: The largest.
+        logarithmic: Whether every order of magnitude is equally probable, w(t) = 1/t; otherwise every budget is.
+
+    Raises:
+        FieldError: If an end is not positive and finite, or `low` is not below `high`.
+    """
+
+    low: float
+    high: float
+    logarithmic: bool = False
+
+    def __post_init__(self) -> None:
+        low, high = real_number(self.low, "low", gt=0), real_number(self.high, "high", gt=0)
+        if not low < high:
+            raise ValueError(f"the range of budgets {low:g}..{high:g} is empty; give the smaller budget first")
+
+    def cdf(self, x: FloatArray, /) -> FloatArray:
+        """P(budget ≤ x)."""
+        inside = np.clip(x, self.low, self.high)
+        if self.logarithmic:
+            return np.log(inside / self.low) / np.log(self.high / self.low)
+        return (inside - self.low) / (self.high - self.low)
+
+    def __str__(self) -> str:
+        return f"log-uniform({self.low:g}, {self.high:g})" if self.logarithmic else f"{self.low:g}..{self.high:g}"
+
+
+def parse_budget(text: str, dimension: int | None = None) -> str | float | BudgetRange | BudgetDistribution:
+    """The preference over budgets that a text means.
+
+    - ``"uniform"``, ``"log-uniform"``, ``"final"``, ``"worst"``: itself, see `polarbear.select.Preference`;
+    - ``"300"``: the number; ``"100..1000"`` or ``"uniform(100, 1000)"``: a range; ``"log-uniform(100, 1000)"``: one in
+      which orders of magnitude count alike;
+    - ``"normal(300, 50)"``: mean and standard deviation; ``"lognormal(300, 0.5)"``: median, and standard deviation of
+      the logarithm.
+
+    Every number may be a multiple of the dimension, ``"1000*d"``.
+
+    Args:
+        text: What was said.
+        dimension: The problems' number of variables, if all have the same.
+
+    Raises:
+        ValueError: If the text means no budget, or needs a dimension that is not known.
+    """
+    said = text.strip()
+    if said in NAMED:
+        return said
+    if ".." in said:
+        low, high = said.split("..", 1)
+        return BudgetRange(parse_number(low, dimension), parse_number(high, dimension))
+    if call := _CALL.fullmatch(said):
+        return _distribution(call[1].lower(), [parse_number(number, dimension) for number in call[2].split(",")], said)
+    if said[:1].isalpha():
+        raise ValueError(f"budget {said!r} is unknown; choose one of {', '.join(NAMED)}, or write it as in {FORMS}")
+    return parse_number(said, dimension)
+
+
+def parse_number(text: str, dimension: int | None = None) -> float:
+    """A positive number of evaluations or seconds, such as ``"300"``, ``"1e4"``, ``"10_000"``, ``"1000*d"``.
+
+    Raises:
+        ValueError: If the text is no positive number, or a multiple of a dimension that is not known.
+    """
+    factor, times, variable = text.strip().partition("*")
+    multiple = times and variable.strip().lower() == "d"
+    try:
+        number = real_number(float(factor), "the budget", gt=0) if multiple or not times else None
+    except ValueError:
+        number = None
+    if number is None:
+        raise ValueError(f"{text.strip()!r} is no budget; write a positive number, or a multiple of d such as 1000*d")
+    if multiple and dimension is None:
+        raise ValueError(
+            f"{text.strip()!r} needs one dimension, but it is not known here; write the number it comes to"
+        )
+    return number * (dimension or 1) if multiple else number
+
+
+def _distribution(name: str, numbers: list[float], said: str) -> BudgetRange | BudgetDistribution:
+    """The distribution of a name with two parameters."""
+
+    def frozen(family: str, *parameters: float, **scale: float) -> BudgetDistribution:
+        from scipy import stats
+
+        return getattr(stats, family)(*parameters, **scale)
+
+    made: dict[str, Callable[[float, float], BudgetRange | BudgetDistribution]] = {
+        "uniform": BudgetRange,
+        "log-uniform": lambda low, high: BudgetRange(low, high, logarithmic=True),
+        "loguniform": lambda low, high: BudgetRange(low, high, logarithmic=True),
+        "normal": lambda mean, deviation: frozen("norm", mean, deviation),
+        "lognormal": lambda median, deviation: frozen("lognorm", deviation, scale=median),
+    }
+    if name not in made:
+        raise ValueError(f"distribution {name!r} of {said!r} is unknown;{did_you_mean(name, made)}")
+    if len(numbers) != 2:
+        raise ValueError(f"{said!r} has {len(numbers)} parameters; {name} takes two, as in {FORMS}")
+    return made[name](*numbers)
+
+
+def budget_name(preference: Any) -> str:
+    """A preference in a few words, such as ``"log-uniform"``, ``"100..1000"``, ``"norm(300, 50)"``, ``"weights"``."""
+    if isinstance(preference, str | BudgetRange):
+        return str(preference)
+    if hasattr(preference, "dist"):  # a frozen distribution of SciPy
+        given = [f"{value:g}" for value in preference.args]
+        given += [f"{name}={value:g}" for name, value in preference.kwds.items()]
+        return f"{preference.dist.name}({', '.join(given)})"
+    if isinstance(preference, Real):
+        return f"{float(preference):g}"
+    return type(preference).__name__ if callable(preference) or hasattr(preference, "cdf") else "weights"
