@@ -110,7 +110,7 @@ def test_recorded_runs_of_a_plan_can_be_assessed_compared_tabulated_exported_and
     assert "stroll" in polarbear("table", path)[0]
     assert polarbear("export", path, "--to", tmp_path / "ioh")[0].startswith("48 runs")
     assert len(store.read(tmp_path / "ioh")) == 48
-    raced = json.loads(polarbear("race", "--from", path, "--json")[0])
+    raced = json.loads(polarbear("race", "--from", path, "--pool", "all", "--json")[0])
     assert "first places" in {one["name"] for one in raced["checks"]}
     assert raced["blocks"] == 24
     assert "stroll" in raced["pareto_set"]

@@ -11,7 +11,7 @@ from polarbear.inference import GaussianProcess, fit
 from polarbear.rankings import Rankings
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.simulate import prior_truth
-from polarbear.study import load, recorded_race, replay
+from polarbear.study import load, recorded_groups, recorded_race, replay, usual_pooling
 
 TIMES = np.arange(1.0, 13.0)
 TRUTH = prior_truth(GaussianProcess(), TIMES, 4, np.random.default_rng(3), hyperparameters={"sigma": 1.5, "ell": 0.5})
@@ -209,3 +209,49 @@ def test_usual_timepoints_in_seconds():
         recorded_race(nothing, axis="seconds")
     with pytest.raises(ValueError, match="ended by 0 seconds; give timepoints"):
         recorded_race(UNTIMED, axis="seconds")
+
+
+@pytest.mark.parametrize(
+    ("budget", "first", "last"),
+    [("20", 10, 20), (20, 10, 20), ("8", 4, 8), ("2..20", 2, 20), ("1*d..4*d", 5, 20), ("4 * d", 10, 20)],
+)
+def test_timepoints_reach_to_a_budget_or_over_a_range(budget, first, last):
+    named = [replace(run, key=replace(run.key, instance=f"bbob-f1-i{run.key.instance[2:]}-d5")) for run in RECORDED]
+    times = recorded_race(named, budget=budget).times
+    assert (times[0], times[-1]) == (first, last)
+    mixed = [*named, replace(named[0], key=replace(named[0].key, instance="bbob-f1-i1-d2"))]
+    if "d" in str(budget):
+        with pytest.raises(ValueError, match="needs one dimension"):
+            recorded_race(mixed, budget=budget)
+
+
+@pytest.mark.parametrize("budget", ["uniform", "normal(30, 5)"])
+def test_runs_are_not_compared_up_to_a_distribution(budget):
+    with pytest.raises(ValueError, match="give one to compare runs up to, or a range"):
+        recorded_race(RECORDED, budget=budget)
+
+
+def test_recorded_runs_are_grouped_by_function_and_dimension_unless_pooled():
+    names = ["bbob-f10-i1-d2", "bbob-f2-i1-d2", "bbob-f2-i7-d5", "sphere-d5", "rastrigin-d5", "mine"]
+    runs = [replace(RECORDED[0], key=RunKey(name, "A", 0)) for name in names]
+
+    def grouped(*pooled):
+        return {group.name: [run.key.instance for run in group.runs] for group in recorded_groups(runs, pooled)}
+
+    assert grouped() == {
+        "all problems": ["mine"],
+        "in 5-D": ["sphere-d5", "rastrigin-d5"],
+        "bbob f2 in 2-D": ["bbob-f2-i1-d2"],
+        "bbob f10 in 2-D": ["bbob-f10-i1-d2"],
+        "bbob f2 in 5-D": ["bbob-f2-i7-d5"],
+    }
+    assert list(grouped("function")) == ["all problems", "in 5-D", "bbob in 2-D", "bbob in 5-D"]
+    assert list(grouped("dimension")) == ["all problems", "bbob f2", "bbob f10"]
+    assert grouped("function", "dimension") == {"all problems": names}
+    assert [group.file for group in recorded_groups(runs)] == ["all", "d5", "bbob-f2-d2", "bbob-f2-d5", "bbob-f10-d2"]
+
+
+def test_runs_of_a_race_are_pooled():
+    assert usual_pooling({"race": {}}) == usual_pooling({"merged": [{"spec": {"race": {}}}]})
+    assert usual_pooling({"race": {}}) == ("function", "dimension")
+    assert usual_pooling({"plan": {}}) == usual_pooling({}) == ()

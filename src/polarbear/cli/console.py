@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.console import Console as RichConsole  # noqa: TID251 - the one place
 from rich.console import ConsoleOptions, RenderableType
 from rich.segment import Segment
@@ -35,13 +37,26 @@ class Console(RichConsole):
 
 
 def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = ()) -> None:
-    """Print a table without lines; the first column and those of `words` are aligned to the left."""
-    columns = Table(box=None, pad_edge=False)
+    """Print a table without lines; the first column and those of `words` are aligned to the left.
+
+    Only those of `words` are wrapped, between words; lines of the others go on beyond the terminal's width.
+    """
+    lines, columns = list(rows), Table(box=None, pad_edge=False)
     for number, name in enumerate(header):
-        columns.add_column(Text(name), justify="right" if number and number not in words else "left", overflow="fold")
-    for row in rows:
-        columns.add_row(*map(Text, row))
-    Console().print(columns)
+        wrapped = number in words
+        width = None if wrapped else max(map(cell_len, [name, *(line[number] for line in lines)]))
+        columns.add_column(Text(name), justify="left" if wrapped or not number else "right", min_width=width)
+    for line in lines:
+        columns.add_row(*map(Text, line))
+    print_whole(columns)
+
+
+def print_whole(table: Table) -> None:
+    """Print a table as wide as its longest words need."""
+    console = Console()
+    least = console.measure(table, options=console.options.update(width=sys.maxsize)).minimum
+    console.width = max(console.width, least)
+    console.print(table)
 
 
 def print_table(table: StatisticsTable) -> None:

@@ -78,6 +78,34 @@ SecondsOption = Annotated[
 WithdrawOption = Annotated[
     list[str] | None, repeatable("withdraw", "Take this algorithm out of the race for good; repeatable.")
 ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RaceLimits:
+    """When a race stops early, who leaves it, and what is run again."""
+
+    seconds: SecondsOption = None
+    instances: Annotated[
+        int | None, typer.Option(min=1, help="Of a race: stop once this many instances were drawn.", show_default=False)
+    ] = None
+    evaluations: Annotated[
+        float | None,
+        typer.Option(min=1, help="Of a race: stop once this many evaluations were spent in all.", show_default=False),
+    ] = None
+    withdraw: WithdrawOption = None
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False
+
+    def stops(self) -> dict[str, Any]:
+        """The limits that are given, as `polarbear.study.StopRules` names them."""
+        names = "seconds", "instances", "evaluations"
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
+    def given(self) -> bool:
+        """Whether any of these is."""
+        return bool(self.stops() or self.withdraw or self.retry)
+
+
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 TakeOverOption = Annotated[
     bool,

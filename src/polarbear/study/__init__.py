@@ -9,6 +9,7 @@ from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_runner import load_plan, run_plan
 from polarbear.study.plan_spec import PlanSpec, read_plan
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race, race_from_spec
+from polarbear.study.recorded_groups import RecordedGroup, recorded_groups, usual_pooling
 from polarbear.study.replay import Replay, recorded_race, recorded_result, replay
 from polarbear.study.resume import OtherSettings, RunFailureWarning, check_same
 from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
@@ -34,6 +35,7 @@ __all__ = [
     "PlanObserver",
     "PlanSpec",
     "PlanSummary",
+    "RecordedGroup",
     "RecordedSpec",
     "Remarks",
     "Replay",
@@ -57,9 +59,11 @@ __all__ = [
     "read_plan",
     "read_recorded_spec",
     "read_spec",
+    "recorded_groups",
     "recorded_race",
     "recorded_result",
     "replay",
     "run_plan",
+    "usual_pooling",
     "verify",
 ]

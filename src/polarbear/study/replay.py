@@ -15,6 +15,7 @@ import numpy as np
 from polarbear import store
 from polarbear.race import Race, RaceResult, Request
 from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory, log_times
+from polarbear.select import BudgetRange, parse_budget
 
 RECORDED = "recorded"
 """In the specification of a study: names instances and algorithms of which there are recorded runs alone."""
@@ -167,7 +168,12 @@ def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | No
 
 
 def recorded_race(
-    runs: Sequence[Run], *, times: FloatArray | None = None, spec: Mapping[str, Any] | None = None, **settings: Any
+    runs: Sequence[Run],
+    *,
+    times: FloatArray | None = None,
+    budget: str | float | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> Race:
     """A race of the algorithms that recorded runs are of.
 
@@ -177,19 +183,33 @@ def recorded_race(
             algorithm reached, unless they ended by themselves before. Evaluations begin at 10. Seconds begin once half
             of the runs of every algorithm have found a value, though not below a thousandth of the last timepoint,
             which is rounded down to two digits.
+        budget: Where the default timepoints end instead, or begin and end: ``300``, ``"100*d"``, ``"10*d..100*d"``,
+            where d is the runs' number of variables.
         spec: The specification of the study that holds the runs. If no `axis` is among the settings, the race is over
             seconds where the study's plan or race was and the runs tell their seconds, and else over evaluations.
         **settings: As `polarbear.Race` takes them.
 
     Raises:
-        ValueError: If there are fewer than two algorithms, or no timepoints are given and runs are too short for the
-            default.
+        ValueError: If there are fewer than two algorithms, no timepoints are given and runs are too short for the
+            default, or the budget is none.
     """
     names = sorted({run.key.algorithm for run in runs})
     axis: Axis = settings.setdefault("axis", _recorded_axis(spec or {}, runs))
-    if times is None and names:
+    if times is None and budget is not None:
+        times = _times_to(budget, axis, {run.problem.dimension for run in runs} - {0})
+    elif times is None and names:
         times = _usual_times([[run for run in runs if run.key.algorithm == name] for name in names], axis)
     return Race(names, times=() if times is None else times, **settings)
+
+
+def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> FloatArray:
+    """Timepoints to a budget, or from one to another."""
+    said = parse_budget(str(budget), next(iter(dimensions)) if len(dimensions) == 1 else None)
+    if isinstance(said, BudgetRange):
+        return log_times(said.low, said.high, _TIMEPOINTS, axis)
+    if isinstance(said, float):
+        return log_times(min(_FIRST, said / 2) if axis == "evaluations" else said * _SHORTEST, said, _TIMEPOINTS, axis)
+    raise ValueError(f"the budget is {budget!r}; give one to compare runs up to, or a range, such as 10*d..100*d")
 
 
 def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:

@@ -74,7 +74,7 @@ def _print(examination: Examination) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polarbear.cli.console import Console
+    from polarbear.cli.console import Console, print_whole
 
     console, comparison = Console(), examination.comparison
     table = Table(
@@ -91,7 +91,7 @@ def _print(examination: Examination) -> None:
         behind = f"{model.behind:,.1f} ± {model.behind_error:,.1f}" if model.behind else "–"
         certainty = f"{examination.overconfidence[model.name]:.1f} ×"
         table.add_row(Text(model.name), f"{model.elpd:,.1f}", behind, f"{model.effective_parameters:,.1f}", certainty)
-    console.print(table)
+    print_whole(table)
     for model in comparison.models:
         console.print(Text(model.verdict))
     console.print()
@@ -101,4 +101,4 @@ def _print(examination: Examination) -> None:
         verdict = {True: "passed", False: "failed", None: "not checked"}[assumption.passed]
         p = "–" if assumption.p_value is None else f"{assumption.p_value:.3f}"
         table.add_row(assumption.name, verdict, p, Text(assumption.verdict), end_section=True)
-    console.print(table)
+    print_whole(table)

@@ -77,11 +77,11 @@ def _print(report: Conformance) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    from polarbear.cli.console import Console
+    from polarbear.cli.console import print_whole
 
     table = Table(title=Text(report.optimizer), title_justify="left", box=None, padding=(0, 2, 0, 0))
     for heading in ("check", "", "what is expected, or wrong"):
-        table.add_column(heading, overflow="fold")
+        table.add_column(heading)
     for finding in report.findings:
         mark, words = Text("failed", "bold red"), finding.wrong
         if finding.inapplicable:
@@ -89,4 +89,4 @@ def _print(report: Conformance) -> None:
         elif finding.passed:
             mark, words = Text("passed", "green"), finding.expected
         table.add_row(Text(finding.check), mark, Text(words))
-    Console().print(table)
+    print_whole(table)
