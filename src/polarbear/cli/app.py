@@ -20,13 +20,29 @@ from polarbear.cli.options import (
     INTERRUPTED,
     NO_WORKERS,
     UNUSABLE_STUDY,
+    exit_codes,
     with_groups,
 )
-from polarbear.cli.terminal import echo, tell_warning
+from polarbear.cli.terminal import echo, first_sentence, tell_warning
 from polarbear.cli.termination import Terminated, terminable
 
 
 class _Commands(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """The commands in the order in which one works."""
+        return list(self.commands)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - click's signature
+        """Write the commands under their headings, with whole summaries."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            groups.setdefault(getattr(command, "rich_help_panel", None) or "Commands", []).append(
+                (name, first_sentence(command.help))
+            )
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
+
     def invoke(self, ctx: Any) -> Any:
         """Print that a command was interrupted, unless it has done so itself."""
         try:
@@ -45,8 +61,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _name, _command in commands():
-    app.command(_name)(with_groups(_command))
+for _command in commands():
+    app.command(
+        _command.name,
+        rich_help_panel=_command.group,
+        epilog=f"Example: {_command.example}\n\nExit codes: {exit_codes(_command.name)}.",
+        context_settings={"token_normalize_func": _command.option},
+    )(with_groups(_command.function))
 
 
 def run() -> NoReturn:

@@ -44,7 +44,7 @@ def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: C
     lines, columns = list(rows), Table(box=None, pad_edge=False)
     for number, name in enumerate(header):
         wrapped = number in words
-        width = None if wrapped else max(map(cell_len, [name, *(line[number] for line in lines)]))
+        width = max(map(cell_len, [name, *(line[number] for line in lines if not wrapped)]))
         columns.add_column(Text(name), justify="left" if wrapped or not number else "right", min_width=width)
     for line in lines:
         columns.add_row(*map(Text, line))

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from polarbear.cli.starting import INTERRUPTED as INTERRUPTED
+from polarbear.cli.starting import MEMORY_SHORT
 
 EVERY_RUN_FAILED = 1
 BAD_INPUT = 2
@@ -20,6 +21,26 @@ UNUSABLE_STUDY = 3
 NOT_CONFORMING = 4
 NO_WORKERS = 5
 TERMINATED = 143
+
+_MEANINGS = {
+    0: "done",
+    EVERY_RUN_FAILED: "all runs failed",
+    BAD_INPUT: "bad input",
+    UNUSABLE_STUDY: "a study or data cannot be used",
+    NOT_CONFORMING: "an optimizer does not conform",
+    NO_WORKERS: "no worker is left",
+    MEMORY_SHORT: "too little memory",
+    INTERRUPTED: "interrupted",
+    TERMINATED: "ended by SIGTERM",
+}
+_RUNNING = {EVERY_RUN_FAILED: ("race", "run", "resume"), NO_WORKERS: ("race", "run", "resume", "conform")}
+_ONLY = _RUNNING | {NOT_CONFORMING: ("conform",)}
+"""Exit codes that only these commands have."""
+
+
+def exit_codes(command: str) -> str:
+    """The exit codes of a command, in words."""
+    return ", ".join(f"{code} {words}" for code, words in _MEANINGS.items() if command in _ONLY.get(code, [command]))
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -52,6 +73,15 @@ def to_place(text: str) -> Path:
     from polarbear.store import place
 
     return place(text)
+
+
+def to_data(text: str) -> Path:
+    """Where recorded runs are; nothing is fetched from the web."""
+    if text.lower().startswith(("http://", "https://", "ftp://")):
+        raise typer.BadParameter(
+            f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
+        )
+    return to_place(text)
 
 
 def place_option(help_: str, **settings: Any) -> Any:
@@ -126,7 +156,7 @@ FinalTargetOption = Annotated[
 ]
 DataArgument = Annotated[
     list[Path],
-    typer.Argument(parser=to_place, help="Studies, archives, folders or files of recorded runs.", show_default=False),
+    typer.Argument(parser=to_data, help="Studies, archives, folders or files of recorded runs.", show_default=False),
 ]
 
 

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.options import FinalTargetOption, repeatable, to_json, to_place
+from polarbear.cli.options import FinalTargetOption, repeatable, to_data, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
     from polarbear.race import Race
     from polarbear.study import RecordedGroup, Replay
+
+
+_NAMED = 3
+"""How many groups without a race are named for each reason."""
 
 
 class _Pooled(StrEnum):
@@ -35,7 +39,7 @@ class Recorded:
         list[Path] | None,
         typer.Option(
             "--from",
-            parser=to_place,
+            parser=to_data,
             help="Race on these recorded runs, a study or an archive, and run nothing; repeatable.",
             show_default=False,
         ),
@@ -246,8 +250,10 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
     echo(
         "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
     )
-    for group, why in left_out.items():
-        echo(f"left out: {group.name}: {why}", err=True)
+    for why in dict.fromkeys(left_out.values()):
+        names = [group.name for group, reason in left_out.items() if reason == why]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        echo(f"left out: {', '.join(names[:_NAMED])}{more}: {why}", err=True)
     spent, recorded = (sum(getattr(each, name) for each in raced.values()) for name in ("spent", "recorded"))
     axis = next(iter(raced.values())).result.settings.axis
     saved = 1 - spent / recorded if recorded else 0.0

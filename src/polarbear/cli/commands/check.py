@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polarbear.analyzer import Examination
     from polarbear.race import RaceResult
 
+EXAMPLE = "polarbear check study.study --model gaussian-process"
+
 
 def check(
     study: StudyArgument,

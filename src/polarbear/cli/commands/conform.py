@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polarbear.conformance import Conformance
     from polarbear.optimizers import Optimizer
 
+EXAMPLE = "polarbear conform mine:optimizer"
+
 
 def conform(
     optimizer: Annotated[

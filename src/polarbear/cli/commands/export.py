@@ -13,6 +13,10 @@ from polarbear.cli.options import DataArgument, JsonOption, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear export archive.study --format csv --into runs.csv"
+RENAMED = {"to": "into"}
+"""Old names of options."""
+
 
 class _Format(StrEnum):
     IOHPROFILER = "iohprofiler"
@@ -23,7 +27,7 @@ class _Format(StrEnum):
 
 def export(
     study: DataArgument,
-    to: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
+    into: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
     choice: Choice,
     form: Annotated[_Format, typer.Option("--format", help="What to write.")] = _Format.IOHPROFILER,
     as_json: JsonOption = False,
@@ -33,7 +37,7 @@ def export(
 
     with bad_input():
         subject = choice.subject(study, samples=form is _Format.PARQUET)
-        exported = export_checked((*subject.runs, *subject.lost), to, form.value)
+        exported = export_checked((*subject.runs, *subject.lost), into, form.value)
     if exported.left_out:
         echo(f"left out: {exported.why}", err=True)
     if as_json:

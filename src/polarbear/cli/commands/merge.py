@@ -13,6 +13,8 @@ from polarbear.cli.options import AcceptDamageOption, JsonOption, place_option, 
 from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear merge a.study b.study --into both.study"
+
 
 def merge(
     studies: Annotated[

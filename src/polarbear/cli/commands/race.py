@@ -14,6 +14,8 @@ from polarbear.cli.options import JsonOption, RaceLimits, place_option
 from polarbear.cli.recorded import Choice
 from polarbear.cli.recorded_races import Recorded, race_recorded
 
+EXAMPLE = "polarbear race study.toml --workers 4"
+
 
 def race(
     workers: Workers,

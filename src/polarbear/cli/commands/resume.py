@@ -14,6 +14,8 @@ from polarbear.cli.executing import Repairs, execute_plan, execute_race, look_in
 from polarbear.cli.options import JsonOption, RaceLimits, StudyArgument, repeatable
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear resume study.study --seconds 3600"
+
 
 def resume(
     study: StudyArgument,
