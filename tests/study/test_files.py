@@ -157,3 +157,22 @@ def test_timepoints_that_are_none_are_refused(tmp_path, old, new, message):
     with pytest.raises(StudyFileError) as caught:
         read_spec(tmp_path / "race.toml")
     assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("suite", "instances"),
+    [
+        ('suite = "bbob"\nfunctions = [3]', range(1, 16)),
+        ('suite = "bbob"\nfunctions = [3]\ninstances = "1-30"', range(1, 31)),
+        ('suite = "pbo"\nfunctions = [3]\ndimensions = [16]', range(1, 16)),
+    ],
+)
+def test_a_plan_takes_fifteen_instances_unless_it_names_others(tmp_path, suite, instances):
+    (tmp_path / "plan.toml").write_text(HEAD + suite + "\n" + TAIL)
+    problems = read_plan(tmp_path / "plan.toml").problems
+    assert [problem.instance for problem in problems] == list(instances)
+
+
+def test_draws_of_a_plan_are_from_the_whole_suite(tmp_path):
+    (tmp_path / "plan.toml").write_text(HEAD + 'suite = "bbob"\ndraws = 30\n' + TAIL)
+    assert max(problem.instance for problem in read_plan(tmp_path / "plan.toml").problems) > 15

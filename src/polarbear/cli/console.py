@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterable, Sequence
 from typing import IO, TYPE_CHECKING
 
@@ -17,6 +16,10 @@ from polarbear.descriptions import printable
 
 if TYPE_CHECKING:
     from polarbear.analyzer.html import Table as StatisticsTable
+
+
+_GAP = 2
+"""Blanks between columns."""
 
 
 class Console(RichConsole):
@@ -36,27 +39,21 @@ class Console(RichConsole):
             yield Segment(text if control else printable(text), style, control)
 
 
-def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = ()) -> None:
+def print_columns(header: Sequence[str], rows: Iterable[Sequence[str | Text]], words: Collection[int] = ()) -> None:
     """Print a table without lines; the first column and those of `words` are aligned to the left.
 
     Only those of `words` are wrapped, between words; lines of the others go on beyond the terminal's width.
     """
-    lines, columns = list(rows), Table(box=None, pad_edge=False)
+    console, columns, least = Console(), Table(box=None, pad_edge=False), 0
+    lines = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     for number, name in enumerate(header):
-        wrapped = number in words
-        width = max(map(cell_len, [name, *(line[number] for line in lines if not wrapped)]))
-        columns.add_column(Text(name), justify="left" if wrapped or not number else "right", min_width=width)
+        wrapped, cells = number in words, [line[number].plain for line in lines]
+        least += _GAP + max(map(cell_len, [name, *(" ".join(cells).split() if wrapped else cells)]))
+        columns.add_column(Text(name), justify="left" if wrapped or not number else "right", no_wrap=not wrapped)
     for line in lines:
-        columns.add_row(*map(Text, line))
-    print_whole(columns)
-
-
-def print_whole(table: Table) -> None:
-    """Print a table as wide as its longest words need."""
-    console = Console()
-    least = console.measure(table, options=console.options.update(width=sys.maxsize)).minimum
+        columns.add_row(*line)
     console.width = max(console.width, least)
-    console.print(table)
+    console.print(columns)
 
 
 def print_table(table: StatisticsTable) -> None:
