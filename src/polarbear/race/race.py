@@ -155,8 +155,8 @@ class Race:
             if not requests:
                 return []
             self._requests = {(request.key.algorithm, request.key.seed): request for request in requests}
-        answered = self._runs.keys() | self._unavailable
-        return [request for identity, request in self._requests.items() if identity not in answered]
+        runs, unavailable = self._runs, self._unavailable
+        return [each for key, each in self._requests.items() if key not in runs and key not in unavailable]
 
     def tell(self, runs: Iterable[Run], *, unavailable: Iterable[Request] = ()) -> Round | None:
         """Take finished runs; after the round's last run, infer and decide.

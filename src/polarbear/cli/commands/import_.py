@@ -41,6 +41,7 @@ def import_(
 ) -> None:
     """Import data of COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV or Parquet into a study."""
     from polarbear import store
+    from polarbear.cli.plan_progress import counted
     from polarbear.problems import raw_optimum
 
     names = dict(_pair("rename", text, "OLD=NEW") for text in rename or ())
@@ -69,9 +70,9 @@ def import_(
     for old, new in names.items():
         if new not in imported.algorithms:
             echo(f"not renamed: there is no algorithm {old!r}", err=True)
-    known = f", {imported.known:,} were there before" if imported.known else ""
-    algorithms = ", ".join(imported.algorithms)
-    echo(f"{imported.added:,} runs imported{known}: {algorithms} on {imported.instances:,} instances\nstudy: {into}")
+    known = f", {imported.known:,} there before" if imported.known else ""
+    what = f"{', '.join(imported.algorithms)} on {counted(imported.instances, 'instance')}"
+    echo(f"{counted(imported.added, 'run')} imported{known}: {what}\nstudy: {into}")
 
 
 def _progress() -> Progress:
