@@ -295,7 +295,7 @@ def test_targets_and_budgets_are_numbers(number):
     with pytest.raises(ValueError, match="each is a finite number"):
         subject_of(runs(), targets=[1.0, number])
     with pytest.raises(ValueError, match="each is a finite precision"):
-        runtime_tables(subject_of(runs()), [number])
+        runtime_tables(subject_of(runs()), [1.0, number])
 
 
 def test_equal_targets_count_once():

@@ -110,11 +110,13 @@ def test_recorded_runs_of_a_plan_can_be_assessed_compared_tabulated_exported_and
     assert "stroll" in polarbear("table", path)[0]
     assert polarbear("export", path, "--to", tmp_path / "ioh")[0].startswith("48 runs")
     assert len(store.read(tmp_path / "ioh")) == 48
-    raced = json.loads(polarbear("race", "--from", path, "--json")[0])
+    raced = json.loads(polarbear("race", "--from", path, "--pool", "all", "--json")[0])
     assert "first places" in {one["name"] for one in raced["checks"]}
     assert raced["blocks"] == 24
     assert "stroll" in raced["pareto_set"]
-    assert "runs of a plan, not a race" in polarbear("report", path, code=3)[1]
+    assert f"page: {tmp_path / 'page'}" in polarbear("report", path, "--into", tmp_path / "page")[0]
+    assert (tmp_path / "page/index.html").is_file()
+    assert "runs of a plan, not a race" in polarbear("select", path, code=3)[1]
 
 
 def test_a_dry_run_tells_the_cost_and_writes_nothing(tmp_path):

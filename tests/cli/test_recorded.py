@@ -7,6 +7,7 @@ import pytest
 
 from polarbear import store
 from polarbear.records import Outcome, Reason, Samples, Trajectory
+from polarbear.study import load
 from tests.analyzer.recorded import runs
 from tests.analyzer.test_failures import broken
 from tests.cli.commands import polarbear
@@ -102,12 +103,47 @@ def test_a_race_on_recorded_runs_says_what_it_saves(archive, tmp_path):
     (tmp_path / "race.toml").write_text(
         "[race]\ntimes = [5, 10, 20, 40]\nalpha = 0.9\nbatch = 8\n[anything]\nelse = 1\n"
     )
-    found = json.loads(polarbear("race", tmp_path / "race.toml", "--from", archive, "--json")[0])
+    pooled = ["race", tmp_path / "race.toml", "--from", archive, "--pool", "function", "--pool", "dimension"]
+    found = json.loads(polarbear(*pooled, "--json")[0])
     assert found["pareto_set"] == found["pareto_set_of_all_runs"] == ["fast"]
     assert 0 <= found["saved"] < 1
-    out, _ = polarbear("race", tmp_path / "race.toml", "--from", archive)
+    out, _ = polarbear(*pooled)
     assert f"({found['saved']:.0%} saved)" in out.splitlines()[-2]
     assert found["saved"] == 1 - found["spent"] / found["recorded"]
+
+
+def test_races_on_an_archive_are_by_function_and_dimension_and_kept_as_studies(archive, tmp_path):
+    some = ["race", "--from", archive, "--budget", "2*d..20*d", "--alpha", "0.9", "--epsilon", "0.1"]
+    found = json.loads(polarbear(*some, "--into", tmp_path / "raced", "--json")[0])
+    assert [(race["function"], race["dimension"]) for race in found["races"]] == [
+        ("1", 2),
+        ("1", 5),
+        ("2", 2),
+        ("2", 5),
+    ]
+    assert found["who_wins_where"]["fast"] == {"2": {"best": 2, "member": 2, "races": 2}} | {
+        "5": {"best": 2, "member": 2, "races": 2}
+    }
+    assert found["blocks"] == 24
+    view = load(tmp_path / "raced/bbob-f2-d5.study")
+    assert (view.result.settings.alpha, view.result.settings.epsilon) == (0.9, 0.1)
+    assert (view.result.posterior.times[0], view.result.posterior.times[-1]) == (10, 100)
+    path = found["races"][3]["study"]
+    assert "fast" in polarbear("show", path)[0]
+    assert "fast" in polarbear("select", path)[0]
+    assert "report: " in polarbear("report", path)[0]
+    assert "passed" in polarbear("check", path)[0]
+    assert "holds a race on recorded runs, which runs nothing" in polarbear("resume", path, code=3)[1]
+    out, _ = polarbear(*some, "--pool", "function")
+    assert "fast  1, 1 of 1  1, 1 of 1" in out
+
+
+def test_a_race_on_recorded_runs_is_not_held_where_one_algorithm_ran(archive, tmp_path):
+    rest = [one for one in runs() if one.key.algorithm == "fast" or one.problem.function == "2"]
+    data = store.export(rest, tmp_path / "runs.csv", "csv")
+    _, err = polarbear("race", "--from", data, "--dimension", "5")
+    assert "left out: bbob f1 in 5-D: a race needs at least 2 algorithms" in err
+    assert "there is no race on these runs: " in polarbear("race", "--from", data, "--function", "1", code=2)[1]
 
 
 def test_an_export_of_a_study_as_parquet_holds_the_points_that_its_runs_evaluated(tmp_path):
@@ -136,10 +172,15 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
         (["assess", "{}", "--algorithm", "medium"], "there are no runs of algorithm 'medium'"),
         (["compare", "{}", "--algorithm", "fast"], "needs at least 2 algorithms"),
         (["compare", "{}", "--budget", "0"], "greater than or equal to 1"),
-        (["table", "{}", "--target", "inf"], "targets are inf; each is a finite precision"),
+        (["table", "{}", "--target", "inf"], "target is inf; it is a finite precision above 0"),
+        (["table", "{}", "--target", "0"], "target is 0; it is a finite precision above 0"),
+        (["assess", "{}", "--target", "0"], "target is 0; it is a finite precision above 0"),
+        (["compare", "{}", "--target", "0"], "target is 0; it is a finite precision above 0"),
         (["race", "--from", "{}", "--function", "7"], "no runs of function '7'"),
         (["race"], "give a study file, or recorded runs by --from"),
-        (["race", "--from", "{}", "--into", "x"], "have no use with --from"),
+        (["race", "--from", "{}", "--seconds", "1"], "have no use with --from"),
+        (["race", "--from", "{}", "--budget", "soon"], "budget 'soon' is unknown"),
+        (["race", "x.toml", "--alpha", "0.9"], "--alpha: about races on recorded runs, which need --from"),
         (["race", "x.toml", "--algorithm", "fast"], "they need --from"),
         (["import", "{}", "--into", "x", "--rename", "fast"], "write it as OLD=NEW"),
         (["export", "{}", "--to", "{}"], "is not empty"),

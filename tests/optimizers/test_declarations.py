@@ -64,3 +64,34 @@ def test_each_file_of_the_adapters_is_imported_and_declares_what_it_holds():
 def test_the_former_place_of_nevergrad_s_registry_is_still_there():
     assert importlib.import_module("polarbear.optimizers.nevergrad_optimizers") is nevergrad_optimizers
     assert "OnePlusOne" in nevergrad_optimizers.registry().works
+
+
+@pytest.mark.parametrize(
+    ("name", "family", "fields"),
+    [
+        ("scipy-DE", "scipy-differential-evolution", {}),
+        ("scipy-COBYLA", "scipy-minimize", {"method": "COBYLA"}),
+        ("nlopt-COBYLA", "nlopt", {"algorithm": "LN_COBYLA"}),
+        ("nlopt-LN_COBYLA", "nlopt", {"algorithm": "LN_COBYLA"}),
+        ("pymoo-NSGA2", "pymoo", {"algorithm": "NSGA2"}),
+    ],
+)
+def test_an_algorithm_of_a_library_goes_by_both_names(name, family, fields):
+    made = optimizers.from_description({"optimizer": name})
+    assert made == optimizers.from_description({"optimizer": family, **fields})
+    assert optimizers.describe(made) == {"optimizer": family, **fields}
+
+
+def test_names_with_a_library_that_say_nothing_are_refused():
+    with pytest.raises(ValueError, match="algorithm is 'COBILA'; did you mean"):
+        optimizers.from_description({"optimizer": "nlopt-COBILA"})
+    with pytest.raises(ValueError, match="names its method already; leave out method = 'Powell'"):
+        optimizers.from_description({"optimizer": "scipy-COBYLA", "method": "Powell"})
+    with pytest.raises(ValueError, match="optimizer 'scipi-COBYLA' is unknown"):
+        optimizers.from_description({"optimizer": "scipi-COBYLA"})
+
+
+def test_every_listed_algorithm_of_a_library_can_be_made():
+    for name, listed in optimizers.library_algorithms().items():
+        if not name.startswith("nevergrad"):  # 359 of one kind
+            assert optimizers.describe(optimizers.from_description({"optimizer": name}))["optimizer"] == listed

@@ -1,4 +1,4 @@
-"""Races that algorithms join, leave and fall silent in, at random."""
+"""Races that algorithms join, leave and fall silent in, at random, and in which runs are unavailable."""
 
 import json
 from dataclasses import replace
@@ -102,6 +102,8 @@ def test_whoever_joins_leaves_or_goes_silent_a_race_goes_on_to_its_end_and_resto
         assert bool(requests) == (bool(more) and not race.finished)
         if not requests and not changes:
             return
+        unavailable = [request for request in requests if rng.random() < 0.2 * (seed % 3)]
+        requests = [request for request in requests if request not in unavailable]
         silent = rng.choice(race.names, rng.integers(1, 3)) if rng.random() < 0.3 else ()
         runs = [
             lost(request.key, pb.Reason.KILLED, "signal 9")
@@ -109,8 +111,8 @@ def test_whoever_joins_leaves_or_goes_silent_a_race_goes_on_to_its_end_and_resto
             else world.run(request.key, request.until)
             for request in requests
         ]
-        race.tell(runs)
-        again.tell(runs)
+        race.tell(runs, unavailable=unavailable)
+        again.tell(runs, unavailable=unavailable)
         check_what_is_open(race.state)
         check_record(race, states)
         assert same_decisions(race, again)

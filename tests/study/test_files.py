@@ -131,3 +131,48 @@ def test_the_model_is_the_instance_bootstrap_unless_it_is_named(tmp_path):
 def test_what_does_not_go_together_is_named_with_the_line_at_fault(tmp_path, old, new, message):
     text = HEAD + 'suite = "bbob"\n' + TAIL
     assert message in fault(tmp_path, text.replace(old, new))
+
+
+GRID = "[race]\ntimes = { first = '10*d', last = 2_000, count = 5 }\n[instances]\n"
+TWO = TAIL + '[[algorithms]]\nname = "other"\noptimizer = "random-search"\n'
+
+
+def test_timepoints_may_be_multiples_of_the_dimension(tmp_path):
+    (tmp_path / "race.toml").write_text(GRID + 'suite = "bbob"\ndimensions = [20]\n' + TWO)
+    times = read_spec(tmp_path / "race.toml").build_race().times
+    assert (times[0], times[-1]) == (200, 2000)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("[20]", "[2, 20]", "line 2: '10*d' needs one dimension"),
+        ("10*d", "ten", "line 2: race.times.first is 'ten': 'ten' is no budget; write a positive number"),
+        ("'10*d'", "true", "line 2: race.times.first is True; it must be a number"),
+    ],
+)
+def test_timepoints_that_are_none_are_refused(tmp_path, old, new, message):
+    text = GRID + 'suite = "bbob"\ndimensions = [20]\n' + TWO
+    (tmp_path / "race.toml").write_text(text.replace(old, new))
+    with pytest.raises(StudyFileError) as caught:
+        read_spec(tmp_path / "race.toml")
+    assert message in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("suite", "instances"),
+    [
+        ('suite = "bbob"\nfunctions = [3]', range(1, 16)),
+        ('suite = "bbob"\nfunctions = [3]\ninstances = "1-30"', range(1, 31)),
+        ('suite = "pbo"\nfunctions = [3]\ndimensions = [16]', range(1, 16)),
+    ],
+)
+def test_a_plan_takes_fifteen_instances_unless_it_names_others(tmp_path, suite, instances):
+    (tmp_path / "plan.toml").write_text(HEAD + suite + "\n" + TAIL)
+    problems = read_plan(tmp_path / "plan.toml").problems
+    assert [problem.instance for problem in problems] == list(instances)
+
+
+def test_draws_of_a_plan_are_from_the_whole_suite(tmp_path):
+    (tmp_path / "plan.toml").write_text(HEAD + 'suite = "bbob"\ndraws = 30\n' + TAIL)
+    assert max(problem.instance for problem in read_plan(tmp_path / "plan.toml").problems) > 15

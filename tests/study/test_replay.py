@@ -1,15 +1,17 @@
 """Races on recorded runs: a race that gets its runs from an archive decides as one that gets them from the truth."""
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polarbear import Race
-from polarbear.inference import GaussianProcess
+from polarbear.inference import GaussianProcess, fit
+from polarbear.rankings import Rankings
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.simulate import prior_truth
-from polarbear.study import recorded_race, replay
+from polarbear.study import load, recorded_groups, recorded_race, replay, usual_pooling
 
 TIMES = np.arange(1.0, 13.0)
 TRUTH = prior_truth(GaussianProcess(), TIMES, 4, np.random.default_rng(3), hyperparameters={"sigma": 1.5, "ell": 0.5})
@@ -53,15 +55,51 @@ def test_all_runs_together_are_one_round():
     assert "saved" in str(found)
 
 
-def test_instances_that_lack_an_algorithm_take_no_part():
-    found = replay(fresh(), RECORDED[:-1])
-    assert (found.blocks, found.passed_over) == (119, 1)
+def test_instances_that_lack_an_algorithm_give_partial_rankings():
+    chosen = np.random.default_rng(4).random(len(RECORDED)) < 0.6
+    some = list(itertools.compress(RECORDED, chosen))
+    found = replay(fresh(), some)
+    sizes = chosen.reshape(120, 4).sum(axis=1)
+    assert (found.blocks, found.whole, found.passed_over) == tuple(
+        np.count_nonzero(condition) for condition in (sizes > 1, sizes == 4, sizes == 1)
+    )
+    values = np.full((120, 4, 12), np.nan)
+    for run in some:
+        row = 2 * int(run.key.instance[2:]) + run.key.seed
+        values[row, TRUTH.names.index(run.key.algorithm)] = run.trajectory.value_at(TIMES)
+    values = np.swapaxes(values, 1, 2)[sizes > 1]
+    np.testing.assert_array_equal(found.everything.values, values)
+    settings = found.result.settings
+    rng = np.random.default_rng(np.random.SeedSequence(settings.seed, spawn_key=(1,)))
+    expected = fit(Rankings.of(values, times=TIMES), model=fresh().model, draws=500, rng=rng)
+    np.testing.assert_array_equal(found.everything.posterior.draws, expected.draws)
+    used = np.isfinite(found.result.values)
+    assert found.spent == np.sum(used.sum(axis=1))  # values were found, and asked for, from 1 to the end
+    assert found.recorded == 12 * sizes[sizes > 1].sum()
 
 
-def test_no_common_instance_is_an_error():
+def test_algorithms_that_no_instances_link_are_an_error():
     alone = [run for run in RECORDED if (run.key.algorithm == "A") == (run.key.seed == 0)]
-    with pytest.raises(ValueError, match="no instance on which each of A, B, C, D has a run"):
+    with pytest.raises(ValueError, match="on which one of A and one of B, C, D have a run, so that nothing compares"):
         replay(fresh(), alone)
+    chain = [run for run in RECORDED if run.key.algorithm in ("AB", "BC", "CD")[int(run.key.instance[2:]) % 3]]
+    assert replay(fresh(), chain).whole == 0
+    apart = [run for run in RECORDED if run.key.algorithm in ("AC", "BD")[run.key.seed]]
+    with pytest.raises(ValueError, match="one of A, C and one of B, D have a run"):
+        replay(fresh(), apart)
+
+
+def test_a_race_on_recorded_runs_is_kept_as_a_study(tmp_path):
+    some = [run for run in RECORDED if (run.key.algorithm, run.key.seed) != ("A", 0)]
+    found = replay(fresh(), some, into=tmp_path / "raced.study")
+    view = load(tmp_path / "raced.study")
+    np.testing.assert_array_equal(view.result.values, found.result.values)
+    np.testing.assert_array_equal(view.result.posterior.draws, found.result.posterior.draws)
+    assert (view.result.rounds, view.result.undecided) == (found.result.rounds, found.result.undecided)
+    assert (view.damaged, view.failures) == ((), ())
+    assert view.result.evaluations == found.spent
+    with pytest.raises(FileExistsError, match="is a study already"):
+        replay(fresh(), some, into=tmp_path / "raced.study")
 
 
 def test_two_runs_of_one_key_are_an_error():
@@ -171,3 +209,49 @@ def test_usual_timepoints_in_seconds():
         recorded_race(nothing, axis="seconds")
     with pytest.raises(ValueError, match="ended by 0 seconds; give timepoints"):
         recorded_race(UNTIMED, axis="seconds")
+
+
+@pytest.mark.parametrize(
+    ("budget", "first", "last"),
+    [("20", 10, 20), (20, 10, 20), ("8", 4, 8), ("2..20", 2, 20), ("1*d..4*d", 5, 20), ("4 * d", 10, 20)],
+)
+def test_timepoints_reach_to_a_budget_or_over_a_range(budget, first, last):
+    named = [replace(run, key=replace(run.key, instance=f"bbob-f1-i{run.key.instance[2:]}-d5")) for run in RECORDED]
+    times = recorded_race(named, budget=budget).times
+    assert (times[0], times[-1]) == (first, last)
+    mixed = [*named, replace(named[0], key=replace(named[0].key, instance="bbob-f1-i1-d2"))]
+    if "d" in str(budget):
+        with pytest.raises(ValueError, match="needs one dimension"):
+            recorded_race(mixed, budget=budget)
+
+
+@pytest.mark.parametrize("budget", ["uniform", "normal(30, 5)"])
+def test_runs_are_not_compared_up_to_a_distribution(budget):
+    with pytest.raises(ValueError, match="give one to compare runs up to, or a range"):
+        recorded_race(RECORDED, budget=budget)
+
+
+def test_recorded_runs_are_grouped_by_function_and_dimension_unless_pooled():
+    names = ["bbob-f10-i1-d2", "bbob-f2-i1-d2", "bbob-f2-i7-d5", "sphere-d5", "rastrigin-d5", "mine"]
+    runs = [replace(RECORDED[0], key=RunKey(name, "A", 0)) for name in names]
+
+    def grouped(*pooled):
+        return {group.name: [run.key.instance for run in group.runs] for group in recorded_groups(runs, pooled)}
+
+    assert grouped() == {
+        "all problems": ["mine"],
+        "in 5-D": ["sphere-d5", "rastrigin-d5"],
+        "bbob f2 in 2-D": ["bbob-f2-i1-d2"],
+        "bbob f10 in 2-D": ["bbob-f10-i1-d2"],
+        "bbob f2 in 5-D": ["bbob-f2-i7-d5"],
+    }
+    assert list(grouped("function")) == ["all problems", "in 5-D", "bbob in 2-D", "bbob in 5-D"]
+    assert list(grouped("dimension")) == ["all problems", "bbob f2", "bbob f10"]
+    assert grouped("function", "dimension") == {"all problems": names}
+    assert [group.file for group in recorded_groups(runs)] == ["all", "d5", "bbob-f2-d2", "bbob-f2-d5", "bbob-f10-d2"]
+
+
+def test_runs_of_a_race_are_pooled():
+    assert usual_pooling({"race": {}}) == usual_pooling({"merged": [{"spec": {"race": {}}}]})
+    assert usual_pooling({"race": {}}) == ("function", "dimension")
+    assert usual_pooling({"plan": {}}) == usual_pooling({}) == ()

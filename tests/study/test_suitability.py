@@ -73,7 +73,11 @@ def test_a_race_is_refused_before_a_study_is_made(tmp_path):
 @pytest.mark.parametrize(
     ("module", "message", "wrong"),
     [
-        ("cma", r"line 7: pycma needs cma; install it with: pip install 'polarbear-race\[cma\]'", 'optimizer = "pycma"'),
+        (
+            "cma",
+            r"line 7: pycma needs cma; install it with: pip install 'polarbear-race\[cma\]'",
+            'optimizer = "pycma"',
+        ),
         (
             "modde",
             r"line 7: growing-.* needs modde; install",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.analyzer.words import amount, at_least, budget, duration, instant, plural, probability, spans
+from polarbear.analyzer.words import amount, at_least, budget, duration, instant, plural, probability, spans, two_digits
 from polarbear.descriptions import listed
 from polarbear.inference import TOO_SURE, Posterior, events
 from polarbear.racing import OpenPair, RaceResult, Relations, Round
@@ -375,7 +375,7 @@ def _undecided(pair: OpenPair, axis: Axis) -> Undecided:
         if pair.from_time == pair.to_time
         else f"at timepoints between {instant(pair.from_time)} and {budget(pair.to_time, axis)}"
     )
-    more = _two_digits(pair.more_instances) if np.isfinite(pair.more_instances) else None
+    more = two_digits(pair.more_instances) if np.isfinite(pair.more_instances) else None
     if more is None:
         cost = "no number of instances that would decide it is in sight"
     elif more <= 1:
@@ -495,9 +495,3 @@ def _left(result: RaceResult) -> str:
 
 def _nobody(result: RaceResult) -> str:
     return f"none of the other algorithms{_left(result)}" if result.withdrawn else "no other algorithm"
-
-
-def _two_digits(number: float) -> float:
-    """Rounded to two significant digits: a forecast has no more."""
-    size = 10.0 ** max(np.floor(np.log10(max(number, 1))) - 1, 0)
-    return float(np.ceil(number / size) * size)

@@ -59,6 +59,12 @@ def budget(time: float, axis: Axis) -> str:
     return f"{instant(time)} {axis}"
 
 
+def two_digits(number: float) -> float:
+    """Rounded to two significant digits: a forecast has no more."""
+    size = 10.0 ** max(np.floor(np.log10(max(number, 1))) - 1, 0)
+    return float(np.ceil(number / size) * size)
+
+
 def runs_of(mask: NDArray[np.bool_]) -> Iterator[tuple[int, int]]:
     """First and last index of every maximal run of true entries."""
     bounds = np.flatnonzero(np.diff(mask.astype(np.int8), prepend=0, append=0))

@@ -100,7 +100,7 @@ def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
         groups.setdefault(key, []).append(run)
     return tuple(
         Trials(algorithm, suite, function, dimension, tuple(groups[suite, function, dimension, algorithm]))
-        for suite, function, dimension, algorithm in sorted(groups, key=_in_order)
+        for suite, function, dimension, algorithm in sorted(groups, key=in_order)
     )
 
 
@@ -117,6 +117,7 @@ def is_lost(run: Run) -> bool:
     return unknown and run.outcome.evaluations == 0
 
 
-def _in_order(key: tuple[str, str, int, str]) -> tuple[str, float, str, int, str]:
+def in_order(key: tuple[str, str, int, str]) -> tuple[str, float, str, int, str]:
+    """A key to sort suite, function, dimension and algorithm by, functions by their numbers."""
     suite, function, dimension, algorithm = key
     return suite, float(function) if function.isdecimal() else np.inf, function, dimension, algorithm

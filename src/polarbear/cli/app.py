@@ -20,10 +20,11 @@ from polarbear.cli.options import (
     INTERRUPTED,
     NO_WORKERS,
     UNUSABLE_STUDY,
+    exit_codes,
     with_groups,
 )
 from polarbear.cli.recorded import bad_input
-from polarbear.cli.terminal import echo, tell_warning
+from polarbear.cli.terminal import echo, first_sentence, tell_warning
 from polarbear.cli.termination import Terminated, terminable
 from polarbear.plugins import load_plugin, plugin_names, plugin_packages
 from polarbear.version import __version__
@@ -56,9 +57,9 @@ def _loaded(name: str) -> Any:
 
 
 class _Commands(TyperGroup):
-    def list_commands(self, ctx: Any) -> list[str]:
-        """Our commands and those of other packages."""
-        return list(dict.fromkeys([*super().list_commands(ctx), *plugin_names("commands")]))
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Our commands, in the order in which one works, and those of other packages."""
+        return list(dict.fromkeys([*self.commands, *plugin_names("commands")]))
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """A command by its name: ours before others'."""
@@ -66,6 +67,18 @@ class _Commands(TyperGroup):
             package = plugin_packages("commands", cmd_name)
             command = _Offered(cmd_name, help=f"From the package {package}.", rich_markup_mode=None)
         return command
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings, with whole summaries."""
+        groups: dict[str, list[tuple[str, str]]] = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            groups.setdefault(getattr(command, "rich_help_panel", None) or "From other packages", []).append(
+                (name, first_sentence(command.help))
+            )
+        for group, rows in groups.items():
+            with formatter.section(group):
+                formatter.write_dl(rows)
 
     def invoke(self, ctx: Any) -> Any:
         """Print that a command was interrupted, unless it has done so itself."""
@@ -85,8 +98,13 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-for _name, _command in commands():
-    app.command(_name)(with_groups(_command))
+for _command in commands():
+    app.command(
+        _command.name,
+        rich_help_panel=_command.group,
+        epilog=f"Example: {_command.example}\n\nExit codes: {exit_codes(_command.name)}.",
+        context_settings={"token_normalize_func": _command.option},
+    )(with_groups(_command.function))
 
 
 def run() -> NoReturn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from rich.cells import cell_len
 from rich.table import Table
 from rich.text import Text
 
@@ -13,15 +14,25 @@ from polarbear.progress import Console as Console
 if TYPE_CHECKING:
     from polarbear.analyzer.html import Table as StatisticsTable
 
+_GAP = 2
+"""Blanks between columns."""
 
-def print_columns(header: Sequence[str], rows: Iterable[Sequence[str]], words: Collection[int] = ()) -> None:
-    """Print a table without lines; the first column and those of `words` are aligned to the left."""
-    columns = Table(box=None, pad_edge=False)
+
+def print_columns(header: Sequence[str], rows: Iterable[Sequence[str | Text]], words: Collection[int] = ()) -> None:
+    """Print a table without lines; the first column and those of `words` are aligned to the left.
+
+    Only those of `words` are wrapped, between words; lines of the others go on beyond the terminal's width.
+    """
+    console, columns, least = Console(), Table(box=None, pad_edge=False), 0
+    lines = [[Text(cell) if isinstance(cell, str) else cell for cell in row] for row in rows]
     for number, name in enumerate(header):
-        columns.add_column(Text(name), justify="right" if number and number not in words else "left", overflow="fold")
-    for row in rows:
-        columns.add_row(*map(Text, row))
-    Console().print(columns)
+        wrapped, cells = number in words, [line[number].plain for line in lines]
+        least += _GAP + max(map(cell_len, [name, *(" ".join(cells).split() if wrapped else cells)]))
+        columns.add_column(Text(name), justify="left" if wrapped or not number else "right", no_wrap=not wrapped)
+    for line in lines:
+        columns.add_row(*line)
+    console.width = max(console.width, least)
+    console.print(columns)
 
 
 def print_table(table: StatisticsTable) -> None:

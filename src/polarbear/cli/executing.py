@@ -96,7 +96,8 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
     if live.reason and not as_json:
         echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
     if live.remarked:
-        echo(f"{live.remarked:,} runs carry a message: polarbear show {shlex.quote(str(path))}", err=True)
+        carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
+        echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
 
 
 def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_json: bool, **settings: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 from polarbear.cli.starting import INTERRUPTED as INTERRUPTED
+from polarbear.cli.starting import MEMORY_SHORT
 
 EVERY_RUN_FAILED = 1
 BAD_INPUT = 2
@@ -20,6 +21,26 @@ UNUSABLE_STUDY = 3
 NOT_CONFORMING = 4
 NO_WORKERS = 5
 TERMINATED = 143
+
+_MEANINGS = {
+    0: "done",
+    EVERY_RUN_FAILED: "all runs failed",
+    BAD_INPUT: "bad input",
+    UNUSABLE_STUDY: "a study or data cannot be used",
+    NOT_CONFORMING: "an optimizer does not conform",
+    NO_WORKERS: "no worker is left",
+    MEMORY_SHORT: "too little memory",
+    INTERRUPTED: "interrupted",
+    TERMINATED: "ended by SIGTERM",
+}
+_RUNNING = {EVERY_RUN_FAILED: ("race", "run", "resume"), NO_WORKERS: ("race", "run", "resume", "conform")}
+_ONLY = _RUNNING | {NOT_CONFORMING: ("conform",)}
+"""Exit codes that only these commands have."""
+
+
+def exit_codes(command: str) -> str:
+    """The exit codes of a command, in words."""
+    return ", ".join(f"{code} {words}" for code, words in _MEANINGS.items() if command in _ONLY.get(code, [command]))
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
@@ -54,6 +75,15 @@ def to_place(text: str) -> Path:
     return place(text)
 
 
+def to_data(text: str) -> Path:
+    """Where recorded runs are; nothing is fetched from the web."""
+    if text.lower().startswith(("http://", "https://", "ftp://")):
+        raise typer.BadParameter(
+            f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
+        )
+    return to_place(text)
+
+
 def place_option(help_: str, **settings: Any) -> Any:
     """An option that takes a directory or a URL."""
     return typer.Option(parser=to_place, help=help_, show_default=False, **settings)
@@ -78,6 +108,34 @@ SecondsOption = Annotated[
 WithdrawOption = Annotated[
     list[str] | None, repeatable("withdraw", "Take this algorithm out of the race for good; repeatable.")
 ]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RaceLimits:
+    """When a race stops early, who leaves it, and what is run again."""
+
+    seconds: SecondsOption = None
+    instances: Annotated[
+        int | None, typer.Option(min=1, help="Of a race: stop once this many instances were drawn.", show_default=False)
+    ] = None
+    evaluations: Annotated[
+        float | None,
+        typer.Option(min=1, help="Of a race: stop once this many evaluations were spent in all.", show_default=False),
+    ] = None
+    withdraw: WithdrawOption = None
+    retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False
+
+    def stops(self) -> dict[str, Any]:
+        """The limits that are given, as `polarbear.study.StopRules` names them."""
+        names = "seconds", "instances", "evaluations"
+        return {name: value for name in names if (value := getattr(self, name)) is not None}
+
+    @property
+    def given(self) -> bool:
+        """Whether any of these is."""
+        return bool(self.stops() or self.withdraw or self.retry)
+
+
 AcceptDamageOption = Annotated[bool, typer.Option("--accept-damage", help="Go on without the runs of damaged files.")]
 TakeOverOption = Annotated[
     bool,
@@ -98,7 +156,7 @@ FinalTargetOption = Annotated[
 ]
 DataArgument = Annotated[
     list[Path],
-    typer.Argument(parser=to_place, help="Studies, archives, folders or files of recorded runs.", show_default=False),
+    typer.Argument(parser=to_data, help="Studies, archives, folders or files of recorded runs.", show_default=False),
 ]
 
 

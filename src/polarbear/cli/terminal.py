@@ -28,13 +28,18 @@ def tell_damage(damaged: Iterable[object]) -> None:
         echo(f"damaged and left out: {damage}", err=True)
 
 
-def echo_fields(listed: Mapping[str, Mapping[str, Any]], *, as_json: bool) -> None:
-    """Print what study files may name, with the fields of each and their defaults."""
+def echo_listed(listed: Mapping[str, Mapping[str, Any]], about: Mapping[str, str | None], *, as_json: bool) -> None:
+    """Print what study files may name, in a line each what it is, and below its fields and their defaults."""
     if as_json:
         echo(to_json(listed))
         return
     for name, fields in listed.items():
-        echo(name)
+        echo(f"{name}  {first_sentence(about[name])}")
         for field, default in fields.items():
             shown = {"null": "(not set)", '"required"': "(required)"}
             echo(f"  {field} = {shown.get(text := json.dumps(default), text)}")
+
+
+def first_sentence(docstring: str | None) -> str:
+    """The first line of a docstring, without the signs of markup."""
+    return (docstring or "").strip().partition("\n")[0].replace("`", "")

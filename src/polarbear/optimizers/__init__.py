@@ -12,7 +12,14 @@ from polarbear.optimizers.adapters.nlopt import NLopt
 from polarbear.optimizers.adapters.pymoo import Pymoo
 from polarbear.optimizers.adapters.scipy import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
 from polarbear.optimizers.ask_tell import AskTell, as_ask_tell
-from polarbear.optimizers.descriptions import describe, families, family_parameters, from_description
+from polarbear.optimizers.descriptions import (
+    describe,
+    families,
+    family_class,
+    family_parameters,
+    from_description,
+    library_algorithms,
+)
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
@@ -61,8 +68,10 @@ __all__ = [
     "drive",
     "expose",
     "families",
+    "family_class",
     "family_parameters",
     "from_description",
+    "library_algorithms",
     "nevergrad_optimizers",
     "noisy",
     "recommend",

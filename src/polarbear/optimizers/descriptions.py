@@ -17,7 +17,7 @@ from polarbear.descriptions import (
 )
 from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.noisy.selection import Selection
-from polarbear.optimizers.settings import FAMILIES, differences
+from polarbear.optimizers.settings import ALGORITHMS, FAMILIES, differences
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.protocols import Optimizer
 
@@ -31,6 +31,31 @@ def family_parameters(family: str) -> dict[str, Any]:
     """What a description of `family` may hold: each argument's default, or ``"required"``."""
     cls, preset = FAMILIES.get(family) or (load_plugin("optimizers", family), {})
     return {name: plain_value(default) for name, default in parameters(cls, preset).items()}
+
+
+def library_algorithms() -> dict[str, str]:
+    """Names of libraries' algorithms that descriptions may use, such as ``"nlopt-COBYLA"``, and their families."""
+    return {
+        f"{library}-{algorithm}": family
+        for library, (family, _, algorithms) in sorted(ALGORITHMS.items())
+        for algorithm in algorithms()
+    }
+
+
+def family_class(family: str) -> type[Any]:
+    """The class of a family or a preset, for its documentation and what it needs."""
+    return FAMILIES[family][0] if family in FAMILIES else load_plugin("optimizers", family)
+
+
+def _resolved(family: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """A family and its arguments, of which a name such as ``"nlopt-COBYLA"`` contains one."""
+    library, hyphen, algorithm = family.partition("-")
+    if family in families() or not hyphen or library not in ALGORITHMS:
+        return family, dict(fields)
+    family_of_it, field, _ = ALGORITHMS[library]
+    if field in fields:
+        raise ValueError(f"optimizer {family!r} names its {field} already; leave out {field} = {fields[field]!r}")
+    return family_of_it, {field: algorithm, **fields}
 
 
 def describe(optimizer: Any) -> dict[str, Any]:
@@ -71,6 +96,8 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
         return own_object(description, "optimizer")
     if family is None:
         raise ValueError(f"{dict(description)!r} does not say which optimizer;{did_you_mean('', families())}")
+    if isinstance(family, str):
+        family, fields = _resolved(family, fields)
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = FAMILIES[family]

@@ -15,6 +15,8 @@ T = TypeVar("T")
 
 FAMILIES: dict[str, tuple[type[Any], Mapping[str, Any]]] = {}
 """Names in study files: a class, and the arguments that take other defaults."""
+ALGORITHMS: dict[str, tuple[str, str, Callable[[], Iterable[str]]]] = {}
+"""For each library its family in study files, the field that names one of its algorithms, and their names."""
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(dataclasses.field,))
@@ -25,6 +27,7 @@ def family(
     *,
     kw_only: bool = True,
     presets: Mapping[str, Mapping[str, Any]] | None = None,
+    algorithms: tuple[str, str, Callable[[], Iterable[str]]] | None = None,
     **labels: str,
 ) -> Callable[[type[T]], type[T]]:
     """Declare a family of optimizers: a class of `polarbear.validation.settings` with a field `name`.
@@ -37,12 +40,17 @@ def family(
         name: The first part of the default name, such as ``"NLopt-{algorithm}"``, which shows these fields.
         kw_only: Whether the fields are keywords only.
         presets: Further names in study files, and the arguments that take other defaults.
+        algorithms: The library, the field that names one of its algorithms, and their names, so that study files may
+            call them such as ``"nlopt-COBYLA"``.
         labels: How some fields appear in the default name, such as ``restart_strategy="{}"``; see `label`.
     """
 
     def declared(cls: type[T]) -> type[T]:
         cls = settings(kw_only=kw_only)(cls)
         FAMILIES[study_name] = cls, {}
+        if algorithms:
+            library, field_of_it, names = algorithms
+            ALGORITHMS[library] = study_name, field_of_it, names
         FAMILIES.update({preset: (cls, arguments) for preset, arguments in (presets or {}).items()})
         shown = [field for _, field, _, _ in Formatter().parse(name) if field]
         init = cls.__init__

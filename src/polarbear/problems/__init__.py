@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polarbear.problems import suite
 from polarbear.problems.constraints import ConstrainedProblem, ConstrainedTrial, Constraint
-from polarbear.problems.descriptions import describe, from_description, register, suite_parameters, suites
+from polarbear.problems.descriptions import describe, from_description, register, suite_class, suite_parameters, suites
 from polarbear.problems.evaluation import BuiltProblem, MultiObjectiveProblem
 from polarbear.problems.function import FunctionProblem
 from polarbear.problems.functions.noise import CauchyNoise, GaussianNoise, NoisyProblem, NoisyTrial, UniformNoise
@@ -35,6 +35,7 @@ __all__ = [
     "describe",
     "from_description",
     "register",
+    "suite_class",
     "suite_parameters",
     "suites",
     "traits_of",

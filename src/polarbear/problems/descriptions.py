@@ -74,8 +74,13 @@ def suite_parameters(suite: str) -> dict[str, Any]:
     """
     if suite not in suites():
         raise ValueError(f"suite {suite!r} is unknown;{did_you_mean(suite, suites())}")
-    cls, preset = _OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
+    cls, preset = suite_class(suite)
     return {name: _plain(default) for name, default in parameters(cls, preset).items()}
+
+
+def suite_class(suite: str) -> tuple[type[Any], Mapping[str, Any]]:
+    """The class of a suite, and its arguments that take other defaults."""
+    return _OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
 
 
 def describe(instances: Any) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polarbear.progress.console import Console
+from polarbear.progress.plans import counted
 from polarbear.racing import Race, Request, Round
 from polarbear.records import Run
 from polarbear.study import Observer
@@ -69,7 +70,8 @@ class LiveProgress(Observer):
         if race.rounds:
             self._evaluations, self._failures = race.rounds[-1].evaluations, race.rounds[-1].failures
         if resumed:
-            self._console.print(f"resuming after round {len(race.rounds)} with {race.state.instances} instances")
+            known = counted(race.state.instances, "instance")
+            self._console.print(f"resuming after round {len(race.rounds)} with {known}")
 
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
         """Begin a new bar."""

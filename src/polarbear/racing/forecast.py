@@ -10,6 +10,8 @@ import numpy as np
 
 from polarbear.inference import Posterior, Wins
 from polarbear.racing.relations import BoolArray, unresolved_pairs
+from polarbear.racing.settings import RaceSettings
+from polarbear.rankings import NOT_RUN
 from polarbear.records import FloatArray
 
 
@@ -81,6 +83,24 @@ def open_pairs(
         shorter = min(more, float(at_each[-1]) or more)  # 0 where only the joint probability keeps the pair open
         pairs.append(OpenPair(names[i], names[j], float(open_times[0]), float(open_times[-1]), more, shorter))
     return tuple(sorted(pairs, key=lambda pair: pair.more_instances))
+
+
+def open_pairs_of(
+    posterior: Posterior, times: FloatArray, resolved: BoolArray, settings: RaceSettings
+) -> tuple[OpenPair, ...]:
+    """As `open_pairs`, by a race's posterior and settings; `resolved` is of the algorithms that the posterior rates."""
+    observed = (posterior.known_wins.instances.ranks != NOT_RUN).astype(np.float64)
+    return open_pairs(
+        settings.compared(posterior),
+        posterior.names,
+        times,
+        resolved,
+        np.einsum("pti,ptj->tij", observed, observed),
+        alpha=settings.alpha,
+        epsilon=settings.epsilon,
+        use_crossing=settings.resolution == "crossing",
+        joint=settings.elimination == "joint",
+    )
 
 
 def plan_instances(

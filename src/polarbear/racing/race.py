@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.descriptions import did_you_mean
 from polarbear.inference import FitCache, InstanceBootstrap, Model, Posterior, as_model, fit, overconfidence
-from polarbear.racing.forecast import OpenPair, batch_by_forecast, open_pairs
+from polarbear.racing.forecast import OpenPair, batch_by_forecast, open_pairs_of
 from polarbear.racing.relations import (
     Relations,
     eliminations,
@@ -35,8 +35,8 @@ from polarbear.racing.settings import (
     Resolution,
     by_name,
 )
-from polarbear.racing.state import FEW, RaceState
-from polarbear.rankings import NOT_RUN, Rankings
+from polarbear.racing.state import FEW, UNAVAILABLE, RaceState
+from polarbear.rankings import Rankings
 from polarbear.records import Axis, FloatArray, Instance, Reason, Run, RunKey
 
 Indices = NDArray[np.intp]
@@ -107,6 +107,7 @@ class Race:
         self._runs: dict[tuple[str, int], Run] = {}
         self._values = np.full((0, self.times.size, len(self.algorithms)), np.nan)
         self._requests: dict[tuple[str, int], Request] | None = None
+        self._unavailable = set[tuple[str, int]]()
         self._rounds: tuple[Round, ...] = ()
         self._posterior: Posterior | None = None
         self._cache = FitCache()
@@ -165,12 +166,18 @@ class Race:
             if not requests:
                 return []
             self._requests = {(request.key.algorithm, request.key.seed): request for request in requests}
-        return [request for identity, request in self._requests.items() if identity not in self._runs]
+        runs, unavailable = self._runs, self._unavailable
+        return [each for key, each in self._requests.items() if key not in runs and key not in unavailable]
 
-    def tell(self, runs: Iterable[Run]) -> Round | None:
+    def tell(self, runs: Iterable[Run], *, unavailable: Iterable[Request] = ()) -> Round | None:
         """Take finished runs; after the round's last run, infer and decide.
 
         Runs are recognized by algorithm and seed; the instance's name is the caller's to choose.
+
+        Args:
+            runs: The runs.
+            unavailable: Requests that no run can answer, such as those for which nothing was recorded. Their instances
+                are ranked without them, and they are not asked for again.
 
         Returns:
             The round, if these runs completed it.
@@ -179,15 +186,21 @@ class Race:
             ValueError: If a run was not requested, or was told before; runs before it in the order are taken.
         """
         for run in runs:
-            identity = (run.key.algorithm, run.key.seed)
-            if identity in self._runs:
-                raise ValueError(f"the run of {run.key} was told before")
-            if self._requests is None or identity not in self._requests:
-                raise ValueError(f"the run of {run.key} was not asked for; tell runs that ask() names")
-            self._runs[identity] = run
+            self._check_asked(run.key)
+            self._runs[run.key.algorithm, run.key.seed] = run
+        for request in unavailable:
+            self._check_asked(request.key)
+            self._unavailable.add((request.key.algorithm, request.key.seed))
         if self._requests is None or self.ask():
             return None
         return self._complete_round(self._requests)
+
+    def _check_asked(self, key: RunKey) -> None:
+        identity = (key.algorithm, key.seed)
+        if identity in self._runs or identity in self._unavailable:
+            raise ValueError(f"the run of {key} was told before")
+        if self._requests is None or identity not in self._requests:
+            raise ValueError(f"the run of {key} was not asked for; tell runs that ask() names")
 
     def add(self, algorithm: object, name: str | None = None) -> str:
         """Let another algorithm join between two rounds, or before the first (section 4.3).
@@ -271,12 +284,13 @@ class Race:
         self.algorithms = {name: self.algorithms[name] for name in (*state.algorithms, *joining)}
         self._state, self._rounds = state, tuple(rounds)
         self._requests, self._posterior, self._runs = None, None, {}
+        self._unavailable.clear()
         self._values = np.full((state.instances, self.times.size, len(state.algorithms)), np.nan)
         cells = {
             (name, self.seed_of(draw)): draw
             for draw in range(state.instances)
             for index, name in enumerate(state.algorithms)
-            if state.asked[draw, index]
+            if state.asked[draw, index] > 0
         }
         for run in runs:
             identity = (run.key.algorithm, run.key.seed)
@@ -308,7 +322,7 @@ class Race:
         for run in self._runs.values():
             spent[run.key.algorithm] += run.outcome.evaluations
             problems.setdefault(run.key.seed, run.problem)
-        to_the_end = self.times[-1] * self._state.instances * len(self.names)
+        to_the_end = self.times[-1] * np.count_nonzero(self._state.asked != UNAVAILABLE)
         return RaceResult(
             pareto_set=self.pareto_set,
             posterior=self.posterior,
@@ -390,22 +404,23 @@ class Race:
 
     def _complete_round(self, requests: dict[tuple[str, int], Request]) -> Round:
         before = self._state
-        self._state = replace(before, asked=asked_after(before, requests.values(), self.times))
+        self._state = replace(before, asked=asked_after(before, requests, self.times, self._unavailable))
         more = self._state.instances - before.instances
         self._values = np.pad(self._values, ((0, more), (0, 0), (0, 0)), constant_values=np.nan)
-        for identity, request in requests.items():
-            self._enter(request.draw, self._runs[identity])
+        for identity in requests.keys() & self._runs.keys():
+            self._enter(requests[identity].draw, self._runs[identity])
         began, rated = time.perf_counter(), self._rated()
         self._posterior = self._infer(rated)
         inference_seconds = time.perf_counter() - began
         current = self.relations()
         anytime = current.anytime_of_all(rated, len(self.names))
-        self._state = self._decide(current, anytime, rated, requests.values())
+        self._state = self._decide(current, anytime, rated, requests)
         self._requests = None
+        self._unavailable.clear()
         return self._record(before, anytime, requests, inference_seconds)
 
     def _decide(
-        self, current: Relations, anytime: FloatArray, rated: Indices, requests: Collection[Request]
+        self, current: Relations, anytime: FloatArray, rated: Indices, requests: Mapping[tuple[str, int], Request]
     ) -> RaceState:
         """Algorithm 1, lines 9–18, and the next batch size."""
         settings, state, names = self.settings, self._state, self.names
@@ -417,7 +432,7 @@ class Race:
         for loser in eliminated:
             resolved[:, loser, :] = resolved[:, :, loser] = True
         caught_up_to = {
-            name: 1 + max(request.draw for request in requests if request.key.algorithm == name)
+            name: 1 + max(request.draw for request in requests.values() if request.key.algorithm == name)
             for name in state.catching_up
         }
         decided = replace(
@@ -427,7 +442,8 @@ class Race:
             eliminated=state.eliminated | {names[loser]: names[winner] for loser, winner in eliminated.items()},
             catching_up=caught_up_to,
         )
-        for name in silent(requests, self._values, names):
+        made = [request for identity, request in requests.items() if identity not in self._unavailable]
+        for name in silent(made, self._values, names):
             decided = decided.without(name, anytime, settings.alpha)
         limits = {"smallest": settings.smallest_batch, "largest": settings.largest_batch}
         if settings.batches == "forecast":
@@ -438,20 +454,8 @@ class Race:
         return replace(decided, batch=batch).still_catching_up()
 
     def _open_pairs(self, resolved: NDArray[np.bool_]) -> tuple[OpenPair, ...]:
-        settings, posterior = self.settings, self.posterior
-        rated = np.flatnonzero(np.isin(self.names, posterior.names))
-        observed = (posterior.known_wins.instances.ranks != NOT_RUN).astype(np.float64)
-        return open_pairs(
-            settings.compared(posterior),
-            posterior.names,
-            self.times,
-            resolved[:, rated[:, np.newaxis], rated],
-            np.einsum("pti,ptj->tij", observed, observed),
-            alpha=settings.alpha,
-            epsilon=settings.epsilon,
-            use_crossing=settings.resolution == "crossing",
-            joint=settings.elimination == "joint",
-        )
+        rated = np.flatnonzero(np.isin(self.names, self.posterior.names))
+        return open_pairs_of(self.posterior, self.times, resolved[:, rated[:, np.newaxis], rated], self.settings)
 
     def _record(
         self,

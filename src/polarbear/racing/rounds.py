@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.racing.relations import BoolArray
-from polarbear.racing.state import RaceState
+from polarbear.racing.state import UNAVAILABLE, RaceState
 from polarbear.records import FloatArray, RunKey
 
 
@@ -108,13 +108,19 @@ class Round:
         return cls(**fields)
 
 
-def asked_after(state: RaceState, requests: Collection[Request], times: FloatArray) -> NDArray[np.int16]:
-    """`RaceState.asked` after these requests, in a race with timepoints (T,)."""
+def asked_after(
+    state: RaceState,
+    requests: Mapping[tuple[str, int], Request],
+    times: FloatArray,
+    unavailable: Collection[tuple[str, int]],
+) -> NDArray[np.int16]:
+    """`RaceState.asked` after these requests, some of them unavailable, in a race with timepoints (T,)."""
     columns = {name: index for index, name in enumerate(state.algorithms)}
-    drawn = max(state.instances, 1 + max(request.draw for request in requests))
+    drawn = max(state.instances, 1 + max(request.draw for request in requests.values()))
     asked = np.pad(state.asked, ((0, drawn - state.instances), (0, 0)))
-    for request in requests:
-        asked[request.draw, columns[request.key.algorithm]] = np.searchsorted(times, request.until, side="right")
+    for identity, request in requests.items():
+        reach = UNAVAILABLE if identity in unavailable else np.searchsorted(times, request.until, side="right")
+        asked[request.draw, columns[request.key.algorithm]] = reach
     return asked
 
 
@@ -122,7 +128,7 @@ def silent(requests: Iterable[Request], values: FloatArray, names: tuple[str, ..
     """Algorithms none of whose runs in a round returned anything; none if that is so of all, or there was one run.
 
     Args:
-        requests: The round's.
+        requests: Those of the round that runs answered.
         values: (P, T, n) as in `RaceResult`.
         names: The n algorithms.
     """

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from polarbear.racing.relations import BoolArray, eliminations, last_unresolved
 from polarbear.records import FloatArray
 
+UNAVAILABLE = -1
+"""In `RaceState.asked`: the algorithm was asked to run on this instance, and no run can answer."""
 FEW = 64
 """With more algorithms a race rates only the candidates, and compresses the arrays it stores."""
 
@@ -25,7 +27,8 @@ class RaceState:
         algorithms: Names, in the order of all arrays.
         resolved: (T, n, n) C(t, {A, B}) of algorithm 1; symmetric, true on the diagonal.
         asked: (instances, n) up to how many timepoints each algorithm was asked to run on each instance; 0 if it was
-            not asked. Values beyond that enter no ranking, since which runs reach further depends on how they went.
+            not asked, `UNAVAILABLE` if no run could answer. Values beyond that enter no ranking, since which runs reach
+            further depends on how they went.
         round: Rounds completed.
         batch: Instances in the next round.
         eliminated: Eliminated algorithms, and by whom.

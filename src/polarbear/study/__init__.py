@@ -8,6 +8,7 @@ from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_runner import load_plan, run_plan
 from polarbear.study.plan_spec import PlanSpec, read_plan
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
+from polarbear.study.recorded_groups import RecordedGroup, recorded_groups, usual_pooling
 from polarbear.study.replay import Replay, recorded_race, recorded_result, replay
 from polarbear.study.resume import (
     NotTrusted,
@@ -40,6 +41,7 @@ __all__ = [
     "PlanObserver",
     "PlanSpec",
     "PlanSummary",
+    "RecordedGroup",
     "RecordedSpec",
     "Remarks",
     "Replay",
@@ -63,10 +65,12 @@ __all__ = [
     "read_plan",
     "read_recorded_spec",
     "read_spec",
+    "recorded_groups",
     "recorded_race",
     "recorded_result",
     "replay",
     "run_plan",
+    "usual_pooling",
     "verify",
     "view_of",
 ]

@@ -15,6 +15,9 @@ from polarbear.study.plan import Budget, Plan
 from polarbear.study.spec import built_algorithms, built_watch
 from polarbear.study.suitability import Unsuitable
 
+COCO_INSTANCES = 15
+"""Instances of each function in COCO's experiments."""
+
 
 class PlanSection(Section):
     """`[plan]`: how often, and how far."""
@@ -56,6 +59,8 @@ class PlanSpec(Root):
         fields = dict(self.instances)
         draws = fields.pop("draws", None)
         with errors_at("instances"):
+            if draws is None:
+                fields = _of_coco(fields)
             stream = problems.from_description(fields)
         watch = built_watch(self.log)
         with errors_at("plan", "budget"):
@@ -74,6 +79,15 @@ class PlanSpec(Root):
         sections: dict[str, type[Section]] = {"plan": PlanSection, "limits": RunLimitsSection, "log": LogSection}
         owners = [name for name, section in sections.items() if where and where[0] in section.model_fields]
         return (*(owners or ["instances"])[:1], *where)
+
+
+def _of_coco(fields: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a suite, of whose instances those of COCO are taken if none are named and there are more."""
+    suite = fields.get("suite")
+    usual = problems.suite_parameters(suite).get("instances") if suite in problems.suites() else None
+    first, dash, last = usual.partition("-") if isinstance(usual, str) else ("", "", "")
+    many = bool(dash) and int(last) - int(first) >= COCO_INSTANCES
+    return fields | {"instances": f"1-{COCO_INSTANCES}"} if many and "instances" not in fields else fields
 
 
 def read_plan(path: str | Path) -> Plan:

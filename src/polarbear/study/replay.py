@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, replace
 from decimal import ROUND_DOWN, Context
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from polarbear import store
 from polarbear.racing import Race, RaceResult, Request
 from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory, log_times
+from polarbear.select import BudgetRange, parse_budget
 
+RECORDED = "recorded"
+"""In the specification of a study: names instances and algorithms of which there are recorded runs alone."""
 _TIMEPOINTS = 50
 _FIRST = 10.0
 _SHORTEST = 1e-3
@@ -30,8 +36,9 @@ class Replay:
     Attributes:
         result: What the race found.
         everything: What one round on all recorded runs finds, with the same settings.
-        blocks: Instances (with their repetitions) on which every algorithm has a run.
-        passed_over: Instances on which some algorithm has none; they took no part.
+        blocks: Instances (with their repetitions) on which two algorithms or more have a run.
+        whole: How many of them every algorithm has a run on; the others give partial rankings.
+        passed_over: Instances on which a single algorithm has a run; they took no part.
         recorded: Evaluations (or seconds) that all runs of the blocks took, up to the last timepoint.
         spent: What the race would have asked for.
         unknown: For each algorithm the share of its values at the timepoints that is unknown: they lie beyond the end
@@ -41,6 +48,7 @@ class Replay:
     result: RaceResult
     everything: RaceResult
     blocks: int
+    whole: int
     passed_over: int
     recorded: float
     spent: float
@@ -60,6 +68,7 @@ class Replay:
         """Plain values for JSON."""
         return {
             "blocks": self.blocks,
+            "whole": self.whole,
             "passed_over": self.passed_over,
             "blocks_used": len(self.result.values),
             "recorded": self.recorded,
@@ -75,11 +84,12 @@ class Replay:
         agreement = (
             "as all recorded runs do" if self.agrees else f"all recorded runs: {', '.join(self.everything.pareto_set)}"
         )
-        passed = f"; {self.passed_over} more lack some algorithm" if self.passed_over else ""
+        partial = f", {self.blocks - self.whole:,} of them without some algorithm" if self.whole < self.blocks else ""
+        passed = f"; {self.passed_over:,} more have a run of one algorithm alone" if self.passed_over else ""
         axis = self.result.settings.axis
         return (
             f"{axis} spent: {_effort(self.spent, axis)} of {_effort(self.recorded, axis)} recorded "
-            f"({self.saved:.0%} saved), {len(self.result.values)} of {self.blocks} instances{passed}\n"
+            f"({self.saved:.0%} saved), {len(self.result.values):,} of {self.blocks:,} instances{partial}{passed}\n"
             f"anytime Pareto set: {members} ({agreement}){self._unknown_in_words()}"
         )
 
@@ -96,11 +106,14 @@ class Replay:
         )
 
 
-def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> Replay:
+def replay(
+    race: Race, runs: Sequence[Run], *, final_target: float | None = None, into: str | Path | None = None
+) -> Replay:
     """Race on recorded runs: each request is answered by the recorded run, cut where the race would have cut it.
 
-    Instances come in an order drawn from the race's seed. A run that was recorded for a shorter time than is asked for
-    is unknown beyond its end, unless it ended by itself.
+    Instances come in an order drawn from the race's seed; where an algorithm has no run, the others are ranked without
+    it. A run that was recorded for a shorter time than is asked for is unknown beyond its end, unless it ended by
+    itself.
 
     Args:
         race: A fresh race whose algorithms are named as in the runs; see `recorded_race`.
@@ -108,29 +121,45 @@ def replay(race: Race, runs: Sequence[Run], *, final_target: float | None = None
         final_target: A run whose final value reaches it has solved its problem: from then on it is known, and ties
             with all others that have. The precision where the run's optimum is known, else the value. Default: the
             runs' own targets.
+        into: A new study that keeps the race, its rounds and the runs as it used them.
 
     Raises:
-        ValueError: If the final target is not finite, there is no instance on which every algorithm has a run, or there
-            are two runs of one key.
+        ValueError: If the final target is not finite, there are two runs of one key, or instances do not link all
+            algorithms: some have none in common with the others, not even by way of third ones.
+        FileExistsError: If there is something at `into`.
     """
     blocks, passed_over = _blocks(runs, race.names, final_target)
     order: list[int] = np.random.default_rng([race.settings.seed, 1]).permutation(len(blocks)).tolist()
-    axis, last = race.settings.axis, float(race.times[-1])
+    last = float(race.times[-1])
     everything = _everything(race, blocks)
-    spent = 0.0
-    while requests := race.ask(len(blocks)):
-        answers = [_answer(blocks[order[request.draw]], request, axis) for request in requests]
-        spent += sum(_length(run, request.until, axis) for run, request in zip(answers, requests, strict=True))
-        race.tell(answers)
+    with nullcontext() if into is None else store.create(into, _spec(race, runs, final_target)) as study:
+        while requests := race.ask(len(blocks)):
+            answers = _tell(race, requests, [blocks[order[request.draw]] for request in requests])
+            if study is not None:
+                study.extend(answers)
+                study.append_round({"round": race.rounds[-1].as_dict(), "state": race.state.as_dict()})
+    result = race.result()
     return Replay(
-        result=race.result(),
+        result=result,
         everything=everything,
         blocks=len(blocks),
+        whole=sum(len(block) == len(race.names) for block in blocks),
         passed_over=passed_over,
-        recorded=sum(_length(run, last, axis) for block in blocks for run in block.values()),
-        spent=spent,
-        unknown={name: _unknown([block[name] for block in blocks], race.times, axis) for name in race.names},
+        recorded=sum(_length(run, last, race.settings.axis) for block in blocks for run in block.values()),
+        spent=result.evaluations if race.settings.axis == "evaluations" else race.rounds[-1].seconds,
+        unknown={name: _unknown(name, blocks, race) for name in race.names},
     )
+
+
+def _spec(race: Race, runs: Sequence[Run], final_target: float | None) -> dict[str, Any]:
+    """What a study of a race on recorded runs tells of it; nothing can be run from it."""
+    problems = {(run.problem.suite, run.problem.function, run.problem.dimension) for run in runs}
+    return {
+        "race": race.describe(),
+        "instances": {RECORDED: [list(problem) for problem in sorted(problems)], "final_target": final_target},
+        "algorithms": {name: {RECORDED: name} for name in race.names},
+        "limits": {"target_precision": None, "timeout": None},
+    }
 
 
 def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | None = None) -> RaceResult:
@@ -139,33 +168,55 @@ def recorded_result(race: Race, runs: Sequence[Run], *, final_target: float | No
 
 
 def recorded_race(
-    runs: Sequence[Run], *, times: FloatArray | None = None, spec: Mapping[str, Any] | None = None, **settings: Any
+    runs: Sequence[Run],
+    *,
+    times: FloatArray | None = None,
+    budget: str | float | None = None,
+    spec: Mapping[str, Any] | None = None,
+    **settings: Any,
 ) -> Race:
     """A race of the algorithms that recorded runs are of.
 
     Args:
         runs: The recorded runs.
         times: (T,) timepoints; default 50, evenly spaced on a log scale, to the budget that half of the runs of every
-            algorithm reached. Evaluations begin at 10. Seconds begin once half of the runs of every algorithm have
-            found a value, though not below a thousandth of the last timepoint, which is rounded down to two digits.
+            algorithm reached, unless they ended by themselves before. Evaluations begin at 10. Seconds begin once half
+            of the runs of every algorithm have found a value, though not below a thousandth of the last timepoint,
+            which is rounded down to two digits.
+        budget: Where the default timepoints end instead, or begin and end: ``300``, ``"100*d"``, ``"10*d..100*d"``,
+            where d is the runs' number of variables.
         spec: The specification of the study that holds the runs. If no `axis` is among the settings, the race is over
             seconds where the study's plan or race was and the runs tell their seconds, and else over evaluations.
         **settings: As `polarbear.Race` takes them.
 
     Raises:
-        ValueError: If there are fewer than two algorithms, or no timepoints are given and runs are too short for the
-            default.
+        ValueError: If there are fewer than two algorithms, no timepoints are given and runs are too short for the
+            default, or the budget is none.
     """
     names = sorted({run.key.algorithm for run in runs})
     axis: Axis = settings.setdefault("axis", _recorded_axis(spec or {}, runs))
-    if times is None and names:
+    if times is None and budget is not None:
+        times = _times_to(budget, axis, {run.problem.dimension for run in runs} - {0})
+    elif times is None and names:
         times = _usual_times([[run for run in runs if run.key.algorithm == name] for name in names], axis)
     return Race(names, times=() if times is None else times, **settings)
 
 
+def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> FloatArray:
+    """Timepoints to a budget, or from one to another."""
+    said = parse_budget(str(budget), next(iter(dimensions)) if len(dimensions) == 1 else None)
+    if isinstance(said, BudgetRange):
+        return log_times(said.low, said.high, _TIMEPOINTS, axis)
+    if isinstance(said, float):
+        return log_times(min(_FIRST, said / 2) if axis == "evaluations" else said * _SHORTEST, said, _TIMEPOINTS, axis)
+    raise ValueError(f"the budget is {budget!r}; give one to compare runs up to, or a range, such as 10*d..100*d")
+
+
 def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:
     """Timepoints for the runs of each algorithm."""
-    first, reach = _FIRST, min(float(np.median([_length(run, np.inf, axis) for run in group])) for group in groups)
+    known = [[_known_until(run, axis) for run in group] for group in groups]
+    longest = max(_length(run, np.inf, axis) for group in groups for run in group)
+    first, reach = _FIRST, min(longest, *(float(np.median(until)) for until in known))
     if axis == "seconds":
         reach = float(_DIGITS.create_decimal(repr(reach)))
         began = [[np.append(run.trajectory.seconds, np.inf)[0] for run in group] for group in groups]
@@ -193,7 +244,7 @@ def _axes(spec: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | None) -> tuple[list[dict[str, Run]], int]:
-    """The runs on each instance and repetition that all algorithms have run, and the number of the others."""
+    """The runs on each instance and repetition that two algorithms or more have run, and the number of the others."""
     if final_target is not None:
         runs = [_solved(run, final_target) for run in runs]
     found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
@@ -203,13 +254,23 @@ def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | Non
             if run.key.algorithm in block:
                 raise ValueError(f"there are two runs of {run.key}; give each repetition a seed of its own")
             block[run.key.algorithm] = run
-    whole = [found[place] for place in sorted(found) if len(found[place]) == len(names)]
-    if not whole:
+    blocks = [found[place] for place in sorted(found) if len(found[place]) > 1]
+    linked, unlinked = _linked(names, {frozenset(block) for block in blocks})
+    if unlinked:
         raise ValueError(
-            f"there is no instance on which each of {', '.join(names)} has a run; "
-            "leave some out, or give runs on the same instances and repetitions"
+            f"there is no instance on which one of {', '.join(linked)} and one of {', '.join(unlinked)} have a run, so "
+            "that nothing compares them; leave some out, or give runs on the same instances and repetitions"
         )
-    return whole, len(found) - len(whole)
+    return blocks, len(found) - len(blocks)
+
+
+def _linked(names: Sequence[str], together: Collection[frozenset[str]]) -> tuple[list[str], list[str]]:
+    """The algorithms that instances link to the first one, if need be by way of others, and the rest."""
+    linked, size = {names[0]}, 0
+    while len(linked) > size:
+        size = len(linked)
+        linked.update(*(group for group in together if linked & group))
+    return [name for name in names if name in linked], [name for name in names if name not in linked]
 
 
 def _everything(race: Race, blocks: Sequence[Mapping[str, Run]]) -> RaceResult:
@@ -217,14 +278,28 @@ def _everything(race: Race, blocks: Sequence[Mapping[str, Run]]) -> RaceResult:
     size = len(blocks)
     settings: dict[str, Any] = asdict(race.settings) | {"batch": size, "smallest_batch": 1, "largest_batch": size}
     whole = Race(race.names, times=race.times, model=race.model, **settings)
-    whole.tell([_answer(blocks[request.draw], request, race.settings.axis) for request in whole.ask(size)])
+    requests = whole.ask(size)
+    _tell(whole, requests, [blocks[request.draw] for request in requests])
     return whole.result()
 
 
-def _answer(block: Mapping[str, Run], request: Request, axis: Axis) -> Run:
-    recorded = block[request.key.algorithm]
+def _tell(race: Race, requests: Sequence[Request], blocks: Sequence[Mapping[str, Run]]) -> list[Run]:
+    """Answer each request by what was recorded in its block; return the answers."""
+    axis, answers, unavailable = race.settings.axis, list[Run](), list[Request]()
+    for request, block in zip(requests, blocks, strict=True):
+        if recorded := block.get(request.key.algorithm):
+            answers.append(_answer(recorded, request, axis))
+        else:
+            unavailable.append(request)
+    race.tell(answers, unavailable=unavailable)
+    return answers
+
+
+def _answer(recorded: Run, request: Request, axis: Axis) -> Run:
     key = replace(request.key, instance=recorded.key.instance)
-    return replace(recorded, key=key, trajectory=_until(recorded.trajectory, request.until, axis), parameters=None)
+    trajectory = _until(recorded.trajectory, request.until, axis)
+    point = recorded.solution if trajectory is recorded.trajectory else None
+    return replace(recorded, key=key, trajectory=trajectory, parameters=None, solution=point)
 
 
 def _until(trajectory: Trajectory, until: float, axis: Axis) -> Trajectory:
@@ -253,14 +328,20 @@ def _solved(run: Run, final_target: float) -> Run:
     return replace(run, target=target, trajectory=replace(run.trajectory, outcome=outcome))
 
 
-def _unknown(runs: Sequence[Run], times: FloatArray, axis: Axis) -> float:
-    """The share of the runs' values at the times that is unknown."""
-    return float(np.mean([np.isnan(run.trajectory.value_at(times, axis)) for run in runs]))
+def _unknown(name: str, blocks: Sequence[Mapping[str, Run]], race: Race) -> float:
+    """The share of an algorithm's values at the timepoints that is unknown where it has runs."""
+    runs = [block[name] for block in blocks if name in block]
+    return float(np.mean([np.isnan(run.trajectory.value_at(race.times, race.settings.axis)) for run in runs]))
 
 
 def _length(run: Run, until: float, axis: Axis) -> float:
     """Evaluations or seconds a run took until then."""
     return min(float(run.outcome.evaluations if axis == "evaluations" else run.outcome.seconds), until)
+
+
+def _known_until(run: Run, axis: Axis) -> float:
+    """Until when the values of a run are known: for ever if it ended by itself."""
+    return _length(run, np.inf, axis) if run.outcome.cut_short else np.inf
 
 
 def _effort(amount: float, axis: Axis) -> str:

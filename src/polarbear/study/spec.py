@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from polarbear.descriptions import FieldError, errors_at
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.racing import Race, RaceSettings
 from polarbear.records import Axis, FloatArray, linear_times, log_times
+from polarbear.select import parse_number
 from polarbear.study.files import (
     GRID,
     LIST,
@@ -26,23 +27,39 @@ from polarbear.study.files import (
     section_of,
 )
 from polarbear.study.race_runner import StopRules
+from polarbear.study.suitability import first_problems, traits_and_dimension
+from polarbear.validation import Checked, real_number
+
+
+def _timepoint(value: Any, name: str) -> float | str:
+    """A number, or one times the dimension."""
+    if isinstance(value, str):
+        parse_number(value, dimension=1)
+        return value
+    return real_number(value, name)
 
 
 class TimesSection(Section):
     """A grid of timepoints."""
 
-    first: float
-    """First timepoint, in evaluations or seconds."""
-    last: float
+    first: Annotated[float | str, Checked(_timepoint)]
+    """First timepoint, in evaluations or seconds, or times the number of variables, such as `"10*d"`."""
+    last: Annotated[float | str, Checked(_timepoint)]
     """Last timepoint: how far runs go at most."""
     count: int
     """Number of timepoints; repeated whole numbers of evaluations are dropped."""
     spacing: Literal["log", "linear"] = "log"
     """Whether the grid is even on a log or a linear scale."""
 
-    def grid(self, axis: Axis) -> FloatArray:
-        """The timepoints."""
-        return (log_times if self.spacing == "log" else linear_times)(self.first, self.last, self.count, axis)
+    @property
+    def per_dimension(self) -> bool:
+        """Whether the timepoints depend on the number of variables."""
+        return isinstance(self.first, str) or isinstance(self.last, str)
+
+    def grid(self, axis: Axis, dimension: int | None) -> FloatArray:
+        """The timepoints on problems of a dimension, None if they are of several."""
+        ends = [parse_number(each, dimension) if isinstance(each, str) else each for each in (self.first, self.last)]
+        return (log_times if self.spacing == "log" else linear_times)(ends[0], ends[1], self.count, axis)
 
 
 class RaceSection(section_of(RaceSettings)):
@@ -70,11 +87,17 @@ class _RaceSpec(Root):
     model: dict[str, Any] = Field(default_factory=dict[str, Any])
     """The temporal Plackett–Luce model: `model`, and that model's own fields."""
 
-    def race_of(self, algorithms: Mapping[str, object] | Sequence[object]) -> Race:
-        """A fresh race of these algorithms, otherwise as described."""
-        settings, times = self.race.model_dump(exclude={"times"}), self.race.times
+    def race_of(
+        self,
+        algorithms: Mapping[str, object] | Sequence[object],
+        dimensions: Collection[int] = (),
+        **changed: Any,
+    ) -> Race:
+        """A fresh race of these algorithms on problems of these dimensions, as described but for changed settings."""
+        settings, times = self.race.model_dump(exclude={"times"}) | changed, self.race.times
         with errors_at("race", "times"):
-            grid = np.array(times) if isinstance(times, list) else times.grid(settings["axis"])
+            dimension = next(iter(dimensions)) if len(dimensions) == 1 else None
+            grid = np.array(times) if isinstance(times, list) else times.grid(settings["axis"], dimension)
         with errors_at("model"):
             model = inference.from_description({"model": "instance-bootstrap"} | self.model)
         with errors_at("race"):
@@ -95,7 +118,11 @@ class StudySpec(_RaceSpec):
 
     def build_race(self) -> Race:
         """A fresh race as described."""
-        return self.race_of(built_algorithms(self.algorithms))
+        times, dimensions = self.race.times, set[int]()
+        if isinstance(times, TimesSection) and times.per_dimension:
+            known = map(traits_and_dimension, first_problems(self.build_instances()))
+            dimensions = {problem[1] for problem in known if problem}
+        return self.race_of(built_algorithms(self.algorithms), dimensions)
 
     def build_instances(self) -> problems.Instances:
         """The distribution of problem instances as described."""

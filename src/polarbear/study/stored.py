@@ -18,7 +18,7 @@ from polarbear.experiment import Watch
 from polarbear.racing import RaceState, Round
 from polarbear.racing.rounds import disagreements
 from polarbear.racing.settings import Batches, Compared, Elimination, JudgedBy, Resolution
-from polarbear.racing.state import decoded
+from polarbear.racing.state import UNAVAILABLE, decoded
 from polarbear.records import Axis
 from polarbear.store.specification import SPEC
 from polarbear.study.files import LogSection, Section
@@ -209,7 +209,7 @@ def _check_state(where: Path, state: dict[str, Any]) -> None:
         faults.append(f"state.asked holds {size} bytes; it needs {each} for each instance")
     elif size:
         asked = np.frombuffer(arrays["asked"], "<i2")
-        if not 0 <= asked.min() <= asked.max() <= state["timepoints"]:
+        if not UNAVAILABLE <= asked.min() <= asked.max() <= state["timepoints"]:
             faults.append(f"state.asked names a timepoint beyond {state['timepoints']}")
     if faults:
         raise _unusable(where, "; ".join(faults))

@@ -62,7 +62,7 @@ def check_pairs(entrants: Mapping[str, object], listed: Iterable[problems.Proble
         dimension = getattr(problem, "dimension", None) or identity_of(problem).dimension
         kinds.setdefault(_kind(problem), {}).setdefault(dimension, problem)
     for sizes in islice(kinds.values(), MOST_BUILT):
-        if (built := _traits_and_dimension(sizes[min(sizes)])) is None:
+        if (built := traits_and_dimension(sizes[min(sizes)])) is None:
             continue
         for dimension, problem in sizes.items():
             for name, optimizer in particular.items():
@@ -139,7 +139,7 @@ def _check_installed(named: object, name: str, algorithm: str = "") -> None:
             raise Unsuitable(str(error), algorithm) from error
 
 
-def _traits_and_dimension(problem: Any) -> tuple[problems.Traits, int] | None:
+def traits_and_dimension(problem: Any) -> tuple[problems.Traits, int] | None:
     """A problem's traits and dimension, of its specification or of the built problem; None if it cannot be built.
 
     Raises:

@@ -28,7 +28,7 @@ from polarbear.assess.comparisons import (
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT
 from polarbear.assess.comparisons.pairwise import Correction
 from polarbear.assess.report.statistics import Assessment
-from polarbear.assess.report.subject import Cell, FailedRuns, Subject
+from polarbear.assess.report.subject import Cell, FailedRuns, Subject, check_precisions
 from polarbear.records import FloatArray, log_times
 
 _TIMES = 20
@@ -194,8 +194,7 @@ def _samples(
     if target is not None and budget is not None:
         raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget:g}), not both")
     if target is not None:
-        if not np.isfinite(target):
-            raise ValueError(f"target is {target!r}; it is a finite precision")
+        check_precisions([target], biobjective=subject.absolute or any(cell.biobjective for cell in cells))
         if not (subject.knows_optima or subject.absolute):
             raise ValueError(
                 f"target {target:g} is a precision, and not all optima are known; compare at a budget, or give the "

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from polarbear.assess import RuntimeTable, Trials, runtime_table
-from polarbear.assess.report.subject import Cell, Subject
+from polarbear.assess.report.subject import Cell, Subject, check_precisions
 from polarbear.records import FloatArray, Reference
 
 _TARGETS = (1e1, 1e0, 1e-1, 1e-2, 1e-3, 1e-5, 1e-7)
@@ -44,10 +42,7 @@ def runtime_tables(
         raise ValueError(
             "tables of expected runtimes need precisions, and not all optima are known; give values as absolute targets"
         )
-    if not np.isfinite(targets or _TARGETS).all():
-        raise ValueError(
-            f"targets are {', '.join(f'{target:g}' for target in targets or ())}; each is a finite precision"
-        )
+    check_precisions(targets or (), biobjective=any(cell.biobjective for cell in subject.cells))
     by_dimension: defaultdict[tuple[str, int], list[Cell]] = defaultdict(list)
     for cell in subject.cells:
         by_dimension[cell.suite, cell.dimension].append(cell)

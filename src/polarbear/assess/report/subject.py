@@ -279,6 +279,7 @@ def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) ->
     _finite(wanted)
     unknown = next((run.key for run in runs if run.optimum is None), None)
     if unknown is None:
+        check_precisions(wanted, biobjective="biobj" in runs[0].problem.suite if runs else False)
         return np.unique(wanted)[::-1] if wanted else usual
     if wanted:
         raise ValueError(
@@ -286,6 +287,14 @@ def _targets(runs: Sequence[Run], wanted: Sequence[float], usual: FloatArray) ->
             "as absolute targets"
         )
     return None
+
+
+def check_precisions(targets: Sequence[float], *, biobjective: bool) -> None:
+    """ValueError unless all are finite, and above 0 where the best value is known and not the best of a reference."""
+    if not np.isfinite(targets).all() or not (biobjective or (np.asarray(targets) > 0).all()):
+        listed = ", ".join(f"{target:g}" for target in targets)
+        what = f"target is {listed}; it is" if len(targets) == 1 else f"targets are {listed}; each is"
+        raise ValueError(f"{what} a finite precision{'' if biobjective else ' above 0'}")
 
 
 def _finite(targets: Sequence[float]) -> Sequence[float]:

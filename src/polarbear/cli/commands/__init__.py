@@ -2,13 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import Any
+from typing import Any, NamedTuple
+
+GROUPS = {
+    "Run": ("race", "run", "resume", "conform"),
+    "Look": ("show", "check", "report", "verify", "optimizers", "suites", "models"),
+    "Compare": ("select", "assess", "compare", "table"),
+    "Share": ("import", "export", "merge"),
+}
+"""The commands in the order in which one works."""
 
 
-def commands() -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The name and the function of each command; a module may end in ``_`` where its name is a keyword."""
-    for module in iter_modules(__path__):
-        yield module.name.rstrip("_"), getattr(import_module(f"{__name__}.{module.name}"), module.name)
+class Command(NamedTuple):
+    """A command.
+
+    Attributes:
+        name: Its name.
+        group: The heading under which it stands.
+        function: What it does.
+        example: A call of it, for its help.
+        renamed: Options that had other names, and their names today; the old ones are accepted.
+    """
+
+    name: str
+    group: str
+    function: Callable[..., Any]
+    example: str
+    renamed: Mapping[str, str]
+
+    def option(self, name: str) -> str:
+        """The name of an option today."""
+        return self.renamed.get(name, name)
+
+
+def commands() -> Iterator[Command]:
+    """All commands in order; the name of a module may end in ``_`` where the command's is a keyword."""
+    found = {module.name.rstrip("_"): module.name for module in iter_modules(__path__)}
+    group_of = {name: group for group, names in GROUPS.items() for name in names}
+    for name in (*group_of, *(name for name in found if name not in group_of)):
+        module = import_module(f"{__name__}.{found[name]}")
+        renamed: Mapping[str, str] = getattr(module, "RENAMED", {})
+        yield Command(name, group_of.get(name, "More"), getattr(module, found[name]), module.EXAMPLE, renamed)

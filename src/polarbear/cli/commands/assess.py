@@ -12,6 +12,8 @@ from polarbear.cli.options import DataArgument, JsonOption, repeatable, to_json
 from polarbear.cli.recorded import AbsoluteOption, Choice, bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear assess archive.study --dimension 5 --into page"
+
 
 def assess(
     data: DataArgument,

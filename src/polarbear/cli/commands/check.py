@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polarbear.analyzer import Examination
     from polarbear.racing import RaceResult
 
+EXAMPLE = "polarbear check study.study --model gaussian-process"
+
 
 def check(
     study: StudyArgument,
@@ -71,34 +73,37 @@ def _result(study: Path, choice: Choice, final_target: float | None) -> RaceResu
 
 def _print(examination: Examination) -> None:
     """Print how the models compare, and the checks: tables and sentences."""
-    from rich.table import Table
-    from rich.text import Text
+    from polarbear.cli.console import print_columns
 
-    from polarbear.cli.console import Console
-
-    console, comparison = Console(), examination.comparison
-    table = Table(
-        title=f"Models by how well they predict {comparison.rankings:,} rankings on {comparison.instances:,} left-out "
-        "instances",
-        title_justify="left",
-        caption=f"The study's model is {examination.model}. Certainty: the posterior is as sure as if so many times as "
-        "many instances had been run; about 1 is right, far above it intervals are too narrow.",
-        caption_justify="left",
+    comparison = examination.comparison
+    counts = f"{comparison.rankings:,} rankings on {comparison.instances:,} left-out instances"
+    echo(f"Models by how well they predict {counts}")
+    print_columns(
+        ["model", "log score", "behind", "parameters", "certainty"],
+        [
+            [
+                model.name,
+                f"{model.elpd:,.1f}",
+                f"{model.behind:,.1f} ± {model.behind_error:,.1f}" if model.behind else "–",
+                f"{model.effective_parameters:,.1f}",
+                f"{examination.overconfidence[model.name]:.1f} ×",
+            ]
+            for model in comparison.models
+        ],
     )
-    for column in ("model", "log score", "behind", "parameters", "certainty"):
-        table.add_column(column, justify="left" if column == "model" else "right")
+    echo(
+        f"The study's model is {examination.model}. Certainty: the posterior is as sure as if so many times as many "
+        "instances had been run; about 1 is right, far above it intervals are too narrow."
+    )
     for model in comparison.models:
-        behind = f"{model.behind:,.1f} ± {model.behind_error:,.1f}" if model.behind else "–"
-        certainty = f"{examination.overconfidence[model.name]:.1f} ×"
-        table.add_row(Text(model.name), f"{model.elpd:,.1f}", behind, f"{model.effective_parameters:,.1f}", certainty)
-    console.print(table)
-    for model in comparison.models:
-        console.print(Text(model.verdict))
-    console.print()
-    table = Table("assumption", "check", "p", title="What all these models assume", title_justify="left")
-    table.add_column("what it says", ratio=1)
-    for assumption in examination.checks:
-        verdict = {True: "passed", False: "failed", None: "not checked"}[assumption.passed]
-        p = "–" if assumption.p_value is None else f"{assumption.p_value:.3f}"
-        table.add_row(assumption.name, verdict, p, Text(assumption.verdict), end_section=True)
-    console.print(table)
+        echo(model.verdict)
+    echo("\nWhat all these models assume")
+    verdicts = {True: "passed", False: "failed", None: "not checked"}
+    print_columns(
+        ["assumption", "check", "p", "what it says"],
+        [
+            [one.name, verdicts[one.passed], "–" if one.p_value is None else f"{one.p_value:.3f}", one.verdict]
+            for one in examination.checks
+        ],
+        words=(1, 3),
+    )

@@ -11,6 +11,10 @@ from polarbear.cli.options import DataArgument, JsonOption, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear compare archive.study --dimension 5 --target 1e-3"
+RENAMED = {"alpha": "significance"}
+"""Old names of options."""
+
 
 class _Test(StrEnum):
     KOLMOGOROV_SMIRNOV = "kolmogorov-smirnov"
@@ -40,7 +44,7 @@ def compare(
     correction: Annotated[
         _Correction, typer.Option(help="Of the p-values of a problem for the number of pairs.")
     ] = _Correction.HOLM,
-    alpha: Annotated[
+    significance: Annotated[
         float, typer.Option(min=1e-9, max=0.5, help="Probability allowed for a false rejection on a problem.")
     ] = 0.05,
     seed: Annotated[int, typer.Option(min=0, help="Of games and bootstrap samples.")] = 0,
@@ -61,7 +65,7 @@ def compare(
             budget=budget,
             test=test.value,
             correction=correction.value,
-            alpha=alpha,
+            alpha=significance,
             seed=seed,
         )
     if as_json:

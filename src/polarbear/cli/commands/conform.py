@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polarbear.conformance import Conformance
     from polarbear.optimizers import Optimizer
 
+EXAMPLE = "polarbear conform mine:optimizer"
+
 
 def conform(
     optimizer: Annotated[
@@ -74,19 +76,17 @@ def _optimizers(name: str) -> list[Optimizer]:
 
 
 def _print(report: Conformance) -> None:
-    from rich.table import Table
     from rich.text import Text
 
-    from polarbear.cli.console import Console
+    from polarbear.cli.console import print_columns
 
-    table = Table(title=Text(report.optimizer), title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for heading in ("check", "", "what is expected, or wrong"):
-        table.add_column(heading, overflow="fold")
+    rows: list[list[str | Text]] = []
     for finding in report.findings:
         mark, words = Text("failed", "bold red"), finding.wrong
         if finding.inapplicable:
             mark, words = Text("skipped", "yellow"), finding.inapplicable
         elif finding.passed:
             mark, words = Text("passed", "green"), finding.expected
-        table.add_row(Text(finding.check), mark, Text(words))
-    Console().print(table)
+        rows.append([finding.check, mark, words])
+    echo(report.optimizer)
+    print_columns(["check", "", "what is expected, or wrong"], rows, words=(1, 2))

@@ -13,6 +13,10 @@ from polarbear.cli.options import DataArgument, JsonOption, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear export archive.study --format csv --into runs.csv"
+RENAMED = {"to": "into"}
+"""Old names of options."""
+
 
 class _Format(StrEnum):
     IOHPROFILER = "iohprofiler"
@@ -23,21 +27,22 @@ class _Format(StrEnum):
 
 def export(
     study: DataArgument,
-    to: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
+    into: Annotated[Path, typer.Option(help="A new folder; for csv and parquet a file.", show_default=False)],
     choice: Choice,
     form: Annotated[_Format, typer.Option("--format", help="What to write.")] = _Format.IOHPROFILER,
     as_json: JsonOption = False,
 ) -> None:
     """Write recorded runs for IOHanalyzer, cocopp or any other tool."""
+    from polarbear.progress.plans import counted
     from polarbear.store import export_checked
 
     with bad_input():
         subject = choice.subject(study, samples=form is _Format.PARQUET)
-        exported = export_checked((*subject.runs, *subject.lost), to, form.value)
+        exported = export_checked((*subject.runs, *subject.lost), into, form.value)
     if exported.left_out:
         echo(f"left out: {exported.why}", err=True)
     if as_json:
         left_out = [asdict(key) for key in exported.left_out]
         echo(to_json({"path": str(exported.path), "runs": exported.runs, "left_out": left_out, "why": exported.why}))
         return
-    echo(f"{exported.runs:,} runs: {exported.path}")
+    echo(f"{counted(exported.runs, 'run')}: {exported.path}")

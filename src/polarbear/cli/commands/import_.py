@@ -15,6 +15,8 @@ from polarbear.cli.terminal import echo
 if TYPE_CHECKING:
     from rich.progress import Progress
 
+EXAMPLE = "polarbear import BIPOP-CMA-ES.tgz --into archive.study"
+
 
 def import_(
     paths: DataArgument,
@@ -23,14 +25,27 @@ def import_(
     suite: Annotated[
         str, typer.Option(help="The suite of data that name none, such as bbob; sets known optima.", show_default=False)
     ] = "",
+    columns: Annotated[
+        list[str] | None,
+        repeatable(
+            "columns",
+            "OURS=THEIRS: the column of a CSV or Parquet file that holds evaluations, value, algorithm, instance, seed "
+            "or another of ours; repeatable, or several after commas.",
+        ),
+    ] = None,
+    maximize: Annotated[
+        bool, typer.Option("--maximize", help="The values of CSV and Parquet files are to be maximized.")
+    ] = False,
     take_over_lock: TakeOverOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Import data of COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV or Parquet into a study."""
     from polarbear import store
     from polarbear.problems import raw_optimum
+    from polarbear.progress.plans import counted
 
-    names = dict(map(_renaming, rename or ()))
+    names = dict(_pair("rename", text, "OLD=NEW") for text in rename or ())
+    renamed = [each for text in columns or () for each in text.split(",")]
     take_over(into, wanted=take_over_lock)
     with bad_input(), _progress() as bar:
         task = bar.add_task("reading", total=None)
@@ -38,6 +53,8 @@ def import_(
             paths,
             into,
             rename=names,
+            columns=dict(_pair("columns", text.strip(), "OURS=THEIRS") for text in renamed),
+            maximize=maximize,
             suite=suite,
             optimum=raw_optimum if suite else None,
             progress=lambda path, done, total: bar.update(
@@ -53,9 +70,9 @@ def import_(
     for old, new in names.items():
         if new not in imported.algorithms:
             echo(f"not renamed: there is no algorithm {old!r}", err=True)
-    known = f", {imported.known:,} were there before" if imported.known else ""
-    algorithms = ", ".join(imported.algorithms)
-    echo(f"{imported.added:,} runs imported{known}: {algorithms} on {imported.instances:,} instances\nstudy: {into}")
+    known = f", {imported.known:,} there before" if imported.known else ""
+    what = f"{', '.join(imported.algorithms)} on {counted(imported.instances, 'instance')}"
+    echo(f"{counted(imported.added, 'run')} imported{known}: {what}\nstudy: {into}")
 
 
 def _progress() -> Progress:
@@ -67,8 +84,8 @@ def _progress() -> Progress:
     return Progress(description, BarColumn(), MofNCompleteColumn(), console=Console(stderr=True), transient=True)
 
 
-def _renaming(text: str) -> tuple[str, str]:
-    old, equals, new = text.partition("=")
-    if not (old and equals and new):
-        raise typer.BadParameter(f"--rename is {text!r}; write it as OLD=NEW")
-    return old, new
+def _pair(option: str, text: str, form: str) -> tuple[str, str]:
+    one, equals, other = text.partition("=")
+    if not (one and equals and other):
+        raise typer.BadParameter(f"--{option} is {text!r}; write it as {form}")
+    return one, other

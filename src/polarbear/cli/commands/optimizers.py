@@ -2,12 +2,66 @@
 
 from __future__ import annotations
 
+from typing import Annotated, Any
+
+import typer
+
 from polarbear.cli.options import JsonOption
-from polarbear.cli.terminal import echo_fields
+from polarbear.cli.terminal import echo, echo_listed, first_sentence
+
+EXAMPLE = "polarbear optimizers cma --fields"
 
 
-def optimizers(as_json: JsonOption = False) -> None:
-    """List the optimizers and their fields."""
+def optimizers(
+    word: Annotated[
+        str, typer.Argument(help="Only optimizers whose name or description contains this.", show_default=False)
+    ] = "",
+    fields: Annotated[bool, typer.Option("--fields", help="Also list their fields and defaults.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """List the optimizers: whether they are installed, what they are, and their fields."""
+    from polarbear import optimizers
+    from polarbear.cli.console import print_columns
+
+    kinds = {name: optimizers.family_class(name) for name in optimizers.families()}
+    if word:  # with a word, each algorithm of the libraries, of which there are hundreds
+        kinds |= {name: kinds[family] for name, family in optimizers.library_algorithms().items()}
+    chosen = {name: kind for name, kind in kinds.items() if word.lower() in f"{name} {_about(name, kind)}".lower()}
+    if not chosen:
+        raise typer.BadParameter(f"no optimizer's name or description contains {word!r}")
+    if fields or as_json:
+        listed = {name: optimizers.family_parameters(name) for name in chosen if name in optimizers.families()}
+        echo_listed(listed, {name: _about(name, chosen[name]) for name in listed}, as_json=as_json)
+        return
+    missing = {name: _missing(kind) for name, kind in chosen.items()}
+    print_columns(
+        ["optimizer", "installed", "what it is"],
+        [[name, f"[{missing[name]}]" if missing[name] else "yes", _about(name, kind)] for name, kind in chosen.items()],
+        words=(2,),
+    )
+    if any(missing.values()):
+        echo("In brackets: the extra that brings it, pip install 'polarbear[extra]'.")
+    if not word:
+        hint = f"{len(optimizers.library_algorithms()):,} algorithms of libraries by name, such as nlopt-COBYLA"
+        echo(f"{hint}: polarbear optimizers WORD. Fields: --fields")
+
+
+def _about(name: str, kind: type[Any]) -> str:
     from polarbear import optimizers
 
-    echo_fields({name: optimizers.family_parameters(name) for name in optimizers.families()}, as_json=as_json)
+    family = optimizers.library_algorithms().get(name)
+    return f"as {family}: {first_sentence(kind.__doc__)}" if family else first_sentence(kind.__doc__)
+
+
+def _missing(kind: type[Any]) -> str | None:
+    """The extra that an optimizer lacks."""
+    from polarbear.extras import Extra, ExtraMissing
+
+    extra = getattr(kind, "requires", None)
+    if not isinstance(extra, Extra):
+        return None
+    try:
+        extra.check(kind.__name__)
+    except ExtraMissing:
+        return extra.name
+    return None

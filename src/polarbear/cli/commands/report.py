@@ -1,4 +1,4 @@
-"""`polarbear report`: a study's report as a page."""
+"""`polarbear report`: the page that suits a study."""
 
 from __future__ import annotations
 
@@ -7,20 +7,35 @@ from typing import Annotated
 
 import typer
 
+from polarbear.cli.commands.assess import assess
 from polarbear.cli.executing import load_race
 from polarbear.cli.options import JsonOption, StudyArgument, to_json
+from polarbear.cli.recorded import Choice
 from polarbear.cli.terminal import echo
+
+EXAMPLE = "polarbear report study.study --into report.html"
+RENAMED = {"output": "into"}
+"""Old names of options."""
 
 
 def report(
     study: StudyArgument,
-    output: Annotated[
-        Path | None, typer.Option(help="The page to write; default: report.html in the study.", show_default=False)
+    into: Annotated[
+        Path | None,
+        typer.Option(
+            help="The page to write, or its folder if the study is of no race; default: report.html in the study, or "
+            "the folder assessment.",
+            show_default=False,
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a study's report: one self-contained HTML page."""
+    """Write the page that suits a study: the report of a race, or the assessment of all other runs."""
     from polarbear.analyzer import report as write_report
+    from polarbear.store.specification import read_spec
 
-    page = write_report(load_race(study), output or study / "report.html")
+    if "race" not in read_spec(study):
+        assess([study], Choice(), into or Path("assessment"), as_json=as_json)
+        return
+    page = write_report(load_race(study), into or study / "report.html")
     echo(to_json({"report": str(page)}) if as_json else f"report: {page}")

@@ -11,21 +11,17 @@ import typer
 
 from polarbear.cli.cluster import Workers
 from polarbear.cli.executing import Repairs, execute_plan, execute_race, look_in, resume_command
-from polarbear.cli.options import JsonOption, SecondsOption, StudyArgument, WithdrawOption, repeatable
+from polarbear.cli.options import JsonOption, RaceLimits, StudyArgument, repeatable
 from polarbear.cli.terminal import echo
+
+EXAMPLE = "polarbear resume study.study --seconds 3600"
 
 
 def resume(
     study: StudyArgument,
     workers: Workers,
+    limits: RaceLimits,
     repairs: Repairs,
-    seconds: SecondsOption = None,
-    instances: Annotated[int | None, typer.Option(min=1, help="Stop once this many instances were drawn.")] = None,
-    evaluations: Annotated[
-        float | None, typer.Option(min=1, help="Stop once this many evaluations were spent in all.")
-    ] = None,
-    withdraw: WithdrawOption = None,
-    retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False,
     imports: Annotated[
         list[str] | None,
         repeatable("import", "A module or package of yours that the study may import from; repeatable."),
@@ -40,33 +36,36 @@ def resume(
     from polarbear import store
     from polarbear.experiment import Watch
     from polarbear.study import StopRules, check_spec, plan_from_spec, race_from_spec
+    from polarbear.study.replay import RECORDED
     from polarbear.study.resume import built
 
     with store.open(study) as stored:
         spec = stored.spec
     check_spec(spec, study / "study.json")
-    if "plan" in spec and (instances or evaluations or withdraw):
+    if "plan" in spec and (limits.instances or limits.evaluations or limits.withdraw):
         raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
     if "plan" not in spec and "race" not in spec:
         raise store.StudyError(
             f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "
             "compare them, or race --from them"
         )
+    if RECORDED in spec.get("instances", {}):
+        raise store.StudyError(f"{study} holds a race on recorded runs, which runs nothing; race --from them again")
     with _imports(study, spec, imports or (), trust=trust) as allowed:
         plan = plan_from_spec(spec, allowed) if "plan" in spec else None
         entrants, stream = ({}, None) if plan else built(spec, allowed)
-    settings: dict[str, Any] = {"as_json": as_json, "retry": retry, **repairs.settings(study)}
+    settings: dict[str, Any] = {"as_json": as_json, "retry": limits.retry, **repairs.settings(study)}
     if plan:
-        execute_plan(plan, study, resume_command(study, spec), workers, seconds=seconds, **settings)
+        execute_plan(plan, study, resume_command(study, spec), workers, seconds=limits.seconds, **settings)
         return
     execute_race(
         race_from_spec(spec, dict(entrants)),
         stream,
         study,
         workers,
-        stop=StopRules(seconds=seconds, instances=instances, evaluations=evaluations),
+        stop=StopRules(**limits.stops()),
         watch=Watch(**spec["log"]) if spec.get("log") else None,
-        withdraw=withdraw or (),
+        withdraw=limits.withdraw or (),
         **spec["limits"],
         **settings,
     )

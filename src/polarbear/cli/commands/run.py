@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,6 +20,12 @@ if TYPE_CHECKING:
     from polarbear.records import RunKey
     from polarbear.study import Estimate, Plan
 
+EXAMPLE = "polarbear run plan.toml --workers 4"
+_LONG = 3600.0
+"""Seconds from which on a run has to be confirmed."""
+_SMALL = 100_000
+"""Evaluations up to which a plan runs without a pilot: an hour would be 36 ms for each of them."""
+
 
 def run(
     plan_file: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan (TOML).", show_default=False)],
@@ -32,6 +39,7 @@ def run(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
     ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Run it even if it is estimated to take above an hour.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Run every optimizer of a plan on every problem, resuming if the study exists."""
@@ -42,11 +50,23 @@ def run(
     if dry_run:
         _estimate(plan, path, workers, as_json=as_json)
         return
+    if not (yes or seconds):
+        _ask_if_long(plan, path, workers)
     again = f"polarbear run {shlex.quote(str(plan_file))}" + (f" --into {shlex.quote(str(into))}" if into else "")
+    again += " --yes" if yes else ""
     execute_plan(plan, path, again, workers, as_json=as_json, seconds=seconds, **repairs.settings(path))
 
 
 def _estimate(plan: Plan, path: Path, workers: Workers, *, as_json: bool) -> None:
+    cost = _cost(plan, path, workers)
+    if as_json:
+        echo(to_json({"study": str(path), **cost.as_dict()}))
+    else:
+        print_estimate(cost, plan)
+
+
+def _cost(plan: Plan, path: Path, workers: Workers) -> Estimate:
+    """What the runs that are still to be made will cost, by a pilot."""
     from polarbear import store
     from polarbear.cli.console import Console
     from polarbear.study import check_same, estimate
@@ -58,11 +78,27 @@ def _estimate(plan: Plan, path: Path, workers: Workers, *, as_json: bool) -> Non
         there = study
     with quiet_warnings(), Console(stderr=True).status("running a pilot"):
         cores = workers.workers if workers.cluster else None
-        cost = estimate(plan, workers=workers.workers, cores=cores, there=there)
-    if as_json:
-        echo(to_json({"study": str(path), **cost.as_dict()}))
-    else:
-        print_estimate(cost, plan)
+        return estimate(plan, workers=workers.workers, cores=cores, there=there)
+
+
+def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
+    """Ask before a plan that is estimated to take above an hour; small ones are not estimated."""
+    from polarbear.progress.plans import amount, counted, duration
+
+    if plan.evaluations is not None and plan.evaluations <= _SMALL:
+        return
+    cost = _cost(plan, path, workers)
+    if cost.seconds <= _LONG:
+        return
+    runs = sum(algorithm.runs for algorithm in cost.algorithms.values())
+    what = f"{counted(runs, 'run')} will take about {duration(cost.seconds)} with {counted(cost.workers, 'worker')}"
+    evaluations = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
+    if not sys.stdin.isatty():
+        raise typer.BadParameter(
+            f"{what}{evaluations}; confirm it by --yes, or set a limit by --seconds. --dry-run tells more"
+        )
+    echo(f"{what}{evaluations}.", err=True)
+    typer.confirm("Go on?", abort=True, err=True)
 
 
 def print_estimate(cost: Estimate, plan: Plan) -> None:

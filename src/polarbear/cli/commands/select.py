@@ -9,37 +9,57 @@ import typer
 
 from polarbear.cli.executing import load_race
 from polarbear.cli.options import JsonOption, StudyArgument, to_json
+from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo
 
-
-class _Preference(StrEnum):
-    UNIFORM = "uniform"
-    LOG_UNIFORM = "log-uniform"
-    FINAL = "final"
+EXAMPLE = "polarbear select study.study --budget 100..1000 --size 2"
+RENAMED = {"preference": "budget"}
+"""Old names of options."""
 
 
 class _Criterion(StrEnum):
     P2BB = "p2bb"
     EXPECTED = "expected"
     QUANTILE = "quantile"
+    MINIMAX = "minimax"
 
 
 def select(
     study: StudyArgument,
-    preference: Annotated[_Preference, typer.Option(help="Which budgets matter.")] = _Preference.UNIFORM,
-    criterion: Annotated[_Criterion, typer.Option(help="How to decide.")] = _Criterion.P2BB,
+    budget: Annotated[
+        str,
+        typer.Option(
+            help="The budget, as far as it is known: 300, 100..1000, 'normal(300, 50)', 'lognormal(300, 0.5)', "
+            "uniform, log-uniform, final, or worst for the worst case over all of them."
+        ),
+    ] = "uniform",
+    criterion: Annotated[
+        _Criterion, typer.Option(help="How to decide; minimax is the expected value at the worst budget.")
+    ] = _Criterion.P2BB,
     size: Annotated[int, typer.Option(min=1, help="Parallel slots: choose a portfolio of this size.")] = 1,
     gamma: Annotated[float, typer.Option(min=1e-6, max=1 - 1e-6, help="Level of the lower quantile.")] = 0.05,
     as_json: JsonOption = False,
 ) -> None:
-    """Choose an algorithm or a portfolio for a preference over budgets; runs nothing."""
+    """Choose an algorithm, or a portfolio to run in parallel, for a budget that is known more or less."""
+    import numpy as np
+
     from polarbear.select import best
     from polarbear.store import StudyError
 
     result = load_race(study).result
     if not result.begun:
         raise StudyError(f"nothing is known yet in {study}: no round is complete")
-    selection = best(
-        result.posterior, preference.value, criterion.value, size, candidates=result.pareto_set, gamma=gamma
-    )
+    minimax = criterion is _Criterion.MINIMAX
+    if minimax and budget not in ("uniform", "worst"):
+        raise typer.BadParameter(f"--criterion minimax is about all budgets alike, and --budget is {budget!r}")
+    with bad_input():
+        selection = best(
+            result.posterior,
+            "worst" if minimax else budget,
+            "expected" if minimax else criterion.value,
+            size,
+            candidates=result.pareto_set,
+            gamma=gamma,
+            rng=np.random.default_rng(result.settings.seed),
+        )
     echo(to_json(selection.as_dict()) if as_json else str(selection))

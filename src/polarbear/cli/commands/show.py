@@ -9,6 +9,8 @@ from polarbear.cli.executing import load_race, print_result, print_summary
 from polarbear.cli.options import JsonOption, StudyArgument, to_json
 from polarbear.cli.terminal import echo, tell_damage
 
+EXAMPLE = "polarbear show study.study"
+
 
 def show(study: StudyArgument, as_json: JsonOption = False) -> None:
     """Say what a study has found so far, also while it runs."""

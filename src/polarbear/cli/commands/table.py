@@ -12,6 +12,8 @@ from polarbear.cli.options import DataArgument, JsonOption, repeatable, to_json
 from polarbear.cli.recorded import AbsoluteOption, Choice, bad_input
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear table archive.study --format latex"
+
 
 class _Format(StrEnum):
     TEXT = "text"

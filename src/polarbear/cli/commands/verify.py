@@ -10,6 +10,8 @@ from polarbear.cli.executing import take_over
 from polarbear.cli.options import UNUSABLE_STUDY, JsonOption, StudyArgument, TakeOverOption, to_json
 from polarbear.cli.terminal import echo
 
+EXAMPLE = "polarbear verify study.study"
+
 
 def verify(
     study: StudyArgument,

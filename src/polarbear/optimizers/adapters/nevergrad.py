@@ -149,7 +149,7 @@ def _offered(word: Any, name: str) -> str:
     raise ValueError(f"{name} is {word!r};{guess} {listing}")
 
 
-@family("nevergrad", "nevergrad-{algorithm}")
+@family("nevergrad", "nevergrad-{algorithm}", algorithms=("nevergrad", "algorithm", lambda: registry().works))
 class Nevergrad(Native[_State]):
     """An optimizer of nevergrad, in the problem's box.
 

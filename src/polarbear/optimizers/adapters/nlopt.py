@@ -78,10 +78,14 @@ _LEFT_OUT = {
 }
 
 
+def _aliases(names: Iterable[str]) -> dict[str, str]:
+    """The algorithms by their names without LN or GN."""
+    return {short: name for name in names if (short := name.partition("_")[2]) not in _LEFT_OUT}
+
+
 def _algorithms(names: Iterable[str]) -> Checked:
     """One of some algorithms, with or without LN or GN."""
-    aliases = {short: name for name in names if (short := name.partition("_")[2]) not in _LEFT_OUT}
-    choice = choice_of(names, aliases, _LEFT_OUT)
+    choice = choice_of(names, _aliases(names), _LEFT_OUT)
 
     def check(value: Any, name: str) -> str:
         if isinstance(value, str) and folded(value).startswith(("ld", "gd")):
@@ -91,7 +95,12 @@ def _algorithms(names: Iterable[str]) -> Checked:
     return Checked(check)
 
 
-@family("nlopt", "NLopt-{algorithm}", restarts="restarts={}")
+@family(
+    "nlopt",
+    "NLopt-{algorithm}",
+    algorithms=("nlopt", "algorithm", lambda: _aliases(ALGORITHMS)),
+    restarts="restarts={}",
+)
 class NLopt(Restarted):
     """A derivative-free algorithm of NLopt, from a uniformly random point of the box.
 

@@ -125,7 +125,7 @@ class _State(State):
     generators: OwnGenerators = field(default_factory=OwnGenerators)
 
 
-@family("pymoo", "pymoo-{algorithm}")
+@family("pymoo", "pymoo-{algorithm}", algorithms=("pymoo", "algorithm", lambda: ALGORITHMS))
 class Pymoo(Native[_State]):
     """An algorithm of pymoo, in the problem's box.
 

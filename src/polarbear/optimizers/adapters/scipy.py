@@ -74,7 +74,7 @@ def _optimize(function: str, problem: Objective, objective: Callback, *args: Any
         getattr(optimize, function)(*args, **keywords)
 
 
-@family("scipy-minimize", "{method}", kw_only=False)
+@family("scipy-minimize", "{method}", kw_only=False, algorithms=("scipy", "method", lambda: METHODS))
 class ScipyMinimize(Restarted):
     """A local method of `scipy.optimize.minimize`, from a uniformly random point of the box.
 
@@ -140,7 +140,7 @@ def _weight(value: Any, name: str) -> float | tuple[float, ...]:
     return tuple(real_number(end, name, ge=0, le=2) for end in ends)
 
 
-@family("scipy-differential-evolution", "DE", polish="polish={}", restarts="restarts={}")
+@family("scipy-differential-evolution", "DE", presets={"scipy-DE": {}}, polish="polish={}", restarts="restarts={}")
 class ScipyDifferentialEvolution(Restarted):
     """`scipy.optimize.differential_evolution` in the problem's box, with its integer variables and constraints.
 

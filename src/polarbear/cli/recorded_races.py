@@ -1,0 +1,273 @@
+"""Races on recorded runs: one for each function and dimension, or on pooled runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.options import FinalTargetOption, repeatable, to_data, to_json
+from polarbear.cli.recorded import Choice, bad_input
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.racing import Race
+    from polarbear.study import RecordedGroup, Replay
+
+
+_NAMED = 3
+"""How many groups without a race are named for each reason."""
+
+
+class _Pooled(StrEnum):
+    FUNCTION = "function"
+    DIMENSION = "dimension"
+    ALL = "all"
+    NOTHING = "nothing"
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Which recorded runs to race on, and how."""
+
+    archives: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            parser=to_data,
+            help="Race on these recorded runs, a study or an archive, and run nothing; repeatable.",
+            show_default=False,
+        ),
+    ] = None
+    pool: Annotated[
+        list[_Pooled] | None,
+        repeatable(
+            "pool",
+            "With --from: hold one race over all functions, or dimensions, instead of one for each; repeatable. "
+            "Default: nothing; all if the runs are those of a race.",
+        ),
+    ] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            help="With --from: compare up to this budget, 1000*d for d variables, or over a range, 10*d..1000*d.",
+            show_default=False,
+        ),
+    ] = None
+    alpha: Annotated[
+        float | None,
+        typer.Option(help="With --from: posterior probability that decides a relation; default 0.99.", metavar="P"),
+    ] = None
+    epsilon: Annotated[
+        float | None,
+        typer.Option(help="With --from: win probabilities within 0.5 ± this are equivalent; default 0.05."),
+    ] = None
+    final_target: FinalTargetOption = None
+
+    def __post_init__(self) -> None:
+        if self.archives:
+            return
+        given = {
+            "--pool": self.pool,
+            "--budget": self.budget,
+            "--alpha": self.alpha,
+            "--epsilon": self.epsilon,
+            "--final-target": self.final_target,
+        }
+        if named := [name for name, value in given.items() if value is not None]:
+            raise typer.BadParameter(
+                f"{', '.join(named)}: about races on recorded runs, which need --from; otherwise the study file tells"
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of races that are given."""
+        given = {"alpha": self.alpha, "epsilon": self.epsilon}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+def race_recorded(
+    recorded: Recorded, study_file: Path | None, choice: Choice, into: Path | None, *, as_json: bool
+) -> None:
+    """Race on recorded runs, and say what it would have saved."""
+    from polarbear.cli.console import Console
+    from polarbear.study import recorded_groups
+
+    with bad_input(), Console(stderr=True).status("reading") as status:
+        if study_file and recorded.budget is not None:
+            raise ValueError("--budget and a study file both tell the timepoints; give one of them")
+        subject = choice.subject(recorded.archives or ())
+        spec = _spec(recorded.archives or ())
+        groups = recorded_groups(subject.runs, _pooling(recorded, spec))
+        raced: dict[RecordedGroup, Replay] = {}
+        left_out: dict[RecordedGroup, str] = {}
+        for number, group in enumerate(groups, start=1):
+            status.update(f"racing on {group.name} ({number} of {len(groups)})")
+            try:
+                place = into / f"{group.file}.study" if into and len(groups) > 1 else into
+                raced[group] = _race_on(group, recorded, study_file, spec, place)
+            except ValueError as error:
+                left_out[group] = str(error)
+        if not raced:
+            hint = "; pool them: --pool all" if len(groups) > 1 else ""
+            raise ValueError(f"there is no race on these runs: {next(iter(left_out.values()))}{hint}")
+    if len(groups) == 1:
+        _print_one(raced[groups[0]], into, as_json=as_json)
+    elif as_json:
+        echo(to_json(_as_dict(raced, left_out, into)))
+    else:
+        _print_all(raced, left_out, into)
+
+
+def _spec(archives: Sequence[Path]) -> dict[str, Any]:
+    """The specification of the study that is raced on; empty for anything else."""
+    from polarbear.store import exists
+    from polarbear.store.specification import read_spec
+
+    return read_spec(archives[0]) if len(archives) == 1 and exists(archives[0]) else {}
+
+
+def _pooling(recorded: Recorded, spec: Mapping[str, Any]) -> tuple[Any, ...]:
+    from polarbear.study import usual_pooling
+
+    if recorded.pool is None:
+        return usual_pooling(spec)
+    if _Pooled.ALL in recorded.pool:
+        return _Pooled.FUNCTION.value, _Pooled.DIMENSION.value
+    return tuple(each.value for each in recorded.pool if each is not _Pooled.NOTHING)
+
+
+def _race_on(
+    group: RecordedGroup, recorded: Recorded, study_file: Path | None, spec: Mapping[str, Any], into: Path | None
+) -> Replay:
+    from polarbear.study import read_recorded_spec, recorded_race, replay
+
+    if study_file:
+        names = sorted({run.key.algorithm for run in group.runs})
+        dimensions = {run.problem.dimension for run in group.runs} - {0}
+        race: Race = read_recorded_spec(study_file).race_of(names, dimensions, **recorded.settings())
+    else:
+        race = recorded_race(group.runs, budget=recorded.budget, spec=spec, **recorded.settings())
+    return replay(race, group.runs, final_target=recorded.final_target, into=into)
+
+
+def _print_one(replayed: Replay, into: Path | None, *, as_json: bool) -> None:
+    from polarbear.analyzer.examination import answer_with_checks
+
+    values, text = answer_with_checks(replayed.result)
+    if as_json:
+        echo(to_json({"study": None if into is None else str(into), **values, **replayed.as_dict()}))
+    else:
+        echo(f"{text}\n\n{replayed}" + (f"\nstudy: {into}" if into else ""))
+
+
+def _as_dict(
+    raced: Mapping[RecordedGroup, Replay], left_out: Mapping[RecordedGroup, str], into: Path | None
+) -> dict[str, Any]:
+    """All races as plain values, who is in the Pareto set of any, and what they spent together."""
+    from polarbear.analyzer import answer
+
+    races: list[dict[str, Any]] = [
+        _where(group)
+        | {"study": str(into / f"{group.file}.study") if into else None, "best": _best(replayed)}
+        | answer(replayed.result).as_dict()
+        | replayed.as_dict()
+        for group, replayed in raced.items()
+    ]
+    added = "blocks", "whole", "passed_over", "blocks_used", "recorded", "spent"
+    members = {
+        name: sorted({member for race in races for member in race[name]})
+        for name in ("pareto_set", "pareto_set_of_all_runs")
+    }
+    sums: dict[str, float] = {name: sum(race[name] for race in races) for name in added}
+    return {
+        "study": str(into) if into else None,
+        "races": races,
+        "left_out": [_where(group) | {"why": why} for group, why in left_out.items()],
+        "who_wins_where": _who_wins_where(raced),
+        **members,
+        **sums,
+        "saved": 1 - sums["spent"] / sums["recorded"],
+    }
+
+
+def _where(group: RecordedGroup) -> dict[str, Any]:
+    return {name: getattr(group, name) for name in ("name", "suite", "function", "dimension")}
+
+
+def _best(replayed: Replay) -> dict[str, Any]:
+    """Who is best where every order of magnitude of budgets matters alike, and how surely."""
+    from polarbear.select import best
+
+    choice = best(replayed.result.posterior, "log-uniform", candidates=replayed.result.pareto_set).best
+    return {"algorithm": choice.members[0], "probability": choice.probability_best}
+
+
+def _who_wins_where(raced: Mapping[RecordedGroup, Replay]) -> dict[str, dict[int, dict[str, int]]]:
+    """For each algorithm and dimension: in how many races it is the best, a member of the Pareto set, took part."""
+    counts: defaultdict[str, dict[int, dict[str, int]]] = defaultdict(dict)
+    for group, replayed in raced.items():
+        winner = _best(replayed)["algorithm"]
+        for name in replayed.result.names:
+            cell = counts[name].setdefault(group.dimension, {"best": 0, "member": 0, "races": 0})
+            cell["best"] += name == winner
+            cell["member"] += name in replayed.result.pareto_set
+            cell["races"] += 1
+    return dict(sorted(counts.items()))
+
+
+def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[RecordedGroup, str], into: Path | None) -> None:
+    from polarbear.cli.console import print_columns
+    from polarbear.progress.plans import counted
+
+    print_columns(
+        ["problem", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
+        [
+            [
+                group.name,
+                (best := _best(each))["algorithm"],
+                f"{best['probability']:.2f}",
+                _members(each),
+                f"{len(each.result.undecided)}",
+                f"{len(each.result.values):,} of {each.blocks:,}",
+            ]
+            for group, each in raced.items()
+        ],
+        words=(1, 3),
+    )
+    echo(
+        "\nWho wins where: in how many races an algorithm is the best, and in the Pareto set, of those it took part in"
+    )
+    wins, dimensions = _who_wins_where(raced), sorted({group.dimension for group in raced})
+    print_columns(
+        ["", *(f"{dimension}-D" if dimension else "all" for dimension in dimensions)],
+        [[name, *(_in_words(cells.get(dimension)) for dimension in dimensions)] for name, cells in wins.items()],
+    )
+    echo(
+        "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
+    )
+    for why in dict.fromkeys(left_out.values()):
+        names = [group.name for group, reason in left_out.items() if reason == why]
+        more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+        echo(f"left out: {', '.join(names[:_NAMED])}{more}: {why}", err=True)
+    spent, recorded = (sum(getattr(each, name) for each in raced.values()) for name in ("spent", "recorded"))
+    axis = next(iter(raced.values())).result.settings.axis
+    saved = 1 - spent / recorded if recorded else 0.0
+    echo(f"\n{counted(raced, 'race')}, {spent:,.0f} of {recorded:,.0f} recorded {axis} spent ({saved:.0%} saved)")
+    if into:
+        echo(f"studies: {into}/*.study; for one of them: polarbear show, select, check, report")
+    else:
+        echo("To look at single races: --into FOLDER, or --function and --dimension; for one over all: --pool all")
+
+
+def _members(replayed: Replay) -> str:
+    members, names = replayed.result.pareto_set, replayed.result.names
+    return ", ".join(members) if len(members) < max(3, len(names)) else f"all {len(names)}"
+
+
+def _in_words(counts: Mapping[str, int] | None) -> str:
+    return "{best}, {member} of {races}".format(**counts) if counts else "–"
