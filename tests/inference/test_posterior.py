@@ -189,7 +189,7 @@ def test_arviz_gets_hyperparameters_and_the_model(tmp_path):
 
 def test_arviz_missing_names_the_extra(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "arviz", None)
-    with pytest.raises(ImportError, match=r"polarbear\[arviz\]"):
+    with pytest.raises(ImportError, match=r"polarbear-race\[arviz\]"):
         FOUR.to_arviz()
 
 

@@ -281,7 +281,7 @@ def test_threads_may_build_and_evaluate_at_once():
 def test_a_missing_package_is_named_with_its_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "cocoex", None)
     spec = problems.COCOProblem("bbob-mixint", 1, 1, 5)
-    with pytest.raises(ImportError, match=r"bbob-mixint needs cocoex; .* pip install 'polarbear\[coco\]'"):
+    with pytest.raises(ImportError, match=r"bbob-mixint needs cocoex; .* pip install 'polarbear-race\[coco\]'"):
         spec.build()
 
 

@@ -109,7 +109,7 @@ def test_packages_that_are_missing_are_named(monkeypatch):
     with pytest.raises(store.PackageMissing, match=r"needs the package of its protocol: .*gcsfs"):
         store.open("gs://bucket/a.study")
     monkeypatch.setitem(sys.modules, "fsspec.core", None)
-    with pytest.raises(ImportError, match=r"install it with: pip install 'polarbear\[remote\]'"):
+    with pytest.raises(ImportError, match=r"install it with: pip install 'polarbear-race\[remote\]'"):
         store.exists("memory://a.study")
 
 
