@@ -57,6 +57,18 @@ class Generation:
         grown[candidates[order], columns] = values[order]
         self.values = grown
 
+    def add_mean(self) -> None:
+        """Make the mean one more candidate, the last, until `drop_mean`."""
+        self.points = np.vstack([self.points, self.search.mean])
+        self.steps = np.vstack([self.steps, np.zeros_like(self.steps[:1])])
+        self.values = np.empty((len(self.points), 0))
+
+    def drop_mean(self) -> FloatArray:
+        """(m,) what was observed at the mean, which is no candidate any more; others keep their first value."""
+        observed = self.values[-1]
+        self.points, self.steps, self.values = self.points[:-1], self.steps[:-1], self.values[:-1, :1]
+        return observed
+
 
 class Selection(ABC):
     """A selection stage: frozen settings; what it learns in the course of a run is its memory."""
