@@ -268,7 +268,9 @@ class PyCMA(Distributed[_State], SingleObjective):
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
         """The functions of `Distribution.readers`, and ``generations``."""
-        return super().diagnostics(state) | {"generations": lambda state: float(state.generations)}
+        readers = super().diagnostics(state)
+        readers["generations"] = lambda state: float(state.generations)
+        return readers
 
     def settings(self, box: _Box) -> dict[str, Any]:
         """`cma`'s options in a box."""

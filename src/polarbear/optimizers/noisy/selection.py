@@ -47,10 +47,13 @@ class Generation:
     def observe(self, candidates: IntArray, values: FloatArray) -> None:
         """Add values (n,) of candidates (n,), which may repeat."""
         count = len(self.points)
-        order = np.argsort(candidates, kind="stable")
+        if not self.evaluated and len(candidates) == count and (candidates[1:] > candidates[:-1]).all():
+            self.values = np.array(values, dtype=np.float64)[:, np.newaxis]  # each candidate once
+            return
+        order = candidates.argsort(kind="stable")
         new = np.bincount(candidates, minlength=count)
         first = np.cumsum(new) - new  # where each candidate's values begin in that order
-        known = np.count_nonzero(~np.isnan(self.values), axis=1)
+        known = (self.values == self.values).sum(axis=1)  # not NaN
         columns = known[candidates[order]] + np.arange(len(order)) - first[candidates[order]]
         grown = np.full((count, max(self.values.shape[1], int((known + new).max()))), np.nan)
         grown[:, : self.values.shape[1]] = self.values
@@ -111,7 +114,7 @@ class Selection(ABC):
 def rank(values: FloatArray) -> IntArray:
     """(λ,) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
     ranks = np.empty(len(values), dtype=np.intp)
-    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
+    ranks[values.argsort(kind="stable")] = np.arange(len(values))
     return ranks
 
 

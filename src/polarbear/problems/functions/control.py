@@ -20,8 +20,7 @@ STARTS = 16
 
 @cache
 def starts(dimension: int) -> FloatArray:
-    """(`STARTS`, d) points of a scrambled Sobol sequence in [-1, 1]^d: a mean over them is closer to the expectation
-    than one over as many random ones."""
+    """(`STARTS`, d) points of a scrambled Sobol sequence in [-1, 1]^d, whose means vary less than random ones."""
     from scipy.stats.qmc import Sobol
 
     return 2 * Sobol(dimension, rng=np.random.default_rng(0)).random(STARTS) - 1

@@ -72,8 +72,9 @@ class LogisticRegression:
         share = (np.clip(point, -1.0, 1.0) + 1) / 2
         rate, ridge, lasso = 10 ** (4 * share[0] - 3), 10 ** (6 * share[1] - 6), 10 ** (6 * share[2] - 6)
         momentum, batch = 0.99 * share[3], int(2 ** (3 + 4 * share[4]))
-        chance = self._chance(1, batch, rng), self._chance(RUNS, batch, np.random.default_rng(0))
-        held, weights, batches = (np.concatenate(parts) for parts in zip(*chance, strict=True))
+        own, fixed = self._chance(1, batch, rng), self._chance(RUNS, batch, np.random.default_rng(0))
+        held, weights = np.concatenate([own[0], fixed[0]]), np.concatenate([own[1], fixed[1]])
+        batches = np.concatenate([own[2], fixed[2]])
         offset = np.zeros((len(weights), 1, 1))
         velocity, drift = np.zeros_like(weights), np.zeros_like(offset)
         with np.errstate(over="ignore", invalid="ignore"):
