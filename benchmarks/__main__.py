@@ -22,7 +22,7 @@ INFERENCE = (
     "joint",
     "studies",
 )
-OURS = ("startup", "recorder", "isolation", "throughput", "affine", "gp_bbob", "noise", *INFERENCE)
+OURS = ("startup", "recorder", "isolation", "throughput", "affine", "gp_bbob", "noise", "noisy", *INFERENCE)
 ON_DATA = ("imports", "assessment")
 
 for module in (*OURS, "attainment", *(ON_DATA if DATA.is_dir() else ())):

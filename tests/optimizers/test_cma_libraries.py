@@ -282,6 +282,7 @@ def test_what_pycma_exposes_is_its_state(monkeypatch):
         eigenvalues = np.linalg.eigvalsh(root.T @ root)
         assert shown["step_size"] == own.sigma
         assert shown["population_size"] == own.popsize
+        assert shown["generations"] == sum(strategy.countiter for strategy in made)
         assert shown["largest_eigenvalue"] == pytest.approx(eigenvalues[-1])
         assert shown["smallest_eigenvalue"] == pytest.approx(eigenvalues[0])
         assert shown["condition_number"] == pytest.approx(own.condition_number)
@@ -315,6 +316,7 @@ def test_what_cmaes_exposes_is_its_state(optimizer, monkeypatch):
         eigenvalues = np.linalg.eigvalsh(matrix)
         assert shown["step_size"] == own._sigma
         assert shown["population_size"] == own.population_size
+        assert shown["generations"] == sum(getattr(strategy, "_cma", strategy).generation for strategy in made)
         assert shown["largest_eigenvalue"] == pytest.approx(eigenvalues[-1])
         assert shown["smallest_eigenvalue"] == pytest.approx(eigenvalues[0])
         assert shown["condition_number"] == pytest.approx(eigenvalues[-1] / eigenvalues[0])

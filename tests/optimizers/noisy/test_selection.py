@@ -157,3 +157,21 @@ def test_runs_resume_where_they_were(optimizer: CMAES) -> None:
         return optimizer.recommendation(state)
 
     assert go(restore=True).tolist() == go(restore=False).tolist()
+
+
+def test_a_probe_of_the_variance_at_the_mean_misses_noise_that_grows_from_there() -> None:
+    """Appendix F.6: noise proportional to the distance from the start, which the disagreement of ranks tells."""
+
+    def switched(by: str) -> float:
+        optimizer = CMAES(selection=ProbeAndSwitch(by=by), start="center", restart_strategy="STOP")
+        rng = np.random.default_rng(4)
+        with pb.optimizers.AskTell(optimizer, [-5] * 20, [5] * 20, np.random.default_rng(3)) as stepped:
+            points = stepped.ask()
+            distance = np.sqrt(np.square(points).mean(axis=1))
+            assert len(points) == 2 * 12
+            stepped.tell(points[:, 0] + 5 * distance * rng.standard_normal(len(points)))
+            stepped.tell(np.zeros(len(stepped.ask())))
+            return stepped.parameters["switched"]
+
+    assert switched("ranks") == 1
+    assert switched("variance at the mean") == 0

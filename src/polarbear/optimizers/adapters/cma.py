@@ -118,6 +118,7 @@ class _State(State):
         points: The points of the stage, in `cma`'s box.
         fitness: The value of each point of a generation, NaN where it is not known yet.
         pending: Indices of the points of a generation that are evaluated now.
+        generations: How many generations there were.
     """
 
     box: _Box
@@ -133,6 +134,7 @@ class _State(State):
     points: list[FloatArray] = field(default_factory=list[Any])
     fitness: list[float] = field(default_factory=list[float])
     pending: list[int] = field(default_factory=list[int])
+    generations: int = 0
 
 
 @family(
@@ -248,6 +250,7 @@ class PyCMA(Distributed[_State], SingleObjective):
                     return
                 state.es.evaluations_per_f_value = _repeats(state)
                 state.es.tell(state.points, state.fitness)
+                state.generations += 1
                 if self.noise_handling and _reevaluation(state):
                     return
             elif state.stage == _NOISE:
@@ -262,6 +265,12 @@ class PyCMA(Distributed[_State], SingleObjective):
 
     def _distribution(self, state: _State) -> Distribution:
         return _distribution(hasattr(state.es.adapt_sigma, "ps"))
+
+    def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
+        """The functions of `Distribution.readers`, and ``generations``."""
+        readers = super().diagnostics(state)
+        readers["generations"] = lambda state: float(state.generations)
+        return readers
 
     def settings(self, box: _Box) -> dict[str, Any]:
         """`cma`'s options in a box."""

@@ -39,6 +39,7 @@ class _State(State):
     spent: int = 0
     generation: list[tuple[FloatArray, float]] = field(default_factory=list[Any])
     sampled: Any = None
+    generations: int = 0
 
     def __post_init__(self) -> None:
         self.integers = self.space.traits.integer_mask
@@ -122,6 +123,7 @@ class CMAES(Distributed[_State], SingleObjective):
         if len(state.generation) < size:
             return
         state.spent += size
+        state.generations += 1
         with np.errstate(all="ignore"):
             going = _update(state.strategy, state.generation)
         state.generation = []
@@ -134,11 +136,12 @@ class CMAES(Distributed[_State], SingleObjective):
         return _DISTRIBUTION
 
     def diagnostics(self, state: _State) -> dict[str, Callable[[_State], float]]:
-        """The functions of `Distribution.readers`, with the paths as ``ps_norm`` and ``pc_norm``.
+        """The functions of `Distribution.readers`, with the paths as ``ps_norm`` and ``pc_norm``, and ``generations``.
 
         With learning rate adaptation also ``learning_rate_mean`` and ``learning_rate_covariance``.
         """
         readers = super().diagnostics(state)
+        readers["generations"] = lambda state: float(state.generations)
         if self.learning_rate_adaptation:
             readers["learning_rate_mean"] = lambda state: float(state.inner["_eta_mean"])
             readers["learning_rate_covariance"] = lambda state: float(state.inner["_eta_Sigma"])

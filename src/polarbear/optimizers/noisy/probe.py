@@ -22,8 +22,15 @@ def rank_disagreement(first: FloatArray, second: FloatArray) -> float:
 
 def variance_share(first: FloatArray, second: FloatArray) -> float:
     """The share of the variance of two observations (λ,) that is noise; from 0 to 1."""
-    noise = float(np.square(first - second).mean()) / 2
-    total = float(np.concatenate([first, second]).var())
+    return _share(float(np.square(first - second).mean()) / 2, float(np.concatenate([first, second]).var()))
+
+
+def variance_at_the_mean(repeated: FloatArray, values: FloatArray) -> float:
+    """The variance of values (λ,) all observed at the mean, as a share of that of candidates' values (λ,); 0 to 1."""
+    return _share(float(repeated.var()), float(values.var()))
+
+
+def _share(noise: float, total: float) -> float:
     return min(1.0, noise / total) if total > 0 else 0.0
 
 
@@ -44,18 +51,21 @@ class Memory:
 
 @stage("probe-and-switch")
 class ProbeAndSwitch(Selection):
-    """Evaluates the first candidates twice, and chooses a selection stage by how much their ranks disagree.
+    """Spends 2 λ evaluations on the first generation, and chooses a selection stage by how noisy it is.
 
     Attributes:
         threshold: τ; `noisy` is chosen if the statistic is at least this. The paper has 0.12 and 0.22.
-        by: The statistic: disagreement of ranks P, or the share of the variance that is noise, for contrast.
+        by: The statistic. Candidates are evaluated twice: how much their ranks disagree, P, or which share of the
+            variance is noise. Or, for contrast, candidates are evaluated once and the mean as often as there are
+            candidates: the variance there, as a share of the candidates' (appendix F.6), which tells nothing of noise
+            that is absent at the mean.
         reuse: Whether the probe is the first generation as well; else it only costs 2 λ evaluations.
         noisy: The selection stage where ranks disagree.
         otherwise: The one where they do not.
     """
 
     threshold: Annotated[float, real(ge=0, le=1)] = 0.12
-    by: Literal["ranks", "variance"] = "ranks"
+    by: Literal["ranks", "variance", "variance at the mean"] = "ranks"
     reuse: Flag = False
     noisy: AnySelection = field(default_factory=ResidualBootstrap)
     otherwise: AnySelection = field(default_factory=Ranks)
@@ -65,10 +75,16 @@ class ProbeAndSwitch(Selection):
         return Memory()
 
     def request(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> IntArray:
-        """All candidates twice in the first generation; then what the chosen stage requests."""
+        """The probe in the first generation; then what the chosen stage requests."""
         if memory.chosen is not None:
             return memory.chosen.request(memory.inner, generation, rng)
-        return np.tile(np.arange(len(generation.points) if not generation.evaluated else 0), 2)
+        if generation.evaluated:
+            return np.empty(0, dtype=np.intp)
+        candidates = np.arange(len(generation.points))
+        if self.by != "variance at the mean":
+            return np.tile(candidates, 2)
+        generation.add_mean()
+        return np.concatenate([candidates, np.full(len(candidates), len(candidates))])
 
     def values(self, memory: Memory, generation: Generation) -> FloatArray:
         """See `Selection`."""
@@ -77,15 +93,20 @@ class ProbeAndSwitch(Selection):
     def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray | None:
         """See `Selection`."""
         if memory.chosen is None:
-            first, second = generation.values[:, 0], generation.values[:, 1]
-            measure = rank_disagreement if self.by == "ranks" else variance_share
-            memory.statistic = measure(first, second)
+            memory.statistic = self._statistic(generation)
             memory.chosen = self.noisy if memory.statistic >= self.threshold else self.otherwise
             memory.inner = memory.chosen.begin()
             if not self.reuse:
                 return None
             generation.values = generation.values.mean(axis=1, keepdims=True)
         return self._chosen(memory).weigh(memory.inner, generation, rng)
+
+    def _statistic(self, generation: Generation) -> float:
+        if self.by == "variance at the mean":
+            repeated = generation.drop_mean()
+            return variance_at_the_mean(repeated, generation.values[:, 0])
+        measure = rank_disagreement if self.by == "ranks" else variance_share
+        return measure(generation.values[:, 0], generation.values[:, 1])
 
     def _chosen(self, memory: Memory) -> Selection:
         return memory.chosen or self.otherwise

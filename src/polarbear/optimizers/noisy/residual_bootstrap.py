@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -134,15 +135,16 @@ class ResidualBootstrap(Selection):
         repeated = values[again]
         centers = medians(repeated)
         residuals = (repeated - centers[:, None]).reshape(-1)
-        sizes = np.repeat(np.abs(centers), repeated.shape[1])
+        sizes = np.abs(centers).repeat(repeated.shape[1])
         usable = np.isfinite(residuals)
         residuals, sizes = residuals[usable], sizes[usable]
-        memory.residuals = np.concatenate([memory.residuals, np.column_stack([np.abs(residuals), sizes])])[-WINDOW:]
+        memory.residuals = np.concatenate([memory.residuals, columns(np.abs(residuals), sizes)])[-WINDOW:]
         if len(memory.residuals) >= self.least:
             memory.scale = self._fitted_scale(memory)
         scales = memory.scale[0] + memory.scale[1] * sizes
-        standardized = residuals[scales > 0] / scales[scales > 0]
-        inside = np.column_stack([np.clip(standardized, -self.bound, self.bound), sizes[scales > 0]])
+        scaled = scales > 0
+        standardized = residuals[scaled] / scales[scaled]
+        inside = columns(np.minimum(np.maximum(standardized, -self.bound), self.bound), sizes[scaled])
         memory.clipped = (
             memory.clipped[0] + int((np.abs(standardized) >= self.bound).sum()),
             memory.clipped[1] + len(standardized),
@@ -162,7 +164,7 @@ class ResidualBootstrap(Selection):
             new = (float(residuals.mean()), 0.0)
         else:
             unit = max(float(sizes.max()), 1e-300)
-            (s0, s1), _ = nnls(np.column_stack([np.ones_like(sizes), sizes / unit]), residuals)
+            (s0, s1), _ = nnls(columns(np.ones(len(sizes)), sizes / unit), residuals)
             new = (float(s0), float(s1) / unit)
         if memory.scale == (0.0, 0.0):
             return new
@@ -191,26 +193,44 @@ class ResidualBootstrap(Selection):
             return parameters.rank_weights
         count = parameters.population
         spent = min(1.0, generation.spent / (self.horizon * parameters.dimension))
-        ranks = np.arange(count)
-        raw = np.where(ranks < count // 2, (1 - ranks / (count - 1)) ** (1.2 + 2.8 * spent), 0.0)
-        return np.tile(raw / raw.sum(), (2, 1))
+        raw = lifted_ranks(count) ** (1.2 + 2.8 * spent)
+        weights = raw / raw.sum()
+        return np.array([weights, weights])
 
     def _toward_median(self, weights: FloatArray, generation: Generation) -> FloatArray:
         positive = weights[0]
         mean = positive @ generation.points
         distances = np.sqrt(np.square(generation.points - mean).sum(axis=1))
         pulled = positive / np.maximum(distances, 1e-12)
-        return np.stack([pulled / pulled.sum(), weights[1]])
+        weights[0] = pulled / pulled.sum()
+        return weights
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
         """Those of `polarbear.optimizers.noisy.assumptions.READERS`."""
         return READERS
 
 
+@cache
+def lifted_ranks(count: int) -> FloatArray:
+    """(λ,) 1 - r / (λ - 1) for ranks r < μ, and 0 for others."""
+    ranks = np.arange(count)
+    return np.where(ranks < count // 2, 1 - ranks / (count - 1), 0.0)
+
+
+def columns(first: FloatArray, second: FloatArray) -> FloatArray:
+    """(n, 2) two arrays side by side, as `numpy.column_stack`, which takes three times as long for few numbers."""
+    table = np.empty((len(first), 2))
+    table[:, 0], table[:, 1] = first, second
+    return table
+
+
 def medians(values: FloatArray) -> FloatArray:
     """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
     if values.shape[1] == 1:
         return values[:, 0]
+    if values.shape[1] == 2:
+        first, second = values[:, 0], values[:, 1]
+        return np.where(np.isnan(second), first, (first + second) / 2)
     ordered = np.sort(values, axis=1)  # NaN last
     counts = np.count_nonzero(~np.isnan(values), axis=1)
     rows = np.arange(len(values))

@@ -47,15 +47,30 @@ class Generation:
     def observe(self, candidates: IntArray, values: FloatArray) -> None:
         """Add values (n,) of candidates (n,), which may repeat."""
         count = len(self.points)
-        order = np.argsort(candidates, kind="stable")
+        if not self.evaluated and len(candidates) == count and (candidates[1:] > candidates[:-1]).all():
+            self.values = np.array(values, dtype=np.float64)[:, np.newaxis]  # each candidate once
+            return
+        order = candidates.argsort(kind="stable")
         new = np.bincount(candidates, minlength=count)
         first = np.cumsum(new) - new  # where each candidate's values begin in that order
-        known = np.count_nonzero(~np.isnan(self.values), axis=1)
+        known = (self.values == self.values).sum(axis=1)  # not NaN
         columns = known[candidates[order]] + np.arange(len(order)) - first[candidates[order]]
         grown = np.full((count, max(self.values.shape[1], int((known + new).max()))), np.nan)
         grown[:, : self.values.shape[1]] = self.values
         grown[candidates[order], columns] = values[order]
         self.values = grown
+
+    def add_mean(self) -> None:
+        """Make the mean one more candidate, the last, until `drop_mean`."""
+        self.points = np.vstack([self.points, self.search.mean])
+        self.steps = np.vstack([self.steps, np.zeros_like(self.steps[:1])])
+        self.values = np.empty((len(self.points), 0))
+
+    def drop_mean(self) -> FloatArray:
+        """(m,) what was observed at the mean, which is no candidate any more; others keep their first value."""
+        observed = self.values[-1]
+        self.points, self.steps, self.values = self.points[:-1], self.steps[:-1], self.values[:-1, :1]
+        return observed
 
 
 class Selection(ABC):
@@ -99,7 +114,7 @@ class Selection(ABC):
 def rank(values: FloatArray) -> IntArray:
     """(λ,) the rank of each value, from 0 for the lowest; ties by position (eq. 29)."""
     ranks = np.empty(len(values), dtype=np.intp)
-    ranks[np.argsort(values, kind="stable")] = np.arange(len(values))
+    ranks[values.argsort(kind="stable")] = np.arange(len(values))
     return ranks
 
 

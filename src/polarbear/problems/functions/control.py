@@ -7,15 +7,28 @@ Dynamics: cart and pole as Barto, Sutton and Anderson (1983), the pendulum and b
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import ClassVar
 
 import numpy as np
 
 from polarbear.records import FloatArray
 
-SEEDS = 64
+STARTS = 16
 """Starts that the value without noise is the mean over; the same for all candidates."""
+
+
+@cache
+def starts(dimension: int) -> FloatArray:
+    """(`STARTS`, d) points of a scrambled Sobol sequence in [-1, 1]^d, whose means vary less than random ones."""
+    from scipy.stats.qmc import Sobol
+
+    return 2 * Sobol(dimension, rng=np.random.default_rng(0)).random(STARTS) - 1
+
+
+def with_fixed(own: FloatArray, fixed: FloatArray) -> FloatArray:
+    """(m, 1 + n, k) the starts (m, 1, k) of each policy, and then the (n, k) of all."""
+    return np.concatenate([own, np.broadcast_to(fixed, (len(own), *fixed.shape))], axis=1)
 
 
 @dataclass(frozen=True)
@@ -44,6 +57,10 @@ class LQR:
         a = rng.standard_normal((self.states, self.states))
         a /= np.abs(np.linalg.eigvals(a)).max()
         return a, rng.standard_normal((self.states, self.inputs)) / np.sqrt(self.states)
+
+    def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """(m,) `observe`, and (m,) `value`."""
+        return self.observe(points, rng), self.value(points)
 
     def _gains(self, points: FloatArray) -> FloatArray:
         return points.reshape(-1, self.inputs, self.states)
@@ -91,7 +108,7 @@ def perceptron(points: FloatArray, inputs: FloatArray, hidden: int) -> FloatArra
     first = points[:, : size * hidden].reshape(-1, size, hidden)
     offsets, second = points[:, size * hidden : -hidden - 1], points[:, -hidden - 1 : -1]
     layer = np.tanh(inputs @ first + offsets[:, None])
-    return np.einsum("mnh,mh->mn", layer, second) + points[:, -1:]
+    return (layer @ second[:, :, None])[..., 0] + points[:, -1:]
 
 
 @dataclass(frozen=True)
@@ -110,38 +127,45 @@ class CartPole:
     dimension: ClassVar[int] = 4 * hidden + 2 * hidden + 1
     half_width: ClassVar[float] = 5.0
 
-    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(m,) minus the share of steps survived, of (m, d) policies."""
-        survived = self._survived(points, rng.uniform(-0.05, 0.05, (len(points), 1, 4)))[:, 0]
-        return -survived + (self.tail * rng.standard_t(1.5, len(points)) if self.tail else 0.0)
+    def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """(m,) minus the share of steps survived from a random start, of (m, d) policies, and (m,) that from `STARTS`.
 
-    def value(self, points: FloatArray) -> FloatArray:
-        """(m,) its mean over `SEEDS` starts, without further noise."""
-        starts = np.random.default_rng(0).uniform(-0.05, 0.05, (1, SEEDS, 4))
-        return -self._survived(points, np.broadcast_to(starts, (len(points), SEEDS, 4))).mean(axis=1)
+        Both come from one simulation, most of whose time is not the arithmetic.
+        """
+        own = rng.uniform(-0.05, 0.05, (len(points), 1, 4))
+        survived = self._survived(points, with_fixed(own, 0.05 * starts(4)))
+        noise = self.tail * rng.standard_t(1.5, len(points)) if self.tail else 0.0
+        return noise - survived[:, 0], -survived[:, 1:].mean(axis=1)
 
     def _survived(self, points: FloatArray, states: FloatArray) -> FloatArray:
         """(m, n) shares of steps from (m, n, 4) starts."""
+        steps = np.zeros(states.shape[:2])
+        left = np.arange(len(points))  # policies that balance the pole from some start
         alive = np.ones(states.shape[:2], dtype=bool)
-        steps = np.zeros(alive.shape)
         for _ in range(self.steps):
             states = cart_pole_step(states, np.where(perceptron(points, states, self.hidden) > 0, 10.0, -10.0))
             alive &= (np.abs(states[..., 0]) <= 2.4) & (np.abs(states[..., 2]) <= 12 * 2 * np.pi / 360)
-            if not alive.any():
-                break
-            steps += alive
+            steps[left] += alive
+            balancing = alive.any(axis=1)
+            if not balancing.all():
+                points, states, alive, left = points[balancing], states[balancing], alive[balancing], left[balancing]
+                if not len(left):
+                    break
         return steps / self.steps
 
 
 def cart_pole_step(states: FloatArray, force: FloatArray) -> FloatArray:
     """(..., 4) position, speed, angle and angular speed 0.02 seconds later, by Euler's method, under a force (...)."""
-    x, speed, angle, turning = np.moveaxis(states, -1, 0)
+    x, speed, angle, turning = (states[..., i] for i in range(4))
     gravity, cart, pole, half = 9.8, 1.0, 0.1, 0.5
     cosine, sine = np.cos(angle), np.sin(angle)
     push = (force + pole * half * turning**2 * sine) / (cart + pole)
     turned = (gravity * sine - cosine * push) / (half * (4 / 3 - pole * cosine**2 / (cart + pole)))
     moved = push - pole * half * turned * cosine / (cart + pole)
-    return np.stack([x + 0.02 * speed, speed + 0.02 * moved, angle + 0.02 * turning, turning + 0.02 * turned], axis=-1)
+    after = np.empty_like(states)
+    for i, (value, change) in enumerate([(x, speed), (speed, moved), (angle, turning), (turning, turned)]):
+        after[..., i] = value + 0.02 * change
+    return after
 
 
 @dataclass(frozen=True)
@@ -156,19 +180,17 @@ class Pendulum:
     dimension: ClassVar[int] = 3 * hidden + 2 * hidden + 1
     half_width: ClassVar[float] = 5.0
 
-    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(m,) the mean cost of a rollout, of (m, d) policies."""
-        return self._cost(points, rng.uniform(-1, 1, (len(points), 1, 2)) * [np.pi, 1.0])[:, 0]
-
-    def value(self, points: FloatArray) -> FloatArray:
-        """(m,) its mean over `SEEDS` starts."""
-        starts = np.random.default_rng(0).uniform(-1, 1, (1, SEEDS, 2)) * [np.pi, 1.0]
-        return self._cost(points, np.broadcast_to(starts, (len(points), SEEDS, 2))).mean(axis=1)
+    def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """(m,) the mean cost of a rollout from a random start, of (m, d) policies, and (m,) that from `STARTS`."""
+        scale = [np.pi, 1.0]
+        cost = self._cost(points, with_fixed(rng.uniform(-1, 1, (len(points), 1, 2)) * scale, starts(2) * scale))
+        return cost[:, 0], cost[:, 1:].mean(axis=1)
 
     def _cost(self, points: FloatArray, states: FloatArray) -> FloatArray:
         cost = np.zeros(states.shape[:2])
         for _ in range(self.steps):
-            seen = np.stack([np.cos(states[..., 0]), np.sin(states[..., 0]), states[..., 1]], axis=-1)
+            seen = np.empty((*cost.shape, 3))
+            seen[..., 0], seen[..., 1], seen[..., 2] = np.cos(states[..., 0]), np.sin(states[..., 0]), states[..., 1]
             torque = 2 * np.tanh(perceptron(points, seen, self.hidden))
             states, paid = pendulum_step(states, torque)
             cost += paid
@@ -183,4 +205,6 @@ def pendulum_step(states: FloatArray, torque: FloatArray) -> tuple[FloatArray, F
     gravity, mass, length = 10.0, 1.0, 1.0
     pulled = 1.5 * gravity / length * np.sin(angle) + 3 / (mass * length**2) * torque
     speed = np.clip(speed + 0.05 * pulled, -8.0, 8.0)
-    return np.stack([angle + 0.05 * speed, speed], axis=-1), cost
+    after = np.empty_like(states)
+    after[..., 0], after[..., 1] = angle + 0.05 * speed, speed
+    return after, cost

@@ -10,10 +10,13 @@ from functools import cache
 from typing import ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.extras import Extra, optional
 from polarbear.problems.functions.control import perceptron
 from polarbear.records import FloatArray
+
+IntArray = NDArray[np.int64]
 
 SKLEARN = Extra("sklearn", "learning")
 RUNS = 16
@@ -55,27 +58,28 @@ class LogisticRegression:
     half_width: ClassVar[float] = 1.0
     worst: ClassVar[float] = 100.0
 
-    def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
-        """(m,) the loss of a training run with each of (m, 5) settings."""
-        return np.array([self._losses(point, 1, rng)[0] for point in points])
+    def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """(m,) the loss of a training run with each of (m, 5) settings, and (m,) its mean over `RUNS` runs.
 
-    def value(self, points: FloatArray) -> FloatArray:
-        """(m,) its mean over `RUNS` runs, by the same chance for all settings."""
-        return np.array([self._losses(point, RUNS, np.random.default_rng(0)).mean() for point in points])
+        The latter have the same chance for all settings.
+        """
+        losses = np.array([self._losses(point, rng) for point in points])
+        return losses[:, 0], losses[:, 1:].mean(axis=1)
 
-    def _losses(self, point: FloatArray, runs: int, rng: np.random.Generator) -> FloatArray:
-        """(r,) the losses of r training runs side by side."""
+    def _losses(self, point: FloatArray, rng: np.random.Generator) -> FloatArray:
+        """(1 + `RUNS`,) the losses of training runs side by side, of which only the first depends on `rng`."""
         features, labels = data(self.name)
         share = (np.clip(point, -1.0, 1.0) + 1) / 2
         rate, ridge, lasso = 10 ** (4 * share[0] - 3), 10 ** (6 * share[1] - 6), 10 ** (6 * share[2] - 6)
         momentum, batch = 0.99 * share[3], int(2 ** (3 + 4 * share[4]))
-        order = rng.permuted(np.tile(np.arange(len(features)), (runs, 1)), axis=1)
-        held, train = order[:, : self.rows // 3], order[:, self.rows // 3 : self.rows]
-        weights, offset = 0.01 * rng.standard_normal((runs, features.shape[1], 1)), np.zeros((runs, 1, 1))
+        own, fixed = self._chance(1, batch, rng), self._chance(RUNS, batch, np.random.default_rng(0))
+        held, weights = np.concatenate([own[0], fixed[0]]), np.concatenate([own[1], fixed[1]])
+        batches = np.concatenate([own[2], fixed[2]])
+        offset = np.zeros((len(weights), 1, 1))
         velocity, drift = np.zeros_like(weights), np.zeros_like(offset)
         with np.errstate(over="ignore", invalid="ignore"):
-            for _ in range(self.steps):
-                rows = np.take_along_axis(train, rng.integers(train.shape[1], size=(runs, batch)), axis=1)
+            for step in range(self.steps):
+                rows = batches[:, step]
                 x = features[rows]
                 error = 1 / (1 + np.exp(-(x @ weights + offset))) - labels[rows][..., None]
                 gradient = np.swapaxes(x, 1, 2) @ error / batch + ridge * weights + lasso * np.sign(weights)
@@ -85,6 +89,15 @@ class LogisticRegression:
             scores = (features[held] @ weights + offset)[..., 0]
             loss = log_loss(scores, labels[held]).mean(axis=1)
         return np.where(loss < self.worst, loss, self.worst)
+
+    def _chance(self, runs: int, batch: int, rng: np.random.Generator) -> tuple[IntArray, FloatArray, IntArray]:
+        """The rows held out (r, n), first weights (r, k, 1) and rows of each batch (r, steps, b) of r training runs."""
+        features = data(self.name)[0]
+        order = rng.permuted(np.tile(np.arange(len(features)), (runs, 1)), axis=1)
+        held, train = order[:, : self.rows // 3], order[:, self.rows // 3 : self.rows]
+        weights = 0.01 * rng.standard_normal((runs, features.shape[1], 1))
+        drawn = rng.integers(train.shape[1], size=(self.steps, runs, batch)).swapaxes(0, 1)
+        return held, weights, np.take_along_axis(train[:, None], drawn, axis=2)
 
 
 @dataclass(frozen=True)
@@ -100,6 +113,10 @@ class Perceptron:
     hidden: ClassVar[int] = 4
     dimension: ClassVar[int] = 64 * hidden + 2 * hidden + 1
     half_width: ClassVar[float] = 5.0
+
+    def evaluate(self, points: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """(m,) `observe`, and (m,) `value`."""
+        return self.observe(points, rng), self.value(points)
 
     def observe(self, points: FloatArray, rng: np.random.Generator) -> FloatArray:
         """(m,) the loss of (m, 265) weights, each on a batch of its own."""

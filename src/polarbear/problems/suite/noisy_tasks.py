@@ -27,12 +27,8 @@ class Task(Protocol):
     dimension: ClassVar[int]
     half_width: ClassVar[float]
 
-    def observe(self, points: FloatArray, rng: np.random.Generator, /) -> FloatArray:
-        """(m,) what is observed of (m, d) points, by chance."""
-        ...
-
-    def value(self, points: FloatArray, /) -> FloatArray:
-        """(m,) their values without noise."""
+    def evaluate(self, points: FloatArray, rng: np.random.Generator, /) -> tuple[FloatArray, FloatArray]:
+        """(m,) what is observed of (m, d) points, by chance, and (m,) their values without noise."""
         ...
 
 
@@ -63,7 +59,7 @@ class TaskTrial:
 
     def batch(self, points: FloatArray, /) -> tuple[FloatArray, FloatArray]:
         """Evaluate (m, d) points: (m,) observations, and the values without noise."""
-        return self._task.observe(points, self._rng), self._task.value(points)
+        return self._task.evaluate(points, self._rng)
 
 
 class BuiltTask(BuiltProblem):
@@ -73,10 +69,14 @@ class BuiltTask(BuiltProblem):
 
     def __init__(self, spec: ProblemSpec, task: Task) -> None:
         half = np.full(task.dimension, task.half_width)
+
+        def values(points: FloatArray) -> FloatArray:
+            return task.evaluate(points, np.random.default_rng(0))[1]
+
         super().__init__(
             spec,
-            lambda x: float(task.value(x[np.newaxis])[0]),
-            task.value,
+            lambda x: float(values(x[np.newaxis])[0]),
+            values,
             (-half, half),
             None,
             traits=Traits(noisy=True),

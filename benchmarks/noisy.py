@@ -1,0 +1,119 @@
+"""What our CMA-ES takes beside `cma` and `cmaes`, and expected weights beside plain CMA-ES.
+
+Run with ``python -m benchmarks.noisy``. Processor time of asking and telling whole generations, without the objective,
+a sphere under noise; repetitions of all are interleaved. The paper of RB-PEM has ratios of 1.62 to 1.70 (appendix F.3).
+"""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polarbear.optimizers import Space
+from polarbear.optimizers.noisy import CMAES, RBPEM
+from polarbear.records import FloatArray
+
+EVALUATIONS = 6000
+REPETITIONS = 9
+ALLOWED = 30.0
+"""Microseconds per evaluation of our CMA-ES in 40 variables."""
+ALLOWED_RATIO = 2.0
+"""Of RB-PEM to plain CMA-ES."""
+PLAIN: dict[str, Any] = {"active": False, "relative_sigma0": 0.3, "start": "center", "restart_strategy": "RESTART"}
+
+Ask, Tell = Callable[[], Any], Callable[[Any, FloatArray], object]
+
+
+def of_ours(optimizer: CMAES, dimension: int, seed: int) -> tuple[Ask, Tell]:
+    """One of our optimizers."""
+    box = np.full(dimension, 5.0)
+    state = optimizer.init(Space(-box, box), np.random.default_rng(seed))
+    return lambda: optimizer.ask(state)[0], lambda points, values: optimizer.tell(state, points, values)
+
+
+def of_cma(dimension: int, seed: int, *, diagonal: bool) -> tuple[Ask, Tell]:
+    """CMA-ES of the package `cma`."""
+    import cma
+
+    options = {"verbose": -9, "seed": seed + 1, "CMA_diagonal": diagonal, "bounds": [-5, 5], "maxiter": 10**9}
+    strategy = cma.CMAEvolutionStrategy(np.zeros(dimension), 3.0, options)
+    return strategy.ask, lambda points, values: strategy.tell(points, values.tolist())
+
+
+def of_cmaes(dimension: int, seed: int, *, diagonal: bool) -> tuple[Ask, Tell]:
+    """CMA-ES of the package `cmaes`, which asks for single points."""
+    import cmaes
+
+    made = cmaes.SepCMA if diagonal else cmaes.CMA
+    bounds = np.tile([-5.0, 5.0], (dimension, 1))
+    strategy = made(mean=np.zeros(dimension), sigma=3.0, bounds=bounds, seed=seed, n_max_resampling=1)
+    return (
+        lambda: [strategy.ask() for _ in range(strategy.population_size)],
+        lambda points, values: strategy.tell(list(zip(points, values.tolist(), strict=True))),
+    )
+
+
+def makers(dimension: int) -> dict[str, Callable[[int], tuple[Ask, Tell]]]:
+    """What is measured, by name."""
+    ours: dict[str, CMAES] = {
+        "ours, full": CMAES(**PLAIN),
+        "ours, diagonal": CMAES(**PLAIN, diagonal=True, patience=80),
+        "RB-PEM published": RBPEM.published(),
+        "RB-PEM described, diagonal": RBPEM(**PLAIN, diagonal=True, patience=80, mass="ranks"),
+    }
+    libraries: dict[str, Callable[[int], tuple[Ask, Tell]]] = {
+        "`cma`, full": lambda seed: of_cma(dimension, seed, diagonal=False),
+        "`cma`, diagonal": lambda seed: of_cma(dimension, seed, diagonal=True),
+        "`cmaes`, full": lambda seed: of_cmaes(dimension, seed, diagonal=False),
+        "`cmaes`, diagonal": lambda seed: of_cmaes(dimension, seed, diagonal=True),
+    }
+    return {
+        name: (lambda seed, optimizer=optimizer: of_ours(optimizer, dimension, seed))
+        for name, optimizer in ours.items()
+    } | libraries
+
+
+def microseconds(maker: Callable[[int], tuple[Ask, Tell]], seed: int) -> float:
+    """Processor time per evaluation of one run."""
+    rng = np.random.default_rng(seed)
+    ask, tell = maker(seed)
+    spent, evaluations = 0.0, 0
+    while evaluations < EVALUATIONS:
+        begun = time.process_time()
+        points = ask()
+        asked = time.process_time()
+        values = np.square(points).sum(axis=1) + rng.standard_normal(len(points))
+        evaluations += len(points)
+        told = time.process_time()
+        tell(points, values)
+        spent += asked - begun + time.process_time() - told
+    return spent / evaluations * 1e6
+
+
+def main() -> None:
+    """Measure and print."""
+    print("| d | | µs per evaluation | ratio to ours, full | to ours, diagonal |\n|---|---|---|---|---|")
+    medians: dict[tuple[int, str], float] = {}
+    for dimension in (10, 40):
+        made = makers(dimension)
+        times: dict[str, list[float]] = {name: [] for name in made}
+        for seed in range(REPETITIONS):
+            for name, maker in made.items():
+                times[name].append(microseconds(maker, seed))
+        middle = {name: statistics.median(values) for name, values in times.items()}
+        medians |= {(dimension, name): value for name, value in middle.items()}
+        for name, value in middle.items():
+            ratios = (value / middle[reference] for reference in ("ours, full", "ours, diagonal"))
+            print(f"| {dimension} | {name} | {value:.1f} | " + " | ".join(f"{ratio:.2f}" for ratio in ratios) + " |")
+    dearest = max(medians[40, name] for name in ("ours, full", "ours, diagonal"))
+    print(f"\nours takes {dearest:.1f} µs per evaluation in 40 variables; allowed are {ALLOWED:.0f} µs")
+    ratio = medians[40, "RB-PEM published"] / medians[40, "ours, diagonal"]
+    print(f"RB-PEM as published takes {ratio:.2f} times as long as plain CMA-ES; wanted is {ALLOWED_RATIO:.0f}")
+
+
+if __name__ == "__main__":
+    main()
