@@ -57,12 +57,11 @@ def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = F
             distribution = beta(*EXACT[name](n))
             p[row] = (distribution.sf if statistic.tail == "above" else distribution.cdf)(statistics[row])
             continue
-        at_least = (
-            (not own) + len(ordered[row]) - np.searchsorted(ordered[row], np.asarray(statistics[row]), side="left")
-        )
-        at_most = (not own) + np.searchsorted(ordered[row], np.asarray(statistics[row]), side="right")
+        reference, found = ordered[row], np.asarray(statistics[row])
+        at_least = (not own) + len(reference) - np.searchsorted(reference, found, side="left")
+        at_most = (not own) + np.searchsorted(reference, found, side="right")
         counts = {"above": at_least, "below": at_most, "both": 2 * np.minimum(at_least, at_most)}[statistic.tail]
-        p[row] = np.minimum(counts / ((not own) + len(ordered[row])), 1.0)
+        p[row] = np.minimum(counts / ((not own) + len(reference)), 1.0)
     return p
 
 
