@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from polarbear import (
         analyzer,
         assess,
+        bias,
         conformance,
         experiment,
         figures,
@@ -46,6 +47,7 @@ __all__ = [
     "Trajectory",
     "analyzer",
     "assess",
+    "bias",
     "conformance",
     "experiment",
     "figures",

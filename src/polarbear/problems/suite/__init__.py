@@ -28,6 +28,7 @@ from polarbear.problems.suite.gp_bbob import GPBBOB, GPBBOBProblem
 from polarbear.problems.suite.ma_bbob import MABBOB, MABBOBProblem, threshold_weights
 from polarbear.problems.suite.noisy_tasks import NoisyTaskProblem, NoisyTasks
 from polarbear.problems.suite.pbo import PBO, PBOProblem, raw_optimum
+from polarbear.problems.suite.random_values import RandomValues, RandomValuesProblem
 from polarbear.problems.suite.star_discrepancy import StarDiscrepancy, StarDiscrepancyProblem
 from polarbear.problems.suite.submodular import Submodular, SubmodularProblem
 from polarbear.problems.suite.variations import Variation, Variations
@@ -62,6 +63,8 @@ __all__ = [
     "NoisyTasks",
     "PBOProblem",
     "PairwiseAffine",
+    "RandomValues",
+    "RandomValuesProblem",
     "SBOXProblem",
     "StarDiscrepancy",
     "StarDiscrepancyProblem",
@@ -89,6 +92,7 @@ SUITES: dict[str, type[Any]] = {
     "gp-bbob": GPBBOB,
     "bbob-noisy": BBOBNoisy,
     "noisy-tasks": NoisyTasks,
+    "random-values": RandomValues,
     "bbob-largescale": BBOBLargescale,
     "bbob-constrained": BBOBConstrained,
     "bbob-mixint": BBOBMixint,
@@ -117,6 +121,7 @@ PROBLEMS: dict[str, type[Any]] = {
     "gp-bbob": GPBBOBProblem,
     "bbob-noisy": BBOBNoisyProblem,
     "noisy-tasks": NoisyTaskProblem,
+    "random-values": RandomValuesProblem,
     "coco": COCOProblem,
     "variation": Variation,
     "function": FunctionProblem,

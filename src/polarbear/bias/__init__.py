@@ -1,0 +1,22 @@
+"""Structural bias: whether an optimizer's best points on f0, whose values are random numbers, are uniform in the box.
+
+Source: Vermetten (2025), section 3.3, after Vermetten et al. (2022), "BIAS: a toolbox for benchmarking structural bias
+in the continuous domain", IEEE Transactions on Evolutionary Computation 26(6).
+"""
+
+from __future__ import annotations
+
+from polarbear.bias.across import across_dimensions, across_statistics
+from polarbear.bias.judge import Bias, judge
+from polarbear.bias.null import critical_values
+from polarbear.bias.uniformity import STATISTICS, uniformity_statistics
+
+__all__ = [
+    "STATISTICS",
+    "Bias",
+    "across_dimensions",
+    "across_statistics",
+    "critical_values",
+    "judge",
+    "uniformity_statistics",
+]

@@ -1,0 +1,136 @@
+"""Whether the best points of many runs on f0 are uniform in the box (Vermetten 2025, section 3.3)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import false_discovery_control
+
+from polarbear.bias.null import SAMPLES, SEED, null_distribution
+from polarbear.bias.uniformity import SMALLEST_SAMPLE, STATISTICS, uniformity_statistics
+from polarbear.records import FloatArray
+from polarbear.validation import real_number
+
+SHARE = 10
+"""A test counts if it rejects in a tenth of the dimensions."""
+UNIFORM_SETS = 10_000
+"""Uniform samples in d dimensions by which the level is set."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bias:
+    """Whether final points are biased, and how.
+
+    Attributes:
+        rejected: (36, d) whether each test of `tests` rejects that a dimension is uniform, corrected for all of them.
+        p_values: (36, d) not corrected.
+        counts: (36,) the tests that count: those that reject in at least a tenth of the dimensions.
+        biased: Whether any test counts.
+        p_value: How often uniform points look at least as biased, by the same rule; not below 1e-4.
+        alpha: How often uniform points may be called biased.
+        level: The level of each test: `alpha`, or less where at `alpha` more uniform points would be called biased.
+        runs: Number of points.
+    """
+
+    rejected: NDArray[np.bool_]
+    p_values: FloatArray
+    counts: NDArray[np.bool_]
+    biased: bool
+    p_value: float
+    alpha: float
+    level: float
+    runs: int
+
+    @property
+    def tests(self) -> tuple[str, ...]:
+        """The tests, in the order of rows."""
+        return tuple(STATISTICS)
+
+    @property
+    def dimension(self) -> int:
+        """Number of variables d."""
+        return self.rejected.shape[1]
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        of = f"{self.runs} final points in {self.dimension} dimension{'s' * (self.dimension > 1)}"
+        if not self.biased:
+            return f"No evidence of structural bias: no test rejects that {of} are uniform (level {self.alpha:g})."
+        dimensions = int(self.rejected[self.counts].any(axis=0).sum())
+        return (
+            f"Structurally biased: {int(self.counts.sum())} of {len(STATISTICS)} tests reject that {of} are uniform, "
+            f"in {dimensions} of them (level {self.alpha:g})."
+        )
+
+    def __str__(self) -> str:
+        return self.sentence
+
+
+def judge(
+    points: ArrayLike, *, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, alpha: float = 0.01, samples: int = SAMPLES
+) -> Bias:
+    """Tell whether the best points of an optimizer's runs on f0 are uniform in the box.
+
+    Each of the 36 tests is corrected for the d dimensions by Benjamini and Yekutieli's method, and counts if it rejects
+    in at least d / 10 of them; points of which any test counts are biased. In few dimensions this rule alone calls more
+    than a share `alpha` of uniform points biased, as there are 36 tests; there the level of all tests is lowered
+    until it does not.
+
+    Args:
+        points: (n, d) the best point of each of n independent runs, n at least 10; studies take 50 to 600.
+        lower: Of the box, a number or (d,).
+        upper: Of the box.
+        alpha: How often uniform points may be called biased, in (0, 0.5].
+        samples: Uniform samples by which p-values are computed.
+
+    Raises:
+        ValueError: If there are too few points, or one lies outside the box; the message tells which.
+    """
+    real_number(alpha, "alpha", gt=0, le=0.5)
+    u = _in_unit_box(points, lower, upper)
+    null = null_distribution(len(u), samples)
+    p_values = null.p_values_of(uniformity_statistics(np.ascontiguousarray(u.T)))
+    scores = _null_scores(len(u), u.shape[1], samples)
+    score = float(verdict_scores(p_values[:, np.newaxis])[0])
+    level = min(alpha, float(np.quantile(scores, alpha, method="lower")))
+    rejected = false_discovery_control(p_values, axis=1, method="by") <= level
+    counts = SHARE * np.sum(rejected, axis=1) >= u.shape[1]
+    p_value = (1 + int((scores <= score).sum())) / (1 + len(scores))
+    return Bias(rejected, p_values, counts, bool(counts.any()), p_value, alpha, level, len(u))
+
+
+def verdict_scores(p_values: FloatArray) -> FloatArray:
+    """The smallest level at which each of m sets of points is biased: p-values (36, m, d) -> (m,).
+
+    With p_(j) the j-th smallest p-value of a test, Benjamini and Yekutieli (2001) reject k dimensions or more at level
+    α if p_(j) ≤ j α / (d Σ 1/i) for some j ≥ k.
+    """
+    d: int = p_values.shape[-1]
+    ranks: FloatArray = np.arange(1.0, d + 1)
+    levels: FloatArray = np.sort(p_values, axis=-1) * (d * np.sum(1 / ranks)) / ranks
+    return np.min(levels[..., -(-d // SHARE) - 1 :], axis=(0, -1))
+
+
+@lru_cache(maxsize=16)
+def _null_scores(n: int, d: int, samples: int) -> FloatArray:
+    """The scores of uniform points, whose dimensions are drawn from the uniform samples."""
+    p, rng = null_distribution(n, samples).p_values, np.random.default_rng([SEED, n, d])
+    block = max(1, 10_000 // d)
+    counts = [min(block, UNIFORM_SETS - done) for done in range(0, UNIFORM_SETS, block)]
+    return np.concatenate([verdict_scores(p[:, rng.integers(p.shape[1], size=(count, d))]) for count in counts])
+
+
+def _in_unit_box(points: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> FloatArray:
+    x = np.asarray(points, dtype=np.float64)
+    if x.ndim != 2 or len(x) < SMALLEST_SAMPLE or not x.shape[1]:
+        raise ValueError(f"points have shape {x.shape}; give (n, d) final points of at least {SMALLEST_SAMPLE} runs")
+    low, high = (np.broadcast_to(np.asarray(end, dtype=np.float64), x.shape[1]) for end in (lower, upper))
+    outside = np.argwhere(~((x >= low) & (x <= high)))
+    if outside.size:
+        i, j = (int(k) for k in outside[0])
+        raise ValueError(f"points[{i}, {j}] is {x[i, j]}, which is not in the box, {low[j]} to {high[j]}; leave it out")
+    return np.clip((x - low) / (high - low), 0.0, 1.0)
