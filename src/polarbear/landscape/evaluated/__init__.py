@@ -1,0 +1,1 @@
+"""Sets of features that evaluate the function further."""

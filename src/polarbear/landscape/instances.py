@@ -1,0 +1,224 @@
+"""Whether a function's instances look alike: features on the same designs (Vermetten 2025, section 3.2)."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import false_discovery_control, mannwhitneyu
+
+from polarbear.extras import optional
+from polarbear.landscape.design import Design
+from polarbear.landscape.exploration import latin_hypercube
+from polarbear.landscape.features import SETS, feature_names, features
+from polarbear.landscape.two_samples import rejections
+from polarbear.protocols import Problem, ProblemSpec, identity_of
+from polarbear.records import FloatArray
+
+INTERCEPT = "ela_meta.lin_simple.intercept"
+"""What an embedding leaves out: it is not invariant to the scale of values, and differs most (figure 3.12)."""
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceFeatures:
+    """Features of instances on the same designs.
+
+    Attributes:
+        functions: (k,) suite, function and dimension of each problem, such as ``"bbob-f1-d5"``.
+        instances: (k,) names of the problems.
+        names: (m,) names of the features.
+        values: (k, designs, m).
+    """
+
+    functions: tuple[str, ...]
+    instances: tuple[str, ...]
+    names: tuple[str, ...]
+    values: FloatArray
+
+    def of(self, function: str) -> FloatArray:
+        """(instances, designs, m) features of a function's instances."""
+        return self.values[[i for i, name in enumerate(self.functions) if name == function]]
+
+    def rejection_rates(self, *, alpha: float = 0.05) -> tuple[tuple[str, ...], FloatArray]:
+        """The functions, and the share of pairs of instances whose features differ, (functions, m) (figure 3.11).
+
+        Kolmogorov–Smirnov tests of all pairs, Benjamini–Hochberg corrected by function and feature; NaN for a feature
+        that some instance does not have.
+
+        Raises:
+            ValueError: If a function has fewer than two instances.
+            ExtraMissing: If numba is not installed.
+        """
+        functions = tuple(dict.fromkeys(self.functions))
+        rates = np.full((len(functions), len(self.names)), np.nan)
+        for row, function in zip(rates, functions, strict=True):
+            samples = self.of(function)
+            if len(samples) < 2:
+                raise ValueError(f"{function} has one instance; a comparison needs two")
+            for j in np.flatnonzero(np.isfinite(samples).all(axis=(0, 1))):
+                row[j] = rejections(samples[:, :, j], alpha=alpha).mean()
+        return functions, rates
+
+    def embedding(self, *, seed: int = 0, perplexity: float = 30.0) -> FloatArray:
+        """(k, 2) t-SNE of the instances by their mean features, standardized, without the intercept (figure 3.12).
+
+        Features that are constant, or that some instance does not have, are left out.
+
+        Raises:
+            ExtraMissing: If scikit-learn is not installed.
+        """
+        means = self.values.mean(axis=1)
+        chosen = means[:, np.isfinite(means).all(axis=0) & [name != INTERCEPT for name in self.names]]
+        chosen = chosen[:, chosen.std(axis=0) > 0]
+        manifold = optional("sklearn.manifold", "landscape", "the embedding of instances")
+        placed = manifold.TSNE(perplexity=min(perplexity, (len(chosen) - 1) / 3), random_state=seed)
+        return np.asarray(placed.fit_transform((chosen - chosen.mean(axis=0)) / chosen.std(axis=0)), dtype=np.float64)
+
+
+def instances(
+    problems: Sequence[ProblemSpec],
+    *,
+    designs: int = 100,
+    points: int = 1000,
+    sets: Sequence[str] = tuple(SETS),
+    path: str | Path | None = None,
+    executor: Executor | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> InstanceFeatures:
+    """Features of problems on the same Latin hypercube designs.
+
+    Args:
+        problems: Instances of one box, such as ``BBOB(functions="1-24", dimensions=5, instances="1-50").grid()``.
+        designs: How many designs.
+        points: Points of each.
+        sets: Names of sets of features.
+        path: Directory that keeps each design's features, so that a second call goes on where the first was ended.
+        executor: Runs designs in other processes, such as `polarbear.experiment.WorkerPool`; default this process.
+        seed: Of the first design; the others count up.
+        progress: Called with the number of designs done, and of all.
+
+    Raises:
+        ValueError: If the problems do not share one box, or the directory holds features of something else.
+    """
+    specs = tuple(problems)
+    calls = ((i, (specs, points, tuple(sets), seed + i)) for i in range(designs))
+    parts: dict[int, FloatArray] = {}
+    for i, part in _results(calls, None if path is None else Path(path), executor):
+        parts[i] = part
+        if progress:
+            progress(len(parts), designs)
+    return InstanceFeatures(
+        tuple(_function(spec) for spec in specs),
+        tuple(spec.name for spec in specs),
+        feature_names(sets),
+        np.stack([parts[i] for i in range(designs)], axis=1),
+    )
+
+
+_Call = tuple[tuple[ProblemSpec, ...], int, tuple[str, ...], int]
+
+
+def _results(
+    calls: Iterator[tuple[int, _Call]], folder: Path | None, executor: Executor | None
+) -> Iterator[tuple[int, FloatArray]]:
+    """Each design's number and features, as they come; what is in the folder is read, and what is not is kept there."""
+    waiting: dict[Any, tuple[int, _Call]] = {}
+    for i, call in calls:
+        if folder and (file := folder / f"design-{call[-1]:05}.npz").exists():
+            yield i, _read(file, call)
+        elif executor:
+            waiting[executor.submit(features_on_design, *call)] = i, call
+        else:
+            yield i, _kept(folder, call, features_on_design(*call))
+    for future in as_completed(waiting):
+        i, call = waiting[future]
+        yield i, _kept(folder, call, future.result())
+
+
+def _read(file: Path, call: _Call) -> FloatArray:
+    with np.load(file) as held:
+        if held["made_of"].item() != _made_of(call):
+            raise ValueError(f"{file} holds features of other problems, points or sets; choose another directory")
+        return held["values"]
+
+
+def _kept(folder: Path | None, call: _Call, values: FloatArray) -> FloatArray:
+    if folder:
+        folder.mkdir(parents=True, exist_ok=True)
+        content = io.BytesIO()
+        np.savez_compressed(content, values=values, made_of=np.array(_made_of(call)))
+        unfinished = folder / f"design-{call[-1]:05}.unfinished"
+        unfinished.write_bytes(content.getvalue())
+        unfinished.replace(folder / f"design-{call[-1]:05}.npz")
+    return values
+
+
+def _made_of(call: _Call) -> str:
+    specs, points, sets, _ = call
+    return " ".join([*(spec.name for spec in specs), f"{points} points", *sets])
+
+
+def features_on_design(specs: Sequence[ProblemSpec], points: int, sets: Sequence[str], seed: int) -> FloatArray:
+    """(k, m) features of k problems on one design."""
+    problems = [spec.build() for spec in specs]
+    lower, upper = problems[0].lower, problems[0].upper
+    for problem in problems:
+        if not (np.array_equal(problem.lower, lower) and np.array_equal(problem.upper, upper)):
+            raise ValueError(f"{problem.name} has another box than {problems[0].name}; compare problems of one box")
+    sample = latin_hypercube(lower, upper, points, seed)
+    values = np.array([problem(sample) if problem.minimize else -problem(sample) for problem in problems])
+    return features(Design(sample, lower, upper), values, sets).array()
+
+
+def _function(spec: ProblemSpec) -> str:
+    known = identity_of(spec)
+    return f"{known.suite}-f{known.function}-d{known.dimension}"
+
+
+def mean_precision(problems: Sequence[Problem], grid: int = 101) -> FloatArray:
+    """(grid, grid) geometric mean over problems of two variables of f - f*, rows from the lowest x₂ (figure 3.15).
+
+    Raises:
+        ValueError: If a problem has not two variables, or its optimum is unknown.
+    """
+    total = np.zeros((grid, grid))
+    for problem in problems:
+        if problem.dimension != 2 or problem.optimum is None:
+            raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
+        share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
+        places = problem.lower + share * (problem.upper - problem.lower)
+        precision = np.abs(problem(places) - problem.optimum).reshape(grid, grid)
+        total += np.log10(np.maximum(precision, np.finfo(float).tiny))
+    return 10 ** (total / len(problems))
+
+
+def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArray:
+    """Share of instances on which an algorithm does differently than on all others (figure 3.13).
+
+    Args:
+        precisions: (algorithms, instances, runs) best values after a budget, relative to each instance's optimum.
+        alpha: False discovery rate allowed over the instances (Mann–Whitney, Benjamini–Hochberg).
+
+    Returns:
+        (algorithms,).
+
+    Raises:
+        ValueError: If there are not three axes, or fewer than two instances.
+    """
+    array = np.asarray(precisions, dtype=np.float64)
+    if array.ndim != 3 or array.shape[1] < 2:
+        raise ValueError(
+            f"precisions have shape {array.shape}; give (algorithms, instances, runs), two instances or more"
+        )
+    rates: list[float] = []
+    for runs in array:
+        tests: list[Any] = [mannwhitneyu(runs[i], np.delete(runs, i, axis=0).ravel()) for i in range(len(runs))]
+        rates.append(float((false_discovery_control([test.pvalue for test in tests]) <= alpha).mean()))
+    return np.array(rates)

@@ -1,0 +1,1 @@
+"""Sets of features of a sample alone, a file each."""
