@@ -1,8 +1,21 @@
-"""Every Python example in the documentation is run by the tests."""
+"""Every Python example in the documentation is run by the tests.
+
+A block with a title is written to the file of that name. On pages of numbered tasks each begins in an empty folder, and
+of the lines of a console those run that begin with ``$ polarbear`` or ``$ python``.
+"""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from sybil import Sybil
-from sybil.parsers.markdown import PythonCodeBlockParser
+from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
+from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
+from sybil.region import Region
 
 from polarbear.problems import descriptions
 
@@ -23,8 +36,54 @@ def name_module(namespace):
     namespace["__name__"] = "example"
 
 
+def write_file(example):
+    """Write a block that has a title to the file of that name."""
+    Path(example.region.lexemes["file"]).write_text(example.parsed)
+
+
+def titled_blocks(document):
+    """Blocks such as those that begin with ``toml title="study.toml"``."""
+    for region in RawFencedCodeBlockLexer(re.compile(r' *\w+ title="(?P<file>[^"]+)"\n'))(document):
+        region.parsed, region.evaluator = region.lexemes["source"], write_file
+        yield region
+
+
+def run_commands(example):
+    """Run the commands of a console, each to its end."""
+    from tests.cli.commands import environment, polarbear
+
+    for line in re.findall(r"^\$ ((?:polarbear|python) .*)$", example.parsed.replace("\\\n", " "), re.MULTILINE):
+        program, *arguments = shlex.split(line, comments=True)
+        if program == "polarbear":
+            polarbear(*arguments)
+        else:
+            done = subprocess.run([sys.executable, *arguments], env=environment(), capture_output=True, text=True)
+            assert done.returncode == 0, f"{line}\n{done.stdout}\n{done.stderr}"
+
+
+def begin_task(example):
+    """Begin in an empty folder, with no names."""
+    folder = Path.cwd() / re.sub(r"\W+", "-", example.parsed)
+    folder.mkdir()
+    os.chdir(folder)
+    example.namespace.clear()
+    name_module(example.namespace)
+
+
+def tasks(document):
+    """Headings of numbered tasks, and the consoles below them."""
+    headings = list(re.finditer(r"^## (\d+)\. .*$", document.text, re.MULTILINE))
+    for found in headings:
+        yield Region(found.start(), found.end(), found[1], begin_task)
+    if headings:
+        yield from CodeBlockParser("console", run_commands)(document)
+
+
 pytest_collect_file = Sybil(
-    parsers=[PythonCodeBlockParser()], patterns=["*.md"], fixtures=["elsewhere"], setup=name_module
+    parsers=[PythonCodeBlockParser(), titled_blocks, tasks],
+    patterns=["*.md"],
+    fixtures=["elsewhere"],
+    setup=name_module,
 ).pytest()
 
 

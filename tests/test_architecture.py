@@ -18,5 +18,5 @@ def test_its_files_are_there():
 def test_its_layers_are_those_of_import_linter():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     layers = settings["tool"]["importlinter"]["contracts"][0]["layers"]
-    drawn = re.search(r"```\n(cli\n.*?)```", PAGE, re.DOTALL)[1].splitlines()
+    drawn = re.search(r"```\n(__main__\n.*?)```", PAGE, re.DOTALL)[1].splitlines()
     assert [set(re.findall(r"\w+", layer)) for layer in drawn] == [set(re.findall(r"\w+", layer)) for layer in layers]

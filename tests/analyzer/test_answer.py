@@ -9,9 +9,10 @@ import pytest
 
 from polarbear.analyzer import answer
 from polarbear.analyzer.answer import ON_REQUEST, SET_ASIDE, Answer
-from polarbear.analyzer.words import amount, at_least, duration, plural, probability, spans
+from polarbear.analyzer.words import at_least, probability, spans
 from polarbear.descriptions import listed
 from polarbear.inference import fit
+from polarbear.quantities import amount, duration, plural
 from polarbear.racing.forecast import OpenPair
 from polarbear.rankings import choice_counts
 from tests.figures.results import TIMES, a_round, a_withdrawal, crossing, posterior, raced, result
@@ -332,7 +333,7 @@ class TestWords:
             "15.4 million",
             "1.2 trillion",
         ]
-        assert [duration(s) for s in (0.25, 600, 10_000)] == ["0.25 s", "10 min", "2.78 h"]
+        assert [duration(s) for s in (0.25, 600, 10_000)] == ["0.25 s", "10 min", "2 h 47 min"]
         assert [plural(n, "pair") for n in (0, 1, 2000)] == ["0 pairs", "1 pair", "2,000 pairs"]
         assert [listed(words) for words in ([], ["A"], ["A", "B"], ["A", "B", "C"])] == [
             "none",

@@ -23,7 +23,7 @@ def environment():
 
 
 def start(*arguments, **options):
-    command = [sys.executable, "-c", "from polarbear.cli import main; main()", *map(str, arguments)]
+    command = [sys.executable, "-m", "polarbear", *map(str, arguments)]
     return subprocess.Popen(
         command, env=environment(), text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options
     )

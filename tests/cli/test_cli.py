@@ -17,6 +17,7 @@ from polarbear.progress import LiveProgress
 from polarbear.racing import Race
 from polarbear.records import Reason, lost
 from polarbear.simulate import Truth
+from polarbear.study import load
 from polarbear.study.files import Root
 from tests.cli.commands import ROOT, polarbear, start
 
@@ -89,6 +90,15 @@ def test_select(study, criterion):
     assert selection["criterion"] == criterion
     assert all(len(choice["members"]) == 2 for choice in selection["choices"])
     assert "best under a log-uniform preference" in polarbear("select", path, "--budget", "log-uniform")[0]
+
+
+def test_budgets_may_be_multiples_of_the_dimension(study):
+    path, _, _ = study
+    dimension = load(path).result.problems[0].dimension
+    assert dimension > 1
+    times = load(path).result.posterior.times
+    budget = f"{times[-1] / dimension:g}*d"
+    assert polarbear("select", path, "--budget", budget) == polarbear("select", path, "--budget", f"{times[-1]:g}")
 
 
 def test_check(study):

@@ -14,7 +14,8 @@ from rich.console import Console
 import polarbear as pb
 from polarbear import store
 from polarbear.cli.commands.run import print_estimate
-from polarbear.progress.plans import PlanProgress, duration
+from polarbear.progress.plans import PlanProgress
+from polarbear.quantities import duration
 from polarbear.study import AlgorithmCost, Estimate, StopRules, StudyFileError, race, read_plan, read_spec, run_plan
 from polarbear.study.files import RunLimitsSection
 from polarbear.study.plan_spec import PlanSection, PlanSpec
@@ -419,8 +420,8 @@ def test_every_field_of_a_plan_is_documented(section):
     ("seconds", "words"),
     [
         (0.0123, "0.012 s"),
-        (0.96, "1 s"),
-        (8.4, "8 s"),
+        (0.96, "0.96 s"),
+        (8.4, "8.4 s"),
         (59.4, "59 s"),
         (60, "1 min"),
         (200, "3 min 20 s"),

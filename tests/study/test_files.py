@@ -143,6 +143,12 @@ def test_timepoints_may_be_multiples_of_the_dimension(tmp_path):
     assert (times[0], times[-1]) == (200, 2000)
 
 
+def test_so_may_those_of_a_list(tmp_path):
+    text = GRID.replace("{ first = '10*d', last = 2_000, count = 5 }", "[30, '10*d', '100*d']")
+    (tmp_path / "race.toml").write_text(text + 'suite = "bbob"\ndimensions = [20]\n' + TWO)
+    assert read_spec(tmp_path / "race.toml").build_race().times.tolist() == [30, 200, 2000]
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.analyzer.words import amount, at_least, budget, duration, instant, plural, probability, spans, two_digits
+from polarbear.analyzer.words import at_least, budget, instant, probability, spans, two_digits
 from polarbear.descriptions import listed
 from polarbear.inference import TOO_SURE, Posterior, events
+from polarbear.quantities import amount, duration, plural
 from polarbear.racing import OpenPair, RaceResult, Relations, Round
 from polarbear.racing.relations import in_circles, relations
 from polarbear.records import Axis, FloatArray

@@ -14,9 +14,9 @@ from polarbear.analyzer.examination import REPLICATES, checks, doubts
 from polarbear.analyzer.html import Picture, Table, fill_in, write_text
 from polarbear.analyzer.report_sections import LISTED, sections_of
 from polarbear.analyzer.settings import as_study_file
-from polarbear.analyzer.words import amount
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
+from polarbear.quantities import amount
 from polarbear.racing import RaceResult
 from polarbear.records import Run
 

@@ -11,12 +11,12 @@ from polarbear import figures
 from polarbear.analyzer import datasets, report_tables
 from polarbear.analyzer.answer import PREFERENCES, Answer
 from polarbear.analyzer.html import Picture, Table, picture
-from polarbear.analyzer.words import plural
 from polarbear.assess.functions import function_group
 from polarbear.assess.report.data import Data
 from polarbear.figures import Snapshot
 from polarbear.figures.style import Spacing, spacing_of
 from polarbear.inference import InstanceBootstrap, fit
+from polarbear.quantities import plural
 from polarbear.racing import RaceResult, Relations
 from polarbear.racing.relations import relations
 from polarbear.racing.strata import average_share, best_shares

@@ -10,9 +10,10 @@ import numpy as np
 from polarbear.analyzer import datasets
 from polarbear.analyzer.answer import MOST_OPEN_PAIRS, Answer, Recommendation
 from polarbear.analyzer.html import Table
-from polarbear.analyzer.words import amount, duration, instant, plural, probability, spans
+from polarbear.analyzer.words import instant, probability, spans
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
+from polarbear.quantities import amount, duration, plural
 from polarbear.racing import RaceResult, Relations
 from polarbear.racing.rounds import taking_part
 from polarbear.records import FloatArray, Run

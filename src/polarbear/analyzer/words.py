@@ -1,4 +1,4 @@
-"""Numbers, budgets and lists of timepoints as text."""
+"""Probabilities, budgets and lists of timepoints as text."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.descriptions import listed
+from polarbear.quantities import plural
 from polarbear.records import Axis, FloatArray
 
 _MOST_SPANS = 3
@@ -27,26 +28,6 @@ def at_least(p: float) -> str:
     if p > 0.999:
         return "more than 0.999"
     return f"at least {np.floor(p * 1000 + 1e-9) / 1000:.3f}"
-
-
-def amount(number: float) -> str:
-    """A large number to read: 8,660, 640,000, 15.4 million."""
-    for size, word in ((1e12, "trillion"), (1e9, "billion"), (1e6, "million")):
-        if abs(number) >= size:
-            return f"{number / size:.3g} {word}"
-    return f"{number:,.0f}"
-
-
-def duration(seconds: float) -> str:
-    """A time span: 0.5 s, 12 min, 3.4 h."""
-    if seconds < 120:
-        return f"{seconds:.3g} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.3g} h"
-
-
-def plural(number: int, noun: str) -> str:
-    """``1 pair``, ``2,000 pairs``."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def instant(time: float) -> str:

@@ -146,7 +146,7 @@ def print_result(result: Any, path: Path, *, as_json: bool, stopped: str = "", *
 def print_summary(summary: PlanSummary) -> None:
     """Print how far a plan is."""
     from polarbear.cli.console import print_columns
-    from polarbear.progress.plans import duration
+    from polarbear.quantities import duration
 
     print_columns(
         ["algorithm", "runs", "evaluations", "time in workers", "failed"],

@@ -222,7 +222,7 @@ def _who_wins_where(raced: Mapping[RecordedGroup, Replay]) -> dict[str, dict[int
 
 def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[RecordedGroup, str], into: Path | None) -> None:
     from polarbear.cli.console import print_columns
-    from polarbear.progress.plans import counted
+    from polarbear.quantities import plural
 
     print_columns(
         ["problem", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
@@ -257,7 +257,7 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
     spent, recorded = (sum(getattr(each, name) for each in raced.values()) for name in ("spent", "recorded"))
     axis = next(iter(raced.values())).result.settings.axis
     saved = 1 - spent / recorded if recorded else 0.0
-    echo(f"\n{counted(raced, 'race')}, {spent:,.0f} of {recorded:,.0f} recorded {axis} spent ({saved:.0%} saved)")
+    echo(f"\n{plural(raced, 'race')}, {spent:,.0f} of {recorded:,.0f} recorded {axis} spent ({saved:.0%} saved)")
     if into:
         echo(f"studies: {into}/*.study; for one of them: polarbear show, select, check, report")
     else:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from polarbear.descriptions import listed
 from polarbear.figures.style import CROWD, QUARTILES
+from polarbear.quantities import plural
 
 _UNKNOWN = " Hatched: unknown, because runs were stopped before."
 
@@ -330,7 +331,7 @@ def _unnamed(algorithms: int) -> str:
     """How many lines are grey."""
     if not algorithms:
         return ""
-    return f" Grey, without a name: {'one algorithm' if algorithms == 1 else f'{algorithms} algorithms'} more."
+    return f" Grey, without a name: {plural(algorithms, 'algorithm')} more."
 
 
 def _markers(algorithms: int) -> str:

@@ -13,6 +13,7 @@ from polarbear.figures.marks import Band, Line, Mark, Markers, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.scales import stretch
 from polarbear.figures.style import INK, MICRO, MUTED, RULE, SMALL, SURFACE, WIDE, Look, looks, shown
+from polarbear.quantities import plural
 from polarbear.racing import Round
 from polarbear.racing.rounds import taking_part
 
@@ -66,7 +67,7 @@ def dominance_over_rounds(
     marks = (*_traces(drawn, names, look_of, top), threshold, *_marks(drawn, names, look_of, top))
     behind = Panel(x=x, y=_SHARES, marks=tuple(_resolved(rounds, x.ends[0])))
     out = "out" if any(round_.withdrawn for round_ in drawn) else "eliminated"
-    count = f"{len(rounds):,} round{'s' * (len(rounds) != 1)}"
+    count = plural(rounds, "round")
     return Figure(
         title="Elimination, round by round",
         alt=f"Line chart of each algorithm's probability of being dominated over {count}.",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Sized
 from types import TracebackType
 
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
 from polarbear.progress.console import Console
+from polarbear.quantities import duration, plural
 from polarbear.records import Outcome, Run, RunKey
 from polarbear.study import Plan, PlanObserver, TimeLeft
 from polarbear.study.summary import message_of
@@ -19,16 +19,6 @@ _SHOWN = 3
 """How many failures of an algorithm are printed as they happen; all are counted at the end."""
 _LINE_SECONDS = 30.0
 """Seconds between lines where there is no terminal."""
-_LONG = 10**12
-"""Numbers that are not written out."""
-_YEAR = 31_536_000
-_UNITS = (
-    ("years", "d", _YEAR, 86_400),
-    ("d", "h", 86_400, 3_600),
-    ("h", "min", 3_600, 60),
-    ("min", "s", 60, 1),
-)
-"""Units of time with the next smaller ones, and the seconds of both."""
 
 
 class PlanProgress(PlanObserver):
@@ -70,8 +60,8 @@ class PlanProgress(PlanObserver):
         self._left, self._total, self._done = TimeLeft(plan), plan.size, there
         known = f", {there:,} of them are there already" if there else ""
         self._console.print(
-            f"{counted(plan.size, 'run')} of {counted(plan.algorithms, 'algorithm')} on "
-            f"{counted(plan.problems, 'problem')}{known}"
+            f"{plural(plan.size, 'run')} of {plural(plan.algorithms, 'algorithm')} on "
+            f"{plural(plan.problems, 'problem')}{known}"
         )
         self._task = self._bar.add_task("running", total=plan.size, completed=there, left=self._words())
 
@@ -95,7 +85,7 @@ class PlanProgress(PlanObserver):
         elif now - self._printed > _LINE_SECONDS:
             self._printed = now
             self._console.print(
-                f"{self._done:,} of {self._total:,} runs, {self._evaluations:,} evaluations · {self._words()}"
+                f"{self._done:,} of {plural(self._total, 'run')}, {self._evaluations:,} evaluations · {self._words()}"
             )
 
     def _say_failure(self, run: Run) -> None:
@@ -112,27 +102,3 @@ class PlanProgress(PlanObserver):
             return f"time left unknown: no run of {unheard[0]} is in"
         seconds = self._left.seconds()
         return "time left not known yet" if seconds is None else f"about {duration(seconds)} left"
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the largest units that tell something: ``"8 s"``, ``"3 min 20 s"``, ``"7.1e+09 years"``."""
-    if seconds >= 1_000 * _YEAR:
-        return f"{seconds / _YEAR:.1e} years"
-    if seconds < 10:
-        return f"{seconds:.2g} s" if seconds < 0.95 else f"{seconds:.0f} s"
-    for unit, smaller, size, part in _UNITS:
-        if seconds >= size:
-            whole, rest = divmod(round(seconds / part), size // part)
-            return f"{whole} {unit} {rest} {smaller}" if rest else f"{whole} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def counted(things: Sized | int, name: str) -> str:
-    """How many there are: ``"1 run"``, ``"2,000 runs"``."""
-    count = things if isinstance(things, int) else len(things)
-    return f"{amount(count)} {name}" if count == 1 else f"{amount(count)} {name}s"
-
-
-def amount(count: int) -> str:
-    """A number of things in few digits: ``"2,000"``, ``"3.5e+20"``."""
-    return f"{count:,}" if count < _LONG else f"{count:.1e}"

@@ -14,7 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polarbear.progress.console import Console
-from polarbear.progress.plans import counted
+from polarbear.quantities import plural
 from polarbear.racing import Race, Request, Round
 from polarbear.records import Run
 from polarbear.study import Observer
@@ -70,7 +70,7 @@ class LiveProgress(Observer):
         if race.rounds:
             self._evaluations, self._failures = race.rounds[-1].evaluations, race.rounds[-1].failures
         if resumed:
-            known = counted(race.state.instances, "instance")
+            known = plural(race.state.instances, "instance")
             self._console.print(f"resuming after round {len(race.rounds)} with {known}")
 
     def round_started(self, race: Race, requests: Sequence[Request]) -> None:
@@ -158,8 +158,8 @@ def _state(race: Race, name: str) -> Text:
 def _line(race: Race, round_: Round) -> Text:
     pairs = len(race.names) * (len(race.names) - 1) // 2
     line = Text(
-        f"round {round_.number}: {round_.instances} instances, {round_.evaluations:,} evaluations, "
-        f"{round_.resolved_pairs} of {pairs} pairs resolved"
+        f"round {round_.number}: {plural(round_.instances, 'instance')}, {plural(round_.evaluations, 'evaluation')}, "
+        f"{round_.resolved_pairs} of {plural(pairs, 'pair')} resolved"
     )
     if round_.overconfidence is not None:
         line.append(f"; as sure as {round_.overconfidence:.1f} times as many instances would make it")

@@ -7,6 +7,7 @@ from typing import Unpack
 
 from numpy.typing import ArrayLike
 
+from polarbear.quantities import plural
 from polarbear.results.entrants import Algorithm
 from polarbear.results.one_call import RaceOptions, race
 from polarbear.results.result import Result
@@ -40,7 +41,7 @@ class Improvement:
         verdict = "better" if self else "not known to be better"
         return (
             f"<the new optimizer is {verdict}: P = {self.probability:.3f} {under(self.preference)}, "
-            f"{self.required:g} required; {len(self.result.values)} instances>"
+            f"{self.required:g} required; {plural(len(self.result.values), 'instance')}>"
         )
 
 

@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from polarbear import study
 from polarbear.analyzer import write_assessment
-from polarbear.analyzer.words import plural
 from polarbear.assess.report import Assessment, compare, subject_of
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
+from polarbear.quantities import plural
 from polarbear.records import Run
 from polarbear.results.entrants import as_times
 from polarbear.results.result import Result

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polarbear.analyzer import Answer, answer, report
-from polarbear.analyzer.words import amount, plural
 from polarbear.descriptions import listed
+from polarbear.quantities import amount, plural
 from polarbear.racing import RaceResult
 from polarbear.results.frames import frame_of
 from polarbear.results.plots import Plots
@@ -48,7 +48,9 @@ class Result(RaceResult):
 
     @property
     def dimension(self) -> int | None:
-        """The problems' number of variables, if the study tells of one for all."""
+        """The problems' number of variables, if it is known and the same for all."""
+        if len(ran := {problem.dimension for problem in self.problems if problem} - {0}) == 1:
+            return ran.pop()
         instances: dict[str, Any] = self.study.spec["instances"] if self.study else {}
         dimension = instances.get("dimension", instances.get("dimensions"))
         if isinstance(dimension, list) and len(only := cast(list[Any], dimension)) == 1:

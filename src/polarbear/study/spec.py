@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -39,37 +39,45 @@ def _timepoint(value: Any, name: str) -> float | str:
     return real_number(value, name)
 
 
+_Timepoint = Annotated[float | str, Checked(_timepoint)]
+
+
 class TimesSection(Section):
     """A grid of timepoints."""
 
-    first: Annotated[float | str, Checked(_timepoint)]
+    first: _Timepoint
     """First timepoint, in evaluations or seconds, or times the number of variables, such as `"10*d"`."""
-    last: Annotated[float | str, Checked(_timepoint)]
+    last: _Timepoint
     """Last timepoint: how far runs go at most."""
     count: int
     """Number of timepoints; repeated whole numbers of evaluations are dropped."""
     spacing: Literal["log", "linear"] = "log"
     """Whether the grid is even on a log or a linear scale."""
 
-    @property
-    def per_dimension(self) -> bool:
-        """Whether the timepoints depend on the number of variables."""
-        return isinstance(self.first, str) or isinstance(self.last, str)
-
     def grid(self, axis: Axis, dimension: int | None) -> FloatArray:
         """The timepoints on problems of a dimension, None if they are of several."""
-        ends = [parse_number(each, dimension) if isinstance(each, str) else each for each in (self.first, self.last)]
-        return (log_times if self.spacing == "log" else linear_times)(ends[0], ends[1], self.count, axis)
+        first, last = _numbers((self.first, self.last), dimension)
+        return (log_times if self.spacing == "log" else linear_times)(first, last, self.count, axis)
+
+
+def _numbers(timepoints: Iterable[float | str], dimension: int | None) -> list[float]:
+    return [parse_number(each, dimension) if isinstance(each, str) else each for each in timepoints]
 
 
 class RaceSection(section_of(RaceSettings)):
     """`[race]`: when algorithms are compared, and how relations are decided."""
 
     times: Annotated[
-        Annotated[TimesSection, Tag(GRID)] | Annotated[list[float], Tag(LIST)],
+        Annotated[TimesSection, Tag(GRID)] | Annotated[list[_Timepoint], Tag(LIST)],
         Discriminator(lambda times: GRID if isinstance(times, dict) else LIST),
     ]
     """Timepoints: a grid, such as `{ first = 50, last = 10000, count = 50 }`, or a list of increasing numbers."""
+
+    @property
+    def per_dimension(self) -> bool:
+        """Whether the timepoints depend on the number of variables."""
+        times = self.times
+        return any(isinstance(each, str) for each in (times if isinstance(times, list) else (times.first, times.last)))
 
 
 class LimitsSection(section_of(StopRules, base=RunLimitsSection)):
@@ -97,7 +105,11 @@ class _RaceSpec(Root):
         settings, times = self.race.model_dump(exclude={"times"}) | changed, self.race.times
         with errors_at("race", "times"):
             dimension = next(iter(dimensions)) if len(dimensions) == 1 else None
-            grid = np.array(times) if isinstance(times, list) else times.grid(settings["axis"], dimension)
+            grid = (
+                np.array(_numbers(times, dimension))
+                if isinstance(times, list)
+                else times.grid(settings["axis"], dimension)
+            )
         with errors_at("model"):
             model = inference.from_description({"model": "instance-bootstrap"} | self.model)
         with errors_at("race"):
@@ -118,8 +130,8 @@ class StudySpec(_RaceSpec):
 
     def build_race(self) -> Race:
         """A fresh race as described."""
-        times, dimensions = self.race.times, set[int]()
-        if isinstance(times, TimesSection) and times.per_dimension:
+        dimensions = set[int]()
+        if self.race.per_dimension:
             known = map(traits_and_dimension, first_problems(self.build_instances()))
             dimensions = {problem[1] for problem in known if problem}
         return self.race_of(built_algorithms(self.algorithms), dimensions)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from polarbear import store
+from polarbear.quantities import plural
 from polarbear.records import Outcome, RunKey
 
 _NUMBER = re.compile(r"(?<![\w.])[+-]?\d[\d.,]*(?:e[+-]?\d+)?(?!\w)")
@@ -63,7 +64,7 @@ class Remarks:
 
 
 def _runs_of(alike: Failures | Remarks) -> str:
-    return f"{alike.algorithm}: {alike.count:,} {'run' if alike.count == 1 else 'runs'}"
+    return f"{alike.algorithm}: {plural(alike.count, 'run')}"
 
 
 def _an_example(alike: Failures | Remarks) -> str:
@@ -72,7 +73,7 @@ def _an_example(alike: Failures | Remarks) -> str:
 
 def message_of(outcome: Outcome) -> str:
     """What an outcome says; if it says nothing, how far the run came."""
-    return outcome.message or f"after {outcome.seconds:.3g} s and {outcome.evaluations:,} evaluations"
+    return outcome.message or f"after {outcome.seconds:.3g} s and {plural(outcome.evaluations, 'evaluation')}"
 
 
 def remarks_of(outcomes: Iterable[tuple[RunKey, Outcome]]) -> tuple[Remarks, ...]:
@@ -179,9 +180,9 @@ class PlanSummary:
         if self.unknown_total:
             lines.append(f"of how many runs the plan consists cannot be told from here: {self.unknown_total}")
         if self.invalid:
-            lines.append(f"the objective returned NaN in {self.invalid:,} runs")
+            lines.append(f"the objective returned NaN in {plural(self.invalid, 'run')}")
         if self.failed:
-            lines.append(f"{self.failed:,} runs failed, timed out or were killed:")
+            lines.append(f"{plural(self.failed, 'run')} failed, timed out or were killed:")
             lines += [f"  {alike}" for alike in self.failures]
         lines += remark_lines(self.remarks)
         return "\n".join(lines)

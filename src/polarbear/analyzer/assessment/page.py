@@ -11,11 +11,11 @@ import numpy as np
 from polarbear.analyzer.assessment.pictures import Plate, comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import Table, fill_in, write_text
-from polarbear.analyzer.words import amount, plural
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
 from polarbear.descriptions import listed
+from polarbear.quantities import amount, plural
 from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polarbear.analyzer.words import plural
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import FailedRuns
 from polarbear.descriptions import listed
+from polarbear.quantities import plural
 
 _NAMED = 10
 """How many algorithms a sentence on failures names; their table names all."""

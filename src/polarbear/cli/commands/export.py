@@ -33,7 +33,7 @@ def export(
     as_json: JsonOption = False,
 ) -> None:
     """Write recorded runs for IOHanalyzer, cocopp or any other tool."""
-    from polarbear.progress.plans import counted
+    from polarbear.quantities import plural
     from polarbear.store import export_checked
 
     with bad_input():
@@ -45,4 +45,4 @@ def export(
         left_out = [asdict(key) for key in exported.left_out]
         echo(to_json({"path": str(exported.path), "runs": exported.runs, "left_out": left_out, "why": exported.why}))
         return
-    echo(f"{counted(exported.runs, 'run')}: {exported.path}")
+    echo(f"{plural(exported.runs, 'run')}: {exported.path}")

@@ -42,7 +42,7 @@ def import_(
     """Import data of COCO, IOHprofiler, IOHanalyzer, nevergrad, SOS, CSV or Parquet into a study."""
     from polarbear import store
     from polarbear.problems import raw_optimum
-    from polarbear.progress.plans import counted
+    from polarbear.quantities import plural
 
     names = dict(_pair("rename", text, "OLD=NEW") for text in rename or ())
     renamed = [each for text in columns or () for each in text.split(",")]
@@ -71,8 +71,8 @@ def import_(
         if new not in imported.algorithms:
             echo(f"not renamed: there is no algorithm {old!r}", err=True)
     known = f", {imported.known:,} there before" if imported.known else ""
-    what = f"{', '.join(imported.algorithms)} on {counted(imported.instances, 'instance')}"
-    echo(f"{counted(imported.added, 'run')} imported{known}: {what}\nstudy: {into}")
+    what = f"{', '.join(imported.algorithms)} on {plural(imported.instances, 'instance')}"
+    echo(f"{plural(imported.added, 'run')} imported{known}: {what}\nstudy: {into}")
 
 
 def _progress() -> Progress:

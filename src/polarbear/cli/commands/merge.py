@@ -30,7 +30,7 @@ def merge(
     """Unite the runs of studies, made on different machines, in a new study."""
     from polarbear import store
     from polarbear.cli.console import Console
-    from polarbear.progress.plans import counted
+    from polarbear.quantities import plural
 
     with bad_input():
         try:
@@ -49,24 +49,24 @@ def merge(
     for line in _notes(merged):
         echo(line, err=True)
     listed = ", ".join(f"{count:,} of {path}" for path, count in taken.items())
-    echo(f"{counted(merged.runs, 'run')}: {listed}\nstudy: {into}")
+    echo(f"{plural(merged.runs, 'run')}: {listed}\nstudy: {into}")
 
 
 def _notes(merged: Any) -> Iterator[str]:
     """What was decided on the way."""
-    from polarbear.progress.plans import counted
+    from polarbear.quantities import plural
 
     for conflict in merged.conflicts:
         yield f"different, kept as in the first: {conflict}"
     if merged.shared:
         clocks = f"; of {merged.clocks:,} only clocks or error texts differ, and those of the first study are kept"
         stand = "stands in several studies and agrees" if merged.shared == 1 else "stand in several studies and agree"
-        yield f"{counted(merged.shared, 'run')} {stand}{clocks if merged.clocks else ''}"
+        yield f"{plural(merged.shared, 'run')} {stand}{clocks if merged.clocks else ''}"
     if merged.differences:
         yield f"settings differ, so that the new study keeps no plan: {'; '.join(merged.differences)}"
     if merged.rounds:
         yield (
-            f"{counted(merged.rounds, 'round')} of races {'is' if merged.rounds == 1 else 'are'} not merged; "
+            f"{plural(merged.rounds, 'round')} of races {'is' if merged.rounds == 1 else 'are'} not merged; "
             "race on the runs with: polarbear race --from "
             f"{shlex.quote(str(merged.study))}"
         )

@@ -83,7 +83,7 @@ def _cost(plan: Plan, path: Path, workers: Workers) -> Estimate:
 
 def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
     """Ask before a plan that is estimated to take above an hour; small ones are not estimated."""
-    from polarbear.progress.plans import amount, counted, duration
+    from polarbear.quantities import amount, duration, plural
 
     if plan.evaluations is not None and plan.evaluations <= _SMALL:
         return
@@ -91,7 +91,7 @@ def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
     if cost.seconds <= _LONG:
         return
     runs = sum(algorithm.runs for algorithm in cost.algorithms.values())
-    what = f"{counted(runs, 'run')} will take about {duration(cost.seconds)} with {counted(cost.workers, 'worker')}"
+    what = f"{plural(runs, 'run')} will take about {duration(cost.seconds)} with {plural(cost.workers, 'worker')}"
     evaluations = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
     if not sys.stdin.isatty():
         raise typer.BadParameter(
@@ -104,7 +104,7 @@ def _ask_if_long(plan: Plan, path: Path, workers: Workers) -> None:
 def print_estimate(cost: Estimate, plan: Plan) -> None:
     """Print what a plan would cost, and what that rests on."""
     from polarbear.cli.console import print_columns
-    from polarbear.progress.plans import amount, counted, duration
+    from polarbear.quantities import amount, duration, plural
 
     print_columns(
         ["algorithm", "runs", "evaluations at most", "s/evaluation (variables)", "time in workers"],
@@ -122,19 +122,19 @@ def print_estimate(cost: Estimate, plan: Plan) -> None:
     known = f", {cost.there:,} of them are there already" if cost.there else ""
     spent = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
     factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
-    made_of = " × ".join(counted(things, name) for things, name in factors)
-    echo(f"{counted(cost.total, 'run')}: {made_of}{known}{spent}")
+    made_of = " × ".join(plural(things, name) for things, name in factors)
+    echo(f"{plural(cost.total, 'run')}: {made_of}{known}{spent}")
     for name, algorithm in cost.algorithms.items():
         if algorithm.trouble:
             echo(f"{name}: {algorithm.trouble}")
     unknown = [name for name, algorithm in cost.algorithms.items() if algorithm.seconds is None]
     without = f", without {', '.join(unknown)}" if unknown else ""
     start = f", {duration(cost.starting)} of them until they have come up and loaded everything" if cost.seconds else ""
-    shared = f", which share {counted(cost.cores, 'core')}" if cost.workers > cost.cores else ""
-    echo(f"about {duration(cost.seconds)} with {counted(cost.workers, 'worker')}{shared}{start}{without}")
+    shared = f", which share {plural(cost.cores, 'core')}" if cost.workers > cost.cores else ""
+    echo(f"about {duration(cost.seconds)} with {plural(cost.workers, 'worker')}{shared}{start}{without}")
     dimensions = ", ".join(map(str, cost.dimensions)) or "no"
     echo(
-        f"This rests on the beginnings of {counted(cost.pilot_runs, 'run')}, {cost.pilot_evaluations:,} evaluations "
+        f"This rests on the beginnings of {plural(cost.pilot_runs, 'run')}, {cost.pilot_evaluations:,} evaluations "
         f"in {cost.pilot_seconds:.1f} s, on {dimensions} variables. Runs that did not end by themselves are counted "
         "with their whole budget, and each evaluation as costly as the first ones."
     )

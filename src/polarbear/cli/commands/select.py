@@ -29,8 +29,8 @@ def select(
     budget: Annotated[
         str,
         typer.Option(
-            help="The budget, as far as it is known: 300, 100..1000, 'normal(300, 50)', 'lognormal(300, 0.5)', "
-            "uniform, log-uniform, final, or worst for the worst case over all of them."
+            help="The budget, as far as it is known: 300, '1000*d', 100..1000, 'normal(300, 50)', "
+            "'lognormal(300, 0.5)', uniform, log-uniform, final, or worst for the worst case over all of them."
         ),
     ] = "uniform",
     criterion: Annotated[
@@ -41,25 +41,16 @@ def select(
     as_json: JsonOption = False,
 ) -> None:
     """Choose an algorithm, or a portfolio to run in parallel, for a budget that is known more or less."""
-    import numpy as np
-
-    from polarbear.select import best
+    from polarbear.results import Result
     from polarbear.store import StudyError
 
-    result = load_race(study).result
-    if not result.begun:
-        raise StudyError(f"nothing is known yet in {study}: no round is complete")
     minimax = criterion is _Criterion.MINIMAX
     if minimax and budget not in ("uniform", "worst"):
         raise typer.BadParameter(f"--criterion minimax is about all budgets alike, and --budget is {budget!r}")
+    result = Result.of(load_race(study))
+    if not result.begun:
+        raise StudyError(f"nothing is known yet in {study}: no round is complete")
+    risk = {_Criterion.QUANTILE: gamma, _Criterion.MINIMAX: "expected"}.get(criterion, criterion.value)
     with bad_input():
-        selection = best(
-            result.posterior,
-            "worst" if minimax else budget,
-            "expected" if minimax else criterion.value,
-            size,
-            candidates=result.pareto_set,
-            gamma=gamma,
-            rng=np.random.default_rng(result.settings.seed),
-        )
+        selection = result.best("worst" if minimax else budget, size, risk)
     echo(to_json(selection.as_dict()) if as_json else str(selection))
