@@ -78,7 +78,7 @@ def test_false_positives_in_10_000_uniform_samples_of_30_dimensions():
     """Thesis, section 3.3: a test rejects in two dimensions 92 times, in three 2 times, of 360,000."""
     biased, twice, thrice = false_positives(100, 30, 10_000)
     assert biased <= stats.binom(10_000, 0.01).ppf(0.99)
-    assert thrice <= twice < 200
+    assert thrice <= twice < 92
 
 
 @pytest.fixture(scope="module")
