@@ -77,7 +77,8 @@ def test_what_was_not_run_yet_is_judged_by_evaluations_in_the_nearest_dimension(
 
 
 def costing(monkeypatch, per_evaluation, *, ends=None, seen=None):
-    """Execute nothing: each evaluation costs as said."""
+    """Execute nothing: each evaluation costs as said, by a clock that stands still between runs."""
+    clock = [0.0]
 
     def run_tasks(tasks, executor, *, until):
         for task in tasks:
@@ -87,9 +88,12 @@ def costing(monkeypatch, per_evaluation, *, ends=None, seen=None):
             reason = Reason.TARGET if count == ends else Reason.BUDGET
             if seen is not None:
                 seen.append((task.key, count * each))
+            clock[0] += count * each
             yield Run(task.key, Trajectory([1], [0.0], [1.0], Outcome(reason, count, count * each)))
 
     monkeypatch.setattr("polarbear.study.costs.run_tasks", run_tasks)
+    clocks = SimpleNamespace(monotonic=time.monotonic, perf_counter=lambda: clock[0])
+    monkeypatch.setattr("polarbear.study.costs.time", clocks)
 
 
 def test_costs_are_carried_to_all_dimensions_and_runs(monkeypatch):
