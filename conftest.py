@@ -9,7 +9,9 @@ import re
 import shlex
 import subprocess
 import sys
+from contextlib import chdir
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from sybil import Sybil
@@ -17,7 +19,8 @@ from sybil.parsers.markdown import CodeBlockParser, PythonCodeBlockParser
 from sybil.parsers.markdown.lexers import RawFencedCodeBlockLexer
 from sybil.region import Region
 
-from polarbear.problems import descriptions
+from polarbear.optimizers.settings import ALGORITHMS, FAMILIES
+from polarbear.problems.descriptions import OWN
 
 pytest_plugins = ["tests.statistical"]
 
@@ -25,9 +28,7 @@ pytest_plugins = ["tests.statistical"]
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
     """Examples run in an empty folder, and what they register is forgotten."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path_factory.mktemp("docs"))
-        patch.setattr(descriptions, "_OWN", {})
+    with patch.dict(OWN), patch.dict(FAMILIES), patch.dict(ALGORITHMS), chdir(tmp_path_factory.mktemp("docs")):
         yield
 
 

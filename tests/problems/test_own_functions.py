@@ -229,7 +229,7 @@ def test_a_function_without_limits_is_described_as_ever():
 class TestRegistering:
     @pytest.fixture(autouse=True)
     def _registry(self, monkeypatch):
-        monkeypatch.setattr(descriptions, "_OWN", {})
+        monkeypatch.setattr(descriptions, "OWN", {})
 
     def test_a_function_by_its_name(self):
         problems.register("my-bowl", sphere, lower=-5, upper=5, dimension=10)
@@ -289,7 +289,7 @@ class TestRegistering:
     ],
 )
 def test_wrong_types_in_descriptions_are_errors_of_value_that_name_the_field(description, monkeypatch):
-    monkeypatch.setattr(descriptions, "_OWN", {})
+    monkeypatch.setattr(descriptions, "OWN", {})
     problems.register("my-bowl", sphere, lower=-5, upper=5, dimension=2)
     wrong = [value for value in description.values() if value in ("false", "no", 5, ["bbob"])]
     with pytest.raises(ValueError, match=str(wrong[0]).strip("[]")):
@@ -304,7 +304,7 @@ def test_streams_keep_their_names_when_described(instances):
 
 
 def test_registering_again_with_arrays_is_fine(monkeypatch):
-    monkeypatch.setattr(descriptions, "_OWN", {})
+    monkeypatch.setattr(descriptions, "OWN", {})
     for _ in range(2):
         problems.register("boxed", sphere, lower=np.array([-1.0, -1.0]), upper=1)
     assert problems.from_description({"suite": "boxed"})[0].name == "boxed-d2"

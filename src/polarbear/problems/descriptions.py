@@ -27,7 +27,7 @@ from polarbear.problems.number_sets import plain
 from polarbear.problems.suite import PROBLEMS, SUITES, Variations
 from polarbear.protocols import Instances, ProblemSpec
 
-_OWN: dict[str, tuple[type[Any], dict[str, Any]]] = {}
+OWN: dict[str, tuple[type[Any], dict[str, Any]]] = {}
 """Classes that users have registered, with defaults of their own for arguments."""
 
 
@@ -52,18 +52,18 @@ def register(name: str, what: Any, **defaults: Any) -> None:
     if cls is FunctionProblem and what is not FunctionProblem:
         defaults = {"function": what} | defaults
     own = cls, {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in defaults.items()}
-    if name in SUITES or ":" in name or _OWN.get(name, own) != own:
+    if name in SUITES or ":" in name or OWN.get(name, own) != own:
         raise ValueError(f"the name {name!r} is taken, or holds a colon; choose another")
     valid = [field.name for field in dataclasses.fields(cls) if field.init]
     for argument in defaults:
         if argument not in valid:
             raise ValueError(f"{cls.__name__} has no argument {argument!r};{did_you_mean(argument, valid)}")
-    _OWN[name] = own
+    OWN[name] = own
 
 
 def suites() -> tuple[str, ...]:
     """The names of all suites, for `from_description`."""
-    return (*SUITES, *_OWN, *plugin_names("problems"))
+    return (*SUITES, *OWN, *plugin_names("problems"))
 
 
 def suite_parameters(suite: str) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def suite_parameters(suite: str) -> dict[str, Any]:
 
 def suite_class(suite: str) -> tuple[type[Any], Mapping[str, Any]]:
     """The class of a suite, and its arguments that take other defaults."""
-    return _OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
+    return OWN.get(suite) or (SUITES.get(suite) or load_plugin("problems", suite), {})
 
 
 def describe(instances: Any) -> dict[str, Any]:
@@ -141,12 +141,12 @@ def _from_description(description: Any, registry: Mapping[str, type[Any]], kind:
     if kind not in fields:
         raise ValueError(f"{fields!r} does not say which {kind};{did_you_mean('', registry)}")
     name = fields.pop(kind)
-    own = _OWN.get(name) if isinstance(name, str) else None
+    own = OWN.get(name) if isinstance(name, str) else None
     if not isinstance(name, str) or (name not in registry and not own):
         plugins = plugin_names("problems")
         if isinstance(name, str) and (":" in name or name in plugins):
             return own_object({kind: name} | fields, kind)
-        valid = [*registry, *_OWN, *plugins]
+        valid = [*registry, *OWN, *plugins]
         raise FieldError((kind,), f"{kind} {name!r} is unknown;{did_you_mean(str(name), valid)}")
     cls, preset = own or (registry[name], {})
     what, fields = f"{kind} {name!r}", preset | fields
