@@ -9,33 +9,11 @@ from __future__ import annotations
 import sys
 from types import ModuleType
 
-from polarbear.racing import (
-    CannotWithdraw,
-    OpenPair,
-    Race,
-    RaceResult,
-    RaceSettings,
-    RaceState,
-    Relations,
-    Request,
-    Rival,
-    Round,
-)
+from polarbear import racing
+from polarbear.racing import *  # noqa: F403 - every public name
 from polarbear.results import race
 
-__all__ = [
-    "CannotWithdraw",
-    "OpenPair",
-    "Race",
-    "RaceResult",
-    "RaceSettings",
-    "RaceState",
-    "Relations",
-    "Request",
-    "Rival",
-    "Round",
-    "race",
-]
+__all__ = [*racing.__all__, "race"]
 
 
 class _Callable(ModuleType):

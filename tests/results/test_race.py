@@ -1,5 +1,7 @@
 """`polarbear.race`: one call does what a race, a study and a loaded study do one after the other."""
 
+import dataclasses
+import inspect
 import subprocess
 import sys
 
@@ -9,12 +11,14 @@ import pytest
 import polarbear as pb
 from polarbear.optimizers import QuasiRandomSearch, RandomSearch
 from polarbear.problems import FunctionProblem
+from polarbear.results import RaceOptions
 from polarbear.results.entrants import as_algorithms, as_problems, as_times
 from tests.study.entrants import crawl, descend, guess, sphere
 
 SETTINGS = {"alpha": 0.9, "epsilon": 0.15, "draws": 500, "progress": False}
 ENTRANTS = [RandomSearch, "quasi random-search", descend]
 PROBLEM = (sphere, -1, 1)
+STOP = pb.study.StopRules(instances=8)
 
 
 @pytest.fixture(scope="module")
@@ -46,6 +50,18 @@ def test_a_study_is_kept_resumed_and_loaded(result, tmp_path):
         assert str(other) == str(first)
         assert other.path == path
     assert [first.dimension, loaded.dimension, result.dimension] == [2, 2, 2]
+
+
+def test_its_options_are_those_of_races_and_of_studies():
+    settings = {field.name for field in dataclasses.fields(pb.racing.RaceSettings)}
+    named = inspect.signature(pb.study.race).parameters.keys() - {"race", "instances", "path", "workers"}
+    assert RaceOptions.__annotations__.keys() == settings | named
+
+
+def test_runs_are_judged_by_what_they_recommend_where_that_is_asked_for():
+    entrants = ["noisy-cma-es", "random-search"]
+    found = pb.race(entrants, "bbob-noisy", (5, 30), dimension=2, judged_by="recommendation", stop=STOP, **SETTINGS)
+    assert found.settings.judged_by == "recommendation"
 
 
 def test_the_module_is_called_and_holds_its_names_whatever_was_imported_first():

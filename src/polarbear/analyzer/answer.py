@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from polarbear.analyzer.words import at_least, budget, instant, probability, spans, two_digits
 from polarbear.descriptions import listed
-from polarbear.inference import TOO_SURE, Posterior, events
+from polarbear.inference import TOO_SURE, events
 from polarbear.quantities import amount, duration, plural
-from polarbear.racing import OpenPair, RaceResult, Relations, Round
-from polarbear.racing.relations import in_circles, relations
+from polarbear.racing import OpenPair, RaceResult, Round
+from polarbear.racing.relations import in_circles
 from polarbear.records import Axis, FloatArray
 from polarbear.select import Choice, best
 
@@ -200,19 +200,17 @@ def answer(result: RaceResult) -> Answer:
     if not isinstance(result, RaceResult):  # pyright: ignore[reportUnnecessaryIsInstance]
         instead = "its .result" if hasattr(result, "result") else "a race's result"
         raise TypeError(f"result is a {type(result).__name__}; give {instead}")
-    posterior, settings = result.posterior, result.settings
-    decided = relations(settings.compared(posterior), alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
+    settings = result.settings
     members = result.pareto_set
     began, counted = result.begun, result.begun and settings.axis == "evaluations"
     plan = result.saved_against_plan if counted and result.finished else None
     return Answer(
         finished=result.finished,
         pareto_set=members,
-        headline=_headline(result, decided),
+        headline=_headline(result),
         members=_members(result) if began else (),
         relations=tuple(
-            f"{first} – {second}: {pair_in_words(decided, posterior, first, second, settings.axis)}."
-            for first, second in combinations(members, 2)
+            f"{first} – {second}: {pair_in_words(result, first, second)}." for first, second in combinations(members, 2)
         ),
         eliminated=tuple(_eliminations(result)),
         false_elimination=_false_elimination(result),
@@ -232,8 +230,9 @@ def why_withdrawn(result: RaceResult) -> dict[str, str]:
     return {name: SET_ASIDE if name in result.set_aside else ON_REQUEST for name in result.withdrawn}
 
 
-def pair_in_words(decided: Relations, posterior: Posterior, first: str, second: str, axis: Axis) -> str:
+def pair_in_words(result: RaceResult, first: str, second: str) -> str:
     """Which of two algorithms is better when: ``CSA is better from 50 to 900, undecided at 1,000 evaluations``."""
+    posterior, decided = result.posterior, result.relations
     i, j = posterior.names.index(first), posterior.names.index(second)
     wins, loses, equal = decided.dominates[:, i, j], decided.dominates[:, j, i], decided.equivalent[:, i, j]
     parts = [
@@ -242,10 +241,12 @@ def pair_in_words(decided: Relations, posterior: Posterior, first: str, second: 
         ("equivalent", equal),
         ("undecided", ~(wins | loses | equal)),
     ]
-    return ", ".join(f"{words} {spans(posterior.times, mask, axis)}" for words, mask in parts if mask.any())
+    return ", ".join(
+        f"{words} {spans(posterior.times, mask, result.settings.axis)}" for words, mask in parts if mask.any()
+    )
 
 
-def _headline(result: RaceResult, decided: Relations) -> str:
+def _headline(result: RaceResult) -> str:
     names, members = result.posterior.names, result.pareto_set
     total, remaining = len(result.names) - len(result.withdrawn), _left(result)
     if not result.begun and total == 1:
@@ -271,6 +272,7 @@ def _headline(result: RaceResult, decided: Relations) -> str:
         return f"{members[0]} is the whole anytime Pareto set: {others} was eliminated."
     sentence = f"{share} algorithms{remaining} form the anytime Pareto set: {listed(members)}."
     inside = np.ix_(range(len(result.posterior.times)), *[[names.index(name) for name in members]] * 2)
+    decided = result.relations
     if (decided.equivalent[inside] | np.eye(len(members), dtype=bool)).all():
         return f"{sentence} They are practically equivalent at every timepoint."
     wins = decided.dominates[inside].any(axis=0)

@@ -31,9 +31,9 @@ def ratings(result: RaceResult) -> Data:
     )
 
 
-def relations_of_pairs(result: RaceResult, relations: Relations) -> Data:
+def relations_of_pairs(result: RaceResult) -> Data:
     """The relation of every pair at every timepoint."""
-    posterior, epsilon = result.posterior, result.settings.epsilon
+    posterior, relations, epsilon = result.posterior, result.relations, result.settings.epsilon
     near = result.settings.compared(posterior).equivalence_probabilities(epsilon)
     return Data.of(
         "relations",

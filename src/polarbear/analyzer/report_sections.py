@@ -14,11 +14,11 @@ from polarbear.analyzer.html import Picture, Table, picture
 from polarbear.assess.functions import function_group
 from polarbear.assess.report.data import Data
 from polarbear.figures import Snapshot
-from polarbear.figures.style import Spacing, spacing_of
+from polarbear.figures.race_figures import Plots
+from polarbear.figures.style import spacing_of
 from polarbear.inference import InstanceBootstrap, fit
 from polarbear.quantities import plural
-from polarbear.racing import RaceResult, Relations
-from polarbear.racing.relations import relations
+from polarbear.racing import RaceResult
 from polarbear.racing.strata import average_share, best_shares
 from polarbear.rankings import Rankings
 from polarbear.records import Instance
@@ -35,45 +35,37 @@ _MOST_GROUPS = 24
 
 def sections_of(result: RaceResult, findings: Answer, order: Sequence[str]) -> Sections:
     """Figures and tables by section; `order` has the names in the order in which colours are dealt."""
-    settings = result.settings
-    decided = relations(
-        settings.compared(result.posterior), alpha=settings.alpha, epsilon=settings.epsilon, joint=False
-    )
+    plots = Plots(result, order)
     ranked = (*(member.name for member in findings.members), *reversed(result.eliminated), *result.withdrawn)
     members, rounds = ranked[: len(result.pareto_set)], (datasets.rounds(result), datasets.horizons(result))
-    pairs = (datasets.relations_of_pairs(result, decided),)
+    pairs = (datasets.relations_of_pairs(result),)
     where = _where(result, members)
     return {
-        "deploy": _deploy(result, findings, members, order),
+        "deploy": _deploy(result, findings, members, plots),
         **({"where": where} if where[1] else {}),
-        "ratings": _ratings(result, ranked, order),
+        "ratings": _ratings(result, ranked, plots),
         "pairs": (
-            _strips(result, decided, members, order, pairs),
+            _strips(plots, members, pairs),
             [
-                *([report_tables.pairs(result, decided, members, pairs)] if len(members) > 1 else []),
-                *report_tables.matrices(result, decided, ranked, pairs),
+                *([report_tables.pairs(result, members, pairs)] if len(members) > 1 else []),
+                *report_tables.matrices(result, ranked, pairs),
             ],
         ),
         "race": (
-            [picture(_dominance(result, order), (datasets.dominance(result), rounds[0])), *_key_rounds(result, order)],
+            [picture(plots.dominance(), (datasets.dominance(result), rounds[0])), *_key_rounds(result, order)],
             [report_tables.rounds(result, rounds)],
         ),
-        "allocation": _allocation(result, ranked, order),
+        "allocation": _allocation(result, ranked, plots),
     }
 
 
 def _deploy(
-    result: RaceResult, findings: Answer, members: Sequence[str], order: Sequence[str]
+    result: RaceResult, findings: Answer, members: Sequence[str], plots: Plots
 ) -> tuple[list[Picture], list[Table]]:
     preferences = tuple(PREFERENCES)
     data = (datasets.values(result, preferences), datasets.value_quantiles(result, preferences))
-    figure = figures.preference_values(
-        result.posterior,
-        preferences,
-        algorithms=members,
-        order=order,
-        sure=all(recommendation.sure for recommendation in findings.recommendations),
-    )
+    sure = all(recommendation.sure for recommendation in findings.recommendations)
+    figure = plots.values(preferences=preferences, algorithms=members, sure=sure)
     return [picture(figure, data)], [report_tables.recommendations(findings, data[:1])]
 
 
@@ -101,63 +93,25 @@ def _where(result: RaceResult, members: Sequence[str]) -> tuple[list[Picture], l
     return [picture(figure, data)], [report_tables.best_by_group(result, members, shares, data)]
 
 
-def _ratings(result: RaceResult, ranked: Sequence[str], order: Sequence[str]) -> tuple[list[Picture], list[Table]]:
-    data, posterior = (datasets.ratings(result),), result.posterior
-
-    def over(spacing: Spacing | None) -> figures.Figure:
-        return figures.rating_over_time(
-            posterior,
-            eliminated=[name for name in result.eliminated if name in posterior.names],
-            withdrawn=[name for name in result.withdrawn if name in posterior.names],
-            order=order,
-            axis=result.settings.axis,
-            spacing=spacing,
-        )
-
-    usual = spacing_of(posterior.times)
+def _ratings(result: RaceResult, ranked: Sequence[str], plots: Plots) -> tuple[list[Picture], list[Table]]:
+    data, times = (datasets.ratings(result),), result.posterior.times
+    usual = spacing_of(times)
     other = "linear" if usual == "log" else "log"
-    pictures = [picture(over(usual), data)]
-    if posterior.times.size > 1:
-        pictures.append(picture(over(other), data, summary=f"The same on a {other} axis of budgets"))
+    pictures = [picture(plots.ratings(spacing=usual), data)]
+    if times.size > 1:
+        pictures.append(picture(plots.ratings(spacing=other), data, summary=f"The same on a {other} axis of budgets"))
     return pictures, [report_tables.ratings(result, ranked, data)]
 
 
-def _strips(
-    result: RaceResult, decided: Relations, members: Sequence[str], order: Sequence[str], data: tuple[Data, ...]
-) -> list[Picture]:
+def _strips(plots: Plots, members: Sequence[str], data: tuple[Data, ...]) -> list[Picture]:
     """A strip for each pair of the members with the highest P(best); those of all, folded away."""
-
-    def strips(names: Sequence[str], summary: str = "") -> Picture:
-        settings, posterior = result.settings, result.posterior
-        figure = figures.relations_over_time(
-            decided,
-            posterior.times,
-            posterior.names,
-            algorithms=names,
-            order=order,
-            alpha=settings.alpha,
-            epsilon=settings.epsilon,
-            crossing=settings.resolution == "crossing",
-            axis=settings.axis,
-        )
-        return picture(figure, data, summary=summary)
-
     if len(members) < 2:
         return []
-    shown = [strips(members[:_STRIPS])]
+    shown = [picture(plots.relations(algorithms=members[:_STRIPS]), data)]
     if _STRIPS < len(members) <= _MOST_STRIPS:
-        shown.append(strips(members, f"The pairs of all {len(members)} members"))
+        every = f"The pairs of all {len(members)} members"
+        shown.append(picture(plots.relations(algorithms=members), data, summary=every))
     return shown
-
-
-def _dominance(result: RaceResult, order: Sequence[str]) -> figures.Figure:
-    return figures.dominance_over_rounds(
-        result.rounds,
-        alpha=result.settings.alpha,
-        joint=result.settings.elimination == "joint",
-        names=result.names,
-        order=order,
-    )
 
 
 def _key_rounds(result: RaceResult, order: Sequence[str]) -> list[Picture]:
@@ -194,11 +148,12 @@ def _key_rounds(result: RaceResult, order: Sequence[str]) -> list[Picture]:
     return [picture(figure, (), summary=f"The ratings after {len(key)} rounds")]
 
 
-def _allocation(result: RaceResult, ranked: Sequence[str], order: Sequence[str]) -> tuple[list[Picture], list[Table]]:
+def _allocation(result: RaceResult, ranked: Sequence[str], plots: Plots) -> tuple[list[Picture], list[Table]]:
     spent = datasets.spending(result)
     few = ranked if len(ranked) <= 2 * LISTED else ranked[: max(LISTED, len(result.pareto_set))]
-    figure = figures.allocation(result, algorithms=few, order=order)
-    return [picture(figure, (datasets.reach(result), spent))], [report_tables.spending(result, ranked, (spent,))]
+    return [picture(plots.allocation(algorithms=few), (datasets.reach(result), spent))], [
+        report_tables.spending(result, ranked, (spent,))
+    ]
 
 
 def groups_of(result: RaceResult) -> list[str]:

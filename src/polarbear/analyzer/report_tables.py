@@ -14,7 +14,7 @@ from polarbear.analyzer.words import instant, probability, spans
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
 from polarbear.quantities import amount, duration, plural
-from polarbear.racing import RaceResult, Relations
+from polarbear.racing import RaceResult
 from polarbear.racing.rounds import taking_part
 from polarbear.records import FloatArray, Run
 
@@ -129,9 +129,9 @@ def undecided(findings: Answer, axis: str) -> Table:
     )
 
 
-def pairs(result: RaceResult, relations: Relations, members: Sequence[str], data: Sequence[Data]) -> Table:
+def pairs(result: RaceResult, members: Sequence[str], data: Sequence[Data]) -> Table:
     """For every pair of candidates, which relation holds when."""
-    posterior, axis = result.posterior, result.settings.axis
+    posterior, relations, axis = result.posterior, result.relations, result.settings.axis
 
     def when(mask: np.ndarray[tuple[int, ...], np.dtype[np.bool_]]) -> str:
         return spans(posterior.times, mask, "") if mask.any() else "–"
@@ -152,22 +152,21 @@ def pairs(result: RaceResult, relations: Relations, members: Sequence[str], data
     )
 
 
-def matrices(result: RaceResult, relations: Relations, ranked: Sequence[str], data: Sequence[Data]) -> list[Table]:
+def matrices(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> list[Table]:
     """P(row better than column) at the first, middle and last timepoint; of members alone, and all folded away."""
     times, members = result.posterior.times, ranked[: len(result.pareto_set)]
     at = sorted({0, len(times) // 2, len(times) - 1})
     if len(ranked) <= MOST_SHOWN:
-        return [_matrix(result, relations, t, ranked, tuple(data)) for t in at]
-    every = [_matrix(result, relations, t, ranked, tuple(data), f"All {len(ranked)} algorithms") for t in at]
+        return [_matrix(result, t, ranked, tuple(data)) for t in at]
+    every = [_matrix(result, t, ranked, tuple(data), f"All {len(ranked)} algorithms") for t in at]
     if len(members) < 2:
         return every
     summary = "" if len(members) <= _UNFOLDED else f"The {len(members)} members"
-    return [*(_matrix(result, relations, t, members, tuple(data), summary) for t in at), *every]
+    return [*(_matrix(result, t, members, tuple(data), summary) for t in at), *every]
 
 
-def _matrix(
-    result: RaceResult, relations: Relations, t: int, names: Sequence[str], data: tuple[Data, ...], summary: str = ""
-) -> Table:
+def _matrix(result: RaceResult, t: int, names: Sequence[str], data: tuple[Data, ...], summary: str = "") -> Table:
+    relations = result.relations
     order, time = _places(names, result.posterior.names), instant(result.posterior.times[t])
     numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
     heads = [str(number) for number in range(1, len(order) + 1)] if numbered else [name for _, name in order]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 
 import numpy as np
 
 from polarbear.inference import Posterior
 from polarbear.racing.forecast import OpenPair, plan_instances
+from polarbear.racing.relations import Relations, relations
 from polarbear.racing.rounds import Round
 from polarbear.racing.settings import RaceSettings
 from polarbear.records import FloatArray, Instance, IntArray
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class RaceResult:
     """The result of a race so far; valid after any round (section 4.3, "Early Termination").
 
@@ -59,6 +61,13 @@ class RaceResult:
         """`values` of those algorithms that the posterior rates."""
         rated = set(self.posterior.names)
         return self.values[:, :, [name in rated for name in self.names]]
+
+    @cached_property
+    def relations(self) -> Relations:
+        """The relations of all pairs that the posterior rates, each timepoint by itself."""
+        settings = self.settings
+        compared = settings.compared(self.posterior)
+        return relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
 
     @property
     def begun(self) -> bool:

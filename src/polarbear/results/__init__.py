@@ -1,10 +1,10 @@
 """One call from optimizers to the answer, and the objects that answer."""
 
+from polarbear.figures.race_figures import Plots
 from polarbear.results.frames import FRAMES
 from polarbear.results.improvement import Improvement, improves
 from polarbear.results.loading import load
 from polarbear.results.one_call import RaceOptions, race
-from polarbear.results.plots import Plots
 from polarbear.results.recorded import RecordedRuns
 from polarbear.results.result import Result
 

@@ -12,17 +12,9 @@ from polarbear.analyzer.answer import PREFERENCES
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.racing import RaceResult
-from polarbear.racing.relations import relations
 
 if TYPE_CHECKING:
     import polars as pl
-
-
-def _relations(result: RaceResult) -> Data:
-    settings = result.settings
-    compared = settings.compared(result.posterior)
-    decided = relations(compared, alpha=settings.alpha, epsilon=settings.epsilon, joint=False)
-    return datasets.relations_of_pairs(result, decided)
 
 
 def _observed(result: RaceResult) -> Data:
@@ -42,7 +34,7 @@ _TABLES: dict[str, Callable[[RaceResult], Data]] = {
     "ratings": datasets.ratings,
     "values": lambda result: datasets.values(result, tuple(PREFERENCES)),
     "value-quantiles": lambda result: datasets.value_quantiles(result, tuple(PREFERENCES)),
-    "relations": _relations,
+    "relations": datasets.relations_of_pairs,
     "dominance": datasets.dominance,
     "rounds": datasets.rounds,
     "horizons": datasets.horizons,

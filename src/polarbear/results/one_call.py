@@ -17,7 +17,7 @@ from polarbear.descriptions import did_you_mean
 from polarbear.experiment import Watch
 from polarbear.inference import Model
 from polarbear.racing import Race, RaceSettings
-from polarbear.racing.settings import Batches, Compared, Elimination, Resolution
+from polarbear.racing.settings import Batches, Compared, Elimination, JudgedBy, Resolution
 from polarbear.records import Axis
 from polarbear.results.entrants import Algorithm, as_algorithms, as_problems, as_times, dimension_of
 from polarbear.results.result import Result
@@ -32,6 +32,7 @@ class RaceOptions(TypedDict, total=False):
     resolution: Resolution
     relations: Compared
     axis: Axis
+    judged_by: JudgedBy
     batches: Batches
     batch: int
     smallest_batch: int

@@ -11,10 +11,10 @@ import numpy as np
 
 from polarbear.analyzer import Answer, answer, report
 from polarbear.descriptions import listed
+from polarbear.figures.race_figures import Plots
 from polarbear.quantities import amount, plural
 from polarbear.racing import RaceResult
 from polarbear.results.frames import frame_of
-from polarbear.results.plots import Plots
 from polarbear.select import Preference, Selection, best, parse_budget
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _SHOWN = 12
 """Members of the Pareto set that a notebook lists."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Result(RaceResult):
     """What a race has found: a `RaceResult` that answers, draws and reports.
 
