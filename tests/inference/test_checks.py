@@ -269,7 +269,8 @@ def test_overconfidence_in_a_mean_over_time_is_that_of_the_spread_over_new_insta
     posterior = fit(choice_counts(values), rng=rng)
     assert overconfidence_of(posterior, posterior.draws.mean(axis=1)) == pytest.approx(8, rel=0.3)
     copies = np.tile(values, (10, 1, 1))
-    grouped = fit(choice_counts(copies, groups=np.tile(np.arange(300), 10)), rng=rng)
+    counts = choice_counts(copies, groups=np.tile(np.arange(300), 10))
+    grouped = fit(counts, model=IndependentDirichlet(), rng=rng)
     assert overconfidence_of(grouped, grouped.draws.mean(axis=1)) == pytest.approx(80, rel=0.3)
     with pytest.raises(ValueError, match=r"quantities has shape \(3, 2\); the posterior has 4000 draws"):
         overconfidence_of(posterior, np.ones((3, 2)))

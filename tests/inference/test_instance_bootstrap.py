@@ -166,6 +166,17 @@ def test_where_no_mode_is_found_the_mean_of_the_draws_will_do(monkeypatch):
         np.testing.assert_allclose(*spreads, rtol=0.1)
 
 
+def test_it_is_the_default_where_instances_come_in_groups():
+    """The independent model would count two runs on each of 20 instances as 40 of them."""
+    values = np.random.default_rng(4).normal(size=(40, 3, 3))
+    labels = np.arange(40) // 2
+    kinds = [
+        fit(choice_counts(values, groups=groups), draws=50, rng=np.random.default_rng(1)).model
+        for groups in (labels, None)
+    ]
+    assert kinds == [InstanceBootstrap(), IndependentDirichlet()]
+
+
 def test_counts_that_do_not_know_their_instances_are_refused():
     counts = replace(choice_counts(drifting()), instances=None)
     with pytest.raises(ValueError, match=r"ranking of each instance is needed.*choice_counts"):

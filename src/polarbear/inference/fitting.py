@@ -85,7 +85,8 @@ def fit(
         counts: The rankings, or their counts as `polarbear.rankings.choice_counts` gives them.
         times: (T,) the timepoints; default those of the rankings, for counts 0, 1, ….
         names: The n algorithms' names; default those of the rankings, for counts "algorithm 0", ….
-        model: The prior, or its name; default `IndependentDirichlet()`.
+        model: The prior, or its name; default `IndependentDirichlet()`, or where instances come in groups, which it
+            does not allow for, `InstanceBootstrap()`.
         draws: Number of posterior draws.
         rng: The source of all randomness. Equal counts and generators give equal draws, bit by bit.
         method: One of the model's `methods`; default the first of them, "nlis". Of the others, "hmc" and "gibbs" are
@@ -107,7 +108,11 @@ def fit(
     if isinstance(counts, Rankings):
         times, names = counts.times if times is None else times, counts.algorithms if names is None else names
         counts = count_choices(counts)
-    model = IndependentDirichlet() if model is None else as_model(model)
+    if model is None:
+        instances = counts.instances
+        grouped = instances is not None and instances.units < instances.groups.size
+        model = InstanceBootstrap() if grouped else IndependentDirichlet()
+    model = as_model(model)
     if method is not None and method not in model.methods:
         raise ValueError(f"{model.name} cannot be computed by method {method!r}; it has {', '.join(model.methods)}")
     method = model.methods[0] if method is None else method
