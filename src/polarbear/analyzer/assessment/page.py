@@ -11,6 +11,7 @@ import numpy as np
 from polarbear.analyzer.assessment.pictures import Plate, comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import Table, fill_in, write_text
+from polarbear.analyzer.words import instant
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
@@ -201,7 +202,7 @@ def standings_table(assessment: Assessment, dimension: int | None = None) -> Tab
             f"{standing.functions}",
             f"{standing.runs:,}",
             f"{standing.solved:.1%}",
-            f"{standing.runtime:,.3g}",
+            instant(float(f"{standing.runtime:.2g}")),  # two significant digits, as in COCO
             f"{standing.aocc:.3f}",
             f"{standing.first}",
         )
