@@ -79,7 +79,11 @@ def common_budgets(
 ) -> FloatArray:
     """The largest budget for which all unsuccessful trials of both algorithms have data, (targets,).
 
-    Arguments are runtimes (runs, targets), inf where missed, and evaluations (runs,) spent, of either algorithm.
+    Args:
+        first_runtimes: (runs, targets) of one algorithm, inf where missed.
+        first_evaluations: (runs,) that its runs spent.
+        second_runtimes: (runs, targets) of the other.
+        second_evaluations: (runs,) that its runs spent.
 
     Returns:
         The smallest number of evaluations an unsuccessful trial spent; inf where all trials were successful.

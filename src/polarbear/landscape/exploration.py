@@ -75,5 +75,5 @@ def explore(
 
 
 def latin_hypercube(lower: FloatArray, upper: FloatArray, size: int, seed: int) -> FloatArray:
-    """(size, d) points of a Latin hypercube sample in a box; the same for the same seed."""
+    """(size, d) points of a Latin hypercube sample from (d,) `lower` to `upper`; the same for the same seed."""
     return qmc.scale(qmc.LatinHypercube(len(lower), rng=np.random.default_rng(seed)).random(size), lower, upper)

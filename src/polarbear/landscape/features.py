@@ -47,6 +47,7 @@ class Features(Mapping[str, Any]):
     A feature is a float, or (k,) for k rows of values; NaN where it has none.
 
     Attributes:
+        values: The features.
         reasons: Why features have no value, for all rows or some, by name.
     """
 

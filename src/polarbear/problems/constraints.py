@@ -189,6 +189,7 @@ class ConstrainedProblem(BuiltProblem):
     """A built problem with constraints; its value is f(x) alone, feasible or not.
 
     Attributes:
+        spec, raw, bounds, optimum, traits: As of `BuiltProblem`.
         constraints: (d,) -> (c,) g(x), at most 0 where x is feasible.
     """
 

@@ -115,6 +115,12 @@ class BuiltProblem(Evaluation):
 
     Attributes:
         spec: What it was built from; a built problem travels between processes as its specification.
+        raw: (d,) -> f(x).
+        batch: (k, d) -> (k,) f(x) of many points.
+        bounds: (d,) lower and upper bounds.
+        optimum: The best value there is, if it is known.
+        minimize: Whether smaller is better.
+        traits: Integer variables, objectives, constraints and noise.
     """
 
     __slots__ = ("batch", "dimension", "lower", "minimize", "name", "optimum", "raw", "spec", "traits", "upper")
@@ -175,6 +181,9 @@ class MultiObjectiveProblem(BuiltProblem):
     """A built problem with several objectives, all of them minimized.
 
     Attributes:
+        spec, bounds, traits: As of `BuiltProblem`.
+        raw: (d,) -> (k,) f(x).
+        interest: Ideal and nadir point, (k,) each.
         ideal: (k,) the smallest value of each objective by itself.
         nadir: (k,) the largest value of each objective among Pareto-optimal solutions.
     """

@@ -60,18 +60,18 @@ def earlier(algorithms: int) -> MaskArray:
 
 
 def membership(sets: MaskArray, algorithms: int) -> FloatArray:
-    """(s, n) float64: 1 where the algorithm is in the set, else 0."""
+    """(s, n) float64: 1 where one of n `algorithms` is in one of the `sets`, else 0."""
     return members_of(sets, algorithms).astype(np.float64)
 
 
 def members_of(sets: MaskArray, algorithms: int) -> NDArray[np.bool_]:
-    """(s, n) whether the algorithm is in the set."""
+    """(s, n) whether each of n `algorithms` is in each of the `sets`."""
     octets = np.ascontiguousarray(as_words(sets), "<u8").view(np.uint8)
     return np.unpackbits(octets, axis=1, count=algorithms, bitorder="little").view(np.bool_)
 
 
 def set_sizes(sets: MaskArray, dimensions: int = 1) -> NDArray[np.integer[Any]]:
-    """The number of members of each set in an array of so many dimensions."""
+    """The number of members of each of the `sets`, an array whose leading axes have so many `dimensions`."""
     sizes = np.bitwise_count(sets)
     return sizes if sets.ndim == dimensions else sizes.sum(axis=-1)
 

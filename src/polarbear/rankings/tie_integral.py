@@ -89,7 +89,7 @@ class TieNodes(NamedTuple):
 
 
 def tie_nodes(size: int, smallest: float) -> TieNodes:
-    """The nodes for ties of k where the smallest tied rating and those below add up to at least `smallest`.
+    """The nodes for ties of `size` k where the smallest tied rating and those below add up to at least `smallest`.
 
     A smaller `smallest` adds nodes of the same kind at the end.
     """
@@ -108,7 +108,12 @@ def _all_nodes(size: int, last: int) -> TieNodes:
 
 
 def tie_value(tied: FloatArray, below: FloatArray) -> FloatArray:
-    """F (C,) for ratings (k, C) of tied items and the sum (C,) of the ratings below, on any scale."""
+    """F (C,).
+
+    Args:
+        tied: (k, C) ratings of the tied items.
+        below: (C,) sums of the ratings of those ranked below, on the same scale, whichever it is.
+    """
     value = np.empty(below.size)
     for chosen, part in _parts(tied, below):
         total = part.constant.copy()

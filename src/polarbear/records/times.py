@@ -25,6 +25,12 @@ def log_times(first: float, last: float, count: int, axis: Axis = "evaluations")
 
     Evaluations are rounded to whole numbers and repeated ones dropped, so fewer than `count` may remain.
 
+    Args:
+        first: The smallest, positive.
+        last: The largest.
+        count: How many, at least 2.
+        axis: "evaluations" or "seconds", which are not rounded.
+
     Returns:
         (at most count,) float64, strictly increasing.
 

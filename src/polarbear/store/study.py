@@ -120,6 +120,9 @@ class StudyStore:
 
     Attributes:
         path: Its directory; for remote studies a `RemotePath` (see `polarbear.store.place`).
+        lock: Held while it may be written to; None of a study that is read.
+        commit_seconds: Runs are committed this long after the first of them was appended.
+        accept_damage: Whether to go on without damaged files.
     """
 
     def __init__(self, path: Path, lock: Lock | None, commit_seconds: float, *, accept_damage: bool = False) -> None:

@@ -88,7 +88,7 @@ MEND = (
 
 
 def check_same(path: Path, stored: Mapping[str, Any], new: Mapping[str, Any]) -> None:
-    """Raise `OtherSettings` unless a study with the spec `stored` can be resumed with the spec `new`."""
+    """Raise `OtherSettings` unless a study at `path` with the spec `stored` can be resumed with the spec `new`."""
     if differences := list(_differences(stored, new)):
         raise OtherSettings(
             f"the study at {path} was made with other settings: {'; '.join(differences)}. "

@@ -24,6 +24,7 @@ class Unsuitable(FieldError):  # noqa: N818 - states what happened
     """A problem does not suit what is to run on it, or a package is missing; the message names them.
 
     Attributes:
+        message: What does not suit what, or what is missing.
         algorithm: The name of the optimizer that is at fault; empty if a problem is.
     """
 

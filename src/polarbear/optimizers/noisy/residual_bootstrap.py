@@ -69,7 +69,8 @@ class ResidualBootstrap(Selection):
         least: With fewer residuals in the pool the observed ranks are used.
         own: Whether candidates that were evaluated again are resampled from their own values.
         power: Whether ranks are weighed by (1 - r / (λ - 1))ⁿ for r < μ, with n from 1.2 to 4 in the course of
-            `horizon` evaluations per variable, in place of the logarithmic weights.
+            a run, in place of the logarithmic weights.
+        horizon: A run's evaluations per variable, for `power`.
         weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
     """
 

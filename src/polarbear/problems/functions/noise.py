@@ -242,6 +242,8 @@ class NoisyProblem(BuiltProblem):
     """A built problem that each run observes through noise of its own; its value is the one without noise.
 
     Attributes:
+        spec, bounds, optimum: As of `BuiltProblem`.
+        precisions: (k, d) -> (k,) f(x) − f* of many points, without noise.
         model: The noise model.
     """
 
