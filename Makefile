@@ -55,7 +55,8 @@ $(VENV)/.docs: $(VENV)/.dev
 	@touch $@
 
 docs: $(VENV)/.docs
+	$(BIN)/python examples/gallery.py docs
 	$(BIN)/mkdocs build --strict
 
 clean:
-	rm -rf $(VENV) demo.study site .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(VENV) demo.study site docs/gallery docs/gallery.md .pytest_cache .ruff_cache .import_linter_cache

@@ -4,6 +4,7 @@ import importlib
 import inspect
 import pkgutil
 import re
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +32,7 @@ def public():
 
 
 PUBLIC = public()
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference" / "api"
 NAMED = {where.rpartition(".")[2]: thing for where, thing in PUBLIC.items()}
 
 
@@ -60,3 +62,11 @@ def test_all_parameters_are_told_of_or_none(where):
     elif inspect.isfunction(thing) and len(parameters) > 1:
         words = set(re.findall(r"\w+", inspect.getdoc(thing)))
         assert words >= parameters
+
+
+def test_every_public_room_has_a_page_in_the_reference():
+    """What the command line is made of is not public: its reference has a page of its own."""
+    rooms = {"simulate"} | {where.split(".")[1] for where in PUBLIC if where.count(".") > 1} - {"cli", "progress"}
+    assert {page.stem for page in REFERENCE.glob("*.md")} == rooms
+    overview = (REFERENCE.parent / "python.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"\(api/(\w+)\.md\)", overview)) == rooms

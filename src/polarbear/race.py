@@ -13,7 +13,8 @@ from polarbear import racing
 from polarbear.racing import *  # noqa: F403 - every public name
 from polarbear.results import race
 
-__all__ = [*racing.__all__, "race"]
+__all__ = ["race"]
+__all__ += racing.__all__
 
 
 class _Callable(ModuleType):

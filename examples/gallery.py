@@ -1,0 +1,101 @@
+"""The figures of the documentation: ``python examples/gallery.py docs``, as `make docs` does before it builds it.
+
+Races four optimizers and runs them by a plan, both small, and writes ``gallery.md`` with a figure of every kind, as the
+pages of a race and of an assessment show them, and ``gallery/``, the figures. Runs the examples of pages that save one.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polarbear as pb
+from polarbear.analyzer import answer
+from polarbear.analyzer.assessment import pictures
+from polarbear.analyzer.html import Picture
+from polarbear.analyzer.report_sections import sections_of
+from polarbear.assess.report import Assessment, compare, subject_of
+
+ENTRANTS = {
+    "CMA-ES": pb.optimizers.ModularCMAES.anytime(),
+    "differential evolution": pb.optimizers.from_description({"optimizer": "scipy-differential-evolution"}),
+    "COBYLA": pb.optimizers.from_description({"optimizer": "nlopt-COBYLA"}),
+    "random search": pb.optimizers.RandomSearch(),
+}
+PAGES = {
+    "race": "A report, `polarbear report`: four optimizers on MA-BBOB in three dimensions, from 10 d to 1,000 d.",
+    "assessment": "An assessment, `polarbear assess`: the same four on functions of BBOB, 500 d evaluations each.",
+}
+WITH_FIGURES = ("tutorial.md", "how-to/simulate-a-race.md", "how-to/add-a-figure.md")
+"""Pages whose examples save a figure."""
+
+
+def of_a_race() -> Iterator[Picture]:
+    """The figures of a report."""
+    options = {"alpha": 0.95, "epsilon": 0.1, "resolution": "crossing", "progress": False}
+    stop = pb.study.StopRules(instances=64)
+    result = pb.race(ENTRANTS, "ma-bbob", ("10*d", "1000*d"), dimension=3, stop=stop, **options)
+    for shown, _ in sections_of(result, answer(result), result.names).values():
+        yield from (each for each in shown if "linear axis" not in each.summary)
+
+
+def of_an_assessment() -> Iterator[Picture]:
+    """The figures of an assessment's page and of the folder beside it."""
+    suite = pb.problems.BBOB(functions=(1, 8, 15), dimensions=(2, 3, 5), instances=(1, 2, 3))
+    with TemporaryDirectory() as folder:
+        plan = pb.study.Plan(ENTRANTS, suite, budget="500*d", repetitions=2, watch=pb.experiment.Watch(per_decade=5))
+        pb.study.run_plan(plan, Path(folder) / "plan.study")
+        assessment = Assessment(subject_of(pb.store.read(Path(folder) / "plan.study")))
+    yield from pictures.overview(assessment)
+    yield from pictures.comparison_pictures(compare(assessment), assessment.subject.algorithms)
+    yield from (plate.picture for plate in pictures.plates(assessment, every_function=True))
+
+
+def one_of_each(shown: Iterable[Picture]) -> dict[str, Picture]:
+    """One figure of each kind, by its title without what it is of and the place it holds for."""
+    named = "|".join(map(re.escape, ENTRANTS))
+    titles = {re.sub(rf"( of ({named}))?(, (\d|bbob|{named})| to precision).*", "", each.title): each for each in shown}
+    return {"A parameter" if re.fullmatch(r"\w+_\w+", title) else title: each for title, each in titles.items()}
+
+
+def write_gallery(folder: Path) -> Path:
+    """Write the page and its figures into a folder."""
+    lines = ["# Gallery", "", "What the pages show, made with this documentation.", ""]
+    (folder / "gallery").mkdir(parents=True, exist_ok=True)
+    for page, made in (("race", of_a_race()), ("assessment", of_an_assessment())):
+        lines += [f"## {page.title()}", "", PAGES[page], ""]
+        for title, shown in one_of_each(made).items():
+            file = f"gallery/{page}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}.svg"
+            (folder / file).write_text(shown.svg, encoding="utf-8")
+            lines += [f"### {title}", "", f"![{shown.alternative}]({file})", "", shown.caption, ""]
+    written = folder / "gallery.md"
+    written.write_text("\n".join(lines), encoding="utf-8")
+    return written
+
+
+def draw_examples(page: Path, figures: Path) -> None:
+    """Run the examples of a page one after the other, and keep the figures that they save."""
+    names: dict[str, Any] = {"__name__": "example"}
+    for code in re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
+        exec(code, names)
+    for figure in (*Path().glob("*.svg"), *Path().glob("*.png")):
+        shutil.move(figure, figures / figure.name)
+
+
+def main(docs: Path) -> None:
+    print(write_gallery(docs))
+    for page in WITH_FIGURES:
+        with TemporaryDirectory() as folder, chdir(folder):
+            draw_examples(docs / page, docs / "gallery")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    main(Path(sys.argv[1]).resolve())
