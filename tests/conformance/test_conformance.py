@@ -240,8 +240,8 @@ def test_a_crash_and_a_hang_are_findings_of_their_checks():
 def test_an_unknown_check_and_no_optimizer_are_named():
     with pytest.raises(ValueError, match="check 'bound' is unknown; did you mean 'bounds'"):
         examine(good, checks=["bound"])
-    with pytest.raises(TypeError, match="is no optimizer"):
-        examine("random-search")
+    with pytest.raises(ValueError, match="optimizer 'random' is unknown; did you mean"):
+        examine("random")
 
 
 class TestCommand:

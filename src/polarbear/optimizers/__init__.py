@@ -13,6 +13,7 @@ from polarbear.optimizers.adapters.pymoo import Pymoo
 from polarbear.optimizers.adapters.scipy import ScipyDifferentialEvolution, ScipyDualAnnealing, ScipyMinimize
 from polarbear.optimizers.ask_tell import AskTell, as_ask_tell
 from polarbear.optimizers.descriptions import (
+    as_optimizer,
     describe,
     families,
     family_class,
@@ -21,7 +22,7 @@ from polarbear.optimizers.descriptions import (
     library_algorithms,
 )
 from polarbear.optimizers.driver import drive
-from polarbear.optimizers.function import FunctionOptimizer, as_optimizer
+from polarbear.optimizers.function import FunctionOptimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
 from polarbear.optimizers.native import Space
 from polarbear.optimizers.search import QuasiRandomSearch, RandomSearch

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.extras import optional
+from polarbear.optimizers.descriptions import as_optimizer
 from polarbear.optimizers.driver import drive
-from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.native import Space, State
 from polarbear.protocols import PLAIN, AskTellOptimizer, CallableOptimizer, Optimizer, Traits, WarmStart, traits_of
 from polarbear.records import FloatArray

@@ -15,11 +15,12 @@ from polarbear.descriptions import (
     parameters,
     plain_value,
 )
-from polarbear.optimizers.function import as_optimizer
+from polarbear.optimizers.function import wrapped
 from polarbear.optimizers.noisy.selection import Selection
 from polarbear.optimizers.settings import ALGORITHMS, FAMILIES, differences
 from polarbear.plugins import load_plugin, plugin_names
 from polarbear.protocols import Optimizer
+from polarbear.validation import folded
 
 
 def families() -> tuple[str, ...]:
@@ -47,12 +48,36 @@ def family_class(family: str) -> type[Any]:
     return FAMILIES[family][0] if family in FAMILIES else load_plugin("optimizers", family)
 
 
+def as_optimizer(x: Any) -> Optimizer:
+    """Turn `x` into an optimizer: one is returned as it is, a function is wrapped, a name or a class is made into one.
+
+    Raises:
+        TypeError: If `x` neither can be called with (problem, rng) nor has methods `init`, `ask` and `tell`; if one of
+            these is a generator or async function; if its name is no text; or if a class needs arguments.
+        ValueError: If its name is blank or takes more than a line, or no optimizer has the name `x`.
+    """
+    if isinstance(x, str):
+        return from_description({"optimizer": x})
+    if not isinstance(x, type):
+        return wrapped(x)
+    try:
+        made_of_it = x()
+    except TypeError as error:
+        raise TypeError(f"{x.__name__} cannot be made without arguments ({error}); give {x.__name__}(...)") from error
+    return wrapped(made_of_it)
+
+
 def _resolved(family: str, fields: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """A family and its arguments, of which a name such as ``"nlopt-COBYLA"`` contains one."""
+    """A family as it is listed, and its arguments, of which a name such as ``"nlopt-COBYLA"`` contains one.
+
+    Case, ``-``, ``_`` and blanks do not matter.
+    """
+    if listed := {folded(name): name for name in families()}.get(folded(family)):
+        return listed, dict(fields)
     library, hyphen, algorithm = family.partition("-")
-    if family in families() or not hyphen or library not in ALGORITHMS:
+    if not hyphen or library.lower() not in ALGORITHMS:
         return family, dict(fields)
-    family_of_it, field, _ = ALGORITHMS[library]
+    family_of_it, field, _ = ALGORITHMS[library.lower()]
     if field in fields:
         raise ValueError(f"optimizer {family!r} names its {field} already; leave out {field} = {fields[field]!r}")
     return family_of_it, {field: algorithm, **fields}

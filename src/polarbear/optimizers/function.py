@@ -65,21 +65,8 @@ def _check_signature(function: Any) -> None:
         ) from None
 
 
-def as_optimizer(x: Any) -> Optimizer:
-    """Turn `x` into an optimizer: an optimizer is returned as it is, a function is wrapped.
-
-    Raises:
-        TypeError: If `x` is a class, or neither can be called with (problem, rng) nor has methods `init`, `ask` and
-            `tell`; if one of these is a generator or async function; or if its name is no text.
-        ValueError: If its name is blank or takes more than a line.
-    """
-    if isinstance(x, type):
-        raise TypeError(f"{x.__name__} is a class; give an optimizer made from it, {x.__name__}(...)")
-    if isinstance(x, str):
-        raise TypeError(
-            f"{x!r} is no optimizer; describe one by a table, {{ optimizer = {x!r} }} in a study file, or in Python by "
-            f"optimizers.from_description({{'optimizer': {x!r}}})"
-        )
+def wrapped(x: Any) -> Optimizer:
+    """An optimizer as it is, a function as one; errors as for `polarbear.optimizers.as_optimizer`."""
     if not callable(x) and hasattr(x, "ask"):
         if missing := [name for name in ("name", "init", "tell") if not hasattr(x, name)]:
             raise TypeError(

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
+from polarbear.optimizers.descriptions import as_optimizer
 from polarbear.optimizers.driver import drive
-from polarbear.optimizers.function import as_optimizer
 from polarbear.optimizers.settings import differences, family, joined_name
 from polarbear.optimizers.telemetry import expose
 from polarbear.protocols import Objective, Optimizer, Traits, refusal

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear import optimizers, problems
-from polarbear.descriptions import did_you_mean, shortened
+from polarbear.descriptions import shortened
 from polarbear.records import Axis, FloatArray, log_times
 from polarbear.select import parse_number
 from polarbear.validation import folded, whole_number
@@ -33,25 +33,10 @@ def as_algorithms(given: Mapping[str, Algorithm] | Iterable[Algorithm]) -> dict[
         ValueError: If a name is unknown; the closest one is told.
     """
     if isinstance(given, Mapping):
-        return {name: as_algorithm(each) for name, each in cast(Mapping[str, Algorithm], given).items()}
+        return {name: optimizers.as_optimizer(each) for name, each in cast(Mapping[str, Algorithm], given).items()}
     if isinstance(given, str) or not np.iterable(given):
         raise TypeError(f"algorithms is {shortened(given)}; give a list of at least two, or a mapping from names")
-    return [as_algorithm(each) for each in given]
-
-
-def as_algorithm(given: Algorithm) -> object:
-    """An optimizer by its family's name, from its class, or as it is."""
-    if isinstance(given, str):
-        return optimizers.from_description({"optimizer": _known(given, optimizers.families(), "optimizer")})
-    if not isinstance(given, type):
-        return optimizers.as_optimizer(given)
-    try:
-        made = given()
-    except TypeError as error:
-        raise TypeError(
-            f"{given.__name__} cannot be made without arguments ({error}); give {given.__name__}(...)"
-        ) from error
-    return optimizers.as_optimizer(made)
+    return [optimizers.as_optimizer(each) for each in given]
 
 
 def as_problems(given: object, dimension: int | None) -> problems.Instances:
@@ -68,7 +53,7 @@ def as_problems(given: object, dimension: int | None) -> problems.Instances:
     """
     chosen: dict[str, Any] = {} if dimension is None else {"dimension": whole_number(dimension, "dimension", 1)}
     if isinstance(given, str):
-        suite = _known(given, problems.suites(), "suite")
+        suite = {folded(name): name for name in problems.suites()}.get(folded(given), given)
         if chosen and "dimensions" in problems.suite_parameters(suite):
             chosen = {"dimensions": [chosen["dimension"]]}
         return problems.from_description({"suite": suite, **chosen})
@@ -111,11 +96,3 @@ def dimension_of(instances: problems.Instances) -> int | None:
     """The number of variables of the first instance, if it tells."""
     dimension = getattr(instances[0], "dimension", None)
     return dimension if isinstance(dimension, int) else None
-
-
-def _known(name: str, names: Iterable[str], kind: str) -> str:
-    """The name as it is listed; case, ``-``, ``_`` and blanks do not matter."""
-    known = {folded(each): each for each in names}
-    if folded(name) not in known and ":" not in name:
-        raise ValueError(f"{kind} {name!r} is unknown;{did_you_mean(name, known.values())}")
-    return known.get(folded(name), name)
