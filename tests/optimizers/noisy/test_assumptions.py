@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+import polarbear as pb
+from polarbear.experiment import Limits, Task, Watch, execute
+from polarbear.optimizers.noisy import RBPEM, ResidualBootstrap
 from polarbear.optimizers.noisy.assumptions import READERS, violated
 from polarbear.optimizers.noisy.residual_bootstrap import Memory
+from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
 
 
 def _memory(residuals: np.ndarray, sizes: np.ndarray) -> Memory:
@@ -18,12 +23,33 @@ def _memory(residuals: np.ndarray, sizes: np.ndarray) -> Memory:
 def test_nothing_is_known_at_first() -> None:
     unknown = ("clip_rate", "shape_distance", "drift", "scale_fit", "near_ties", "center_stability")
     assert all(math.isnan(READERS[name](Memory())) for name in unknown)
-    assert violated(Memory()) == []
+    assert violated(_logged(Memory())) == []
+
+
+def _logged(memory: Memory) -> Run:
+    """A run that logged what it assumes twice, and nothing to object to the first time."""
+    values = {name: np.array([0.0, read(memory)]) for name, read in READERS.items()}
+    end = Trajectory([1], [0.0], [1.0], Outcome(Reason.BUDGET, 20, 0.0))
+    return Run(RunKey("sphere-d2", "RB-PEM", 0), end, parameters=Parameters([1, 20], values))
 
 
 def test_standard_noise_violates_nothing() -> None:
     rng = np.random.default_rng(1)
-    assert violated(_memory(rng.standard_normal(512), rng.uniform(size=512))) == []
+    assert violated(_logged(_memory(rng.standard_normal(512), rng.uniform(size=512)))) == []
+
+
+def test_nothing_is_known_of_runs_that_logged_nothing() -> None:
+    assert violated(replace(_logged(Memory()), parameters=None)) == []
+
+
+def test_a_run_under_heavy_tails_says_so() -> None:
+    """Cauchy noise with a bound of one: far more than one residual in twenty is beyond it."""
+    problem = pb.problems.BBOBNoisyProblem(103, 1, 5)
+    optimizer = RBPEM(selection=ResidualBootstrap(bound=1.0, cap=3))
+    task = Task(
+        pb.RunKey(problem.name, "RB-PEM", 0), problem, optimizer, Limits(evaluations=1000), watch=Watch(per_decade=3)
+    )
+    assert violated(execute(task))[0].startswith("noise has tails so heavy")
 
 
 @pytest.mark.parametrize("name", ["shape_distance", "drift", "clip_rate", "near_ties", "center_stability"])
@@ -42,7 +68,7 @@ def test_what_is_violated_is_named(name: str) -> None:
             memory.center = np.linspace(0, 0.05, 15)
         case _:
             memory.stability = 1.6
-    messages = violated(memory)
+    messages = violated(_logged(memory))
     assert len(messages) == 1
     assert name in messages[0]
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from polarbear.records import Run
+
 ENOUGH = 40
 """With fewer residuals in the pool its halves are not compared."""
 
@@ -80,12 +82,22 @@ ASSUMPTIONS = {
 }
 
 
-def violated(memory: Any) -> list[str]:
-    """Which assumptions a run violates, in words with the number; empty if none."""
+def violated(run: Run) -> list[str]:
+    """Which assumptions a run violated at its end, in words with the number.
+
+    Args:
+        run: One whose parameters were logged (`polarbear.experiment.Watch`); of others nothing is known.
+
+    Returns:
+        A sentence for each; none if nothing is known, as in runs of other optimizers.
+    """
+    if run.parameters is None:
+        return []
+    last = {name: values[-1] for name, values in run.parameters.values.items()}
     return [
-        f"{ASSUMPTIONS[name]} ({name} {READERS[name](memory):.2g}, above {limit:g})"
+        f"{ASSUMPTIONS[name]} ({name} {last[name]:.2g}, above {limit:g})"
         for name, limit in LIMITS.items()
-        if READERS[name](memory) > limit
+        if last.get(name, 0.0) > limit
     ]
 
 
