@@ -22,7 +22,18 @@ INFERENCE = (
     "joint",
     "studies",
 )
-OURS = ("startup", "recorder", "isolation", "throughput", "affine", "gp_bbob", "noise", "noisy", *INFERENCE)
+OURS = (
+    "startup",
+    "recorder",
+    "isolation",
+    "throughput",
+    "affine",
+    "gp_bbob",
+    "noise",
+    "noisy",
+    "knowledge",
+    *INFERENCE,
+)
 ON_DATA = ("imports", "assessment")
 
 for module in (*OURS, "attainment", *(ON_DATA if DATA.is_dir() else ())):

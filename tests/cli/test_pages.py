@@ -13,7 +13,7 @@ from tests.assess.coco_data import shared
 from tests.cli.commands import polarbear
 
 DOCS = Path(__file__).parents[2] / "docs"
-QUICK = ["../README.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
+QUICK = ["../README.md", "how-to/ask-many-studies.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
 LONG = [
     "how-to/assess-recorded-runs.md",
     "how-to/check-an-optimizer.md",

@@ -1,0 +1,150 @@
+"""`polarbear knowledge`: many studies as one graph, and questions to it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.options import JsonOption, repeatable, to_json
+from polarbear.cli.recorded import bad_input
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.knowledge import KnowledgeBase
+
+EXAMPLE = "polarbear knowledge ask expected-runtime --field target=1e-8"
+
+
+class _What(StrEnum):
+    ADD = "add"
+    ASK = "ask"
+    QUERY = "query"
+    EXPORT = "export"
+    LOAD = "load"
+
+
+_TAKES = {
+    _What.ADD: ("a study or an archive, or several", 10_000),
+    _What.ASK: ("one of its questions", 1),
+    _What.QUERY: ("a query, or a file with one", 1),
+    _What.LOAD: ("a file", 1),
+}
+"""What is given to each, at least one and at most so many."""
+
+
+class _Format(StrEnum):
+    TTL = "ttl"
+    NT = "nt"
+    JSONLD = "jsonld"
+
+
+def knowledge(
+    what: Annotated[
+        _What,
+        typer.Argument(
+            help="add: studies or archives; ask: a question by its name; query: SPARQL, or a file with it; export: all "
+            "of it as text; load: a file that was exported, or an ontology.",
+            show_default=False,
+        ),
+    ],
+    words: Annotated[
+        list[str] | None, typer.Argument(metavar="[STUDY|QUESTION|SPARQL|FILE]...", show_default=False)
+    ] = None,
+    base: Annotated[Path, typer.Option(help="The knowledge base, a folder.")] = Path("knowledge.base"),
+    field: Annotated[
+        list[str] | None, repeatable("field", "Of ask: a field of the question, such as target=1e-8; repeatable.")
+    ] = None,
+    budget: Annotated[
+        list[float] | None,
+        repeatable("budget", "Of add: evaluations at which values are kept; repeatable. Default: 10, 20, 50, 100, …"),
+    ] = None,
+    name: Annotated[str, typer.Option(help="Of add and load: what to call it.", show_default=False)] = "",
+    form: Annotated[_Format, typer.Option("--format", help="Of export and load.")] = _Format.TTL,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Of query: the most time it may take.")] = 30.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Collect studies in a knowledge base in the words of the OPTION ontology, and ask it."""
+    from polarbear.knowledge import KnowledgeBase
+    from polarbear.quantities import plural
+
+    given = list(words or ())
+    with bad_input():
+        if what is _What.ASK and not given:
+            _print_questions(as_json=as_json)
+            return
+        if what in {_What.EXPORT, _What.QUERY, _What.ASK} and not base.is_dir():
+            raise ValueError(f"there is no knowledge base at {base}; polarbear knowledge add STUDY makes one")
+        if len(given) < (what in _TAKES) or len(given) > _TAKES.get(what, (0, 0))[1]:
+            raise ValueError(f"{what} is given {plural(given, 'word')}; give it {_TAKES.get(what, ('none', 0))[0]}")
+        known = KnowledgeBase(base)
+        match what:
+            case _What.ADD:
+                kept = {"budgets": tuple(budget)} if budget else {}
+                counts = {study: known.add(study, name=name, **kept) for study in given}
+                echo(
+                    to_json(counts)
+                    if as_json
+                    else "\n".join(f"{of}: {plural(n, 'statement')}" for of, n in counts.items())
+                )
+            case _What.LOAD:
+                count = known.load(Path(given[0]).read_text("utf-8"), name or Path(given[0]).stem, form.value)
+                echo(to_json({given[0]: count}) if as_json else f"{given[0]}: {plural(count, 'statement')}")
+            case _What.EXPORT:
+                echo(known.export(form.value).rstrip("\n"))
+            case _What.ASK:
+                _print(known.ask(given[0], **_fields(field or ())), as_json=as_json)
+            case _What.QUERY:
+                _print(_queried(known, given[0], seconds), as_json=as_json)
+
+
+def _fields(given: Sequence[str]) -> dict[str, str]:
+    """Fields as names and values."""
+    split = [each.partition("=") for each in given]
+    for each, (_, sign, _) in zip(given, split, strict=True):
+        if not sign:
+            raise typer.BadParameter(f"--field is {each!r}; write it like target=1e-8")
+    return {name: value for name, _, value in split}
+
+
+def _queried(known: KnowledgeBase, query: str, seconds: float) -> Any:
+    path = Path(query)
+    text = path.read_text("utf-8") if len(query) < 1000 and path.is_file() else query
+    return known.query(text, seconds=seconds)
+
+
+def _print_questions(*, as_json: bool) -> None:
+    """The questions that can be asked by name, and their fields."""
+    from polarbear.knowledge import TEMPLATES
+
+    if as_json:
+        fields = {name: {f: of._asdict() for f, of in each.fields.items()} for name, each in TEMPLATES.items()}
+        echo(to_json({name: {"question": each.question, "fields": fields[name]} for name, each in TEMPLATES.items()}))
+        return
+    for name, each in TEMPLATES.items():
+        echo(f"{name}  {each.question}")
+        for field, of in each.fields.items():
+            echo(f"  {field}: {of.meaning}{'; needed' if of.default is None else ''}")
+
+
+def _print(answer: Any, *, as_json: bool) -> None:
+    """An answer as a table, or as JSON."""
+    from polarbear.analyzer import Table
+    from polarbear.cli.console import print_table
+    from polarbear.quantities import plural
+
+    if isinstance(answer, bool):
+        echo(to_json(answer) if as_json else str(answer).lower())
+    elif as_json:
+        echo(to_json(answer.to_dicts()))
+    elif not len(answer):
+        echo("nothing is known of that")
+    else:
+        rows = tuple(
+            tuple("–" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row)
+            for row in answer.rows()
+        )
+        print_table(Table(plural(len(rows), "row"), tuple(answer.columns), rows, shown=len(rows)))

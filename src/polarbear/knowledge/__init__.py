@@ -1,0 +1,20 @@
+"""Studies as knowledge: RDF in the words of the OPTION ontology, and SPARQL over many studies at once.
+
+Source: Kostovska et al. (2023), OPTION: optimization algorithm benchmarking ontology; Wang's thesis, section 3.1.4.
+"""
+
+from polarbear.knowledge.base import FORMATS, KnowledgeBase, graph
+from polarbear.knowledge.graphs import Graph, graph_of
+from polarbear.knowledge.queries import TEMPLATES, NotAllowed, Template, TookTooLong
+
+__all__ = [
+    "FORMATS",
+    "TEMPLATES",
+    "Graph",
+    "KnowledgeBase",
+    "NotAllowed",
+    "Template",
+    "TookTooLong",
+    "graph",
+    "graph_of",
+]

@@ -1,0 +1,302 @@
+"""A study as a graph: its design, problems and algorithms, and what was found, in OPTION's words.
+
+Runs stay in the study. The graph has aggregates: of each algorithm on each instance the median precision (or value) at
+each budget, and on each function the expected runtime and the success rate of each target and the area over the
+convergence curve. Each is the output of an execution that names the keys of its runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from polarbear.assess import values_at
+from polarbear.assess.functions import function_name
+from polarbear.assess.report import Assessment, subject_of
+from polarbear.assess.report.subject import Cell
+from polarbear.knowledge import vocabulary as words
+from polarbear.knowledge.vocabulary import HAS_OUTPUT, HAS_PART, OPTION, OWN, PROV, RDF, RDFS, SCHEMA, SKOS, own
+from polarbear.records import Run
+
+BUDGETS = tuple(float(step * 10**power) for power in range(1, 7) for step in (1, 2, 5))
+"""Evaluations at which values are kept, up to the end of the longest run."""
+
+
+class Literal(NamedTuple):
+    """A value with its XML Schema type: "string", "int", "double" or "boolean"."""
+
+    value: str
+    kind: str = "string"
+
+
+class Triple(NamedTuple):
+    """A statement; subject and predicate are IRIs, and so is an object that is no `Literal`."""
+
+    subject: str
+    predicate: str
+    object: str | Literal
+
+
+class Graph:
+    """Statements in the order in which they were first made, each once."""
+
+    def __init__(self) -> None:
+        self._triples: dict[Triple, None] = {}
+
+    def __iter__(self) -> Iterator[Triple]:
+        return iter(self._triples)
+
+    def __len__(self) -> int:
+        return len(self._triples)
+
+    def say(self, subject: str, *, a: str = "", label: str = "", **properties: object) -> str:
+        """State what a thing is and is called, and further properties by name; returns the thing.
+
+        Properties are those of `PROPERTIES`; values are numbers, truth values, text, or IRIs.
+        """
+        if a:
+            self.add(subject, f"{RDF}type", a)
+        if label:
+            self.add(subject, f"{RDFS}label", Literal(label))
+        for name, value in properties.items():
+            self.add(subject, PROPERTIES[name], value)
+        return subject
+
+    def add(self, subject: str, predicate: str, value: object) -> None:
+        """State one thing."""
+        self._triples[Triple(subject, predicate, _object(value))] = None
+
+
+PROPERTIES = {
+    "subclass_of": f"{RDFS}subClassOf",
+    "also_called": f"{SKOS}altLabel",
+    "part": HAS_PART,
+    "input": words.HAS_INPUT,
+    "output": HAS_OUTPUT,
+    "about": words.IS_ABOUT,
+    "concretizes": words.CONCRETIZES,
+    "realizes": words.REALIZES,
+    "calculated_using": words.CALCULATED_USING,
+    "parameter": words.HAS_PARAMETER,
+    "value": f"{OPTION}has_value",
+    "text": f"{OPTION}has_value_str",
+    "budget": words.AT_BUDGET,
+    "target": f"{OPTION}at_fixed_target",
+    "dimension": f"{OPTION}has_dimensionality",
+    "problem_id": f"{OPTION}problem_id",
+    "sample_size": f"{OPTION}calculated_on_sample_size",
+    "quantile": f"{OWN}quantile",
+    "runs": f"{OWN}number_of_runs",
+    "successes": f"{OWN}number_of_successes",
+    "run_key": f"{OWN}run_key",
+    "seed": f"{OWN}seed",
+    "algorithm": f"{OWN}algorithm",
+    "instance": f"{OWN}instance",
+    "suite": f"{OWN}suite",
+    "function": f"{OWN}function",
+    "description": f"{SCHEMA}description",
+    "name": f"{SCHEMA}name",
+    "used": f"{PROV}used",
+    "generated_by": f"{PROV}wasGeneratedBy",
+}
+
+
+def _object(value: object) -> str | Literal:
+    if isinstance(value, Literal):
+        return value
+    if isinstance(value, bool):
+        return Literal(str(value).lower(), "boolean")
+    if isinstance(value, int):
+        return Literal(str(value), "int")
+    if isinstance(value, float):
+        return Literal(_number(value), "double")
+    text = str(value)
+    return text if text.startswith(("urn:", "http://", "https://")) else Literal(text)
+
+
+def _number(value: float) -> str:
+    """A double as XML Schema writes it, so that it is the same after it was written and read."""
+    if np.isnan(value):
+        return "NaN"
+    if np.isinf(value):
+        return "INF" if value > 0 else "-INF"
+    return repr(value)
+
+
+def graph_of(
+    runs: Iterable[Run],
+    *,
+    name: str,
+    spec: Mapping[str, Any] | None = None,
+    budgets: Sequence[float] = BUDGETS,
+    targets: Sequence[float] = (),
+) -> Graph:
+    """The graph of recorded runs.
+
+    Args:
+        runs: The runs.
+        name: The study's name, by which its things are told from those of others.
+        spec: The study's settings, from which algorithms get their parameters.
+        budgets: Evaluations at which values are kept.
+        targets: Target precisions; default those of `polarbear.assess.report.subject_of`.
+
+    Raises:
+        ValueError: If there are no runs to assess, or the optima that target precisions need are not known.
+    """
+    found = Assessment(subject_of(runs, targets=targets))
+    graph = Graph()
+    for iri, (label, parent) in words.SUBCLASSES.items():
+        graph.say(iri, label=label, subclass_of=parent)
+    study = graph.say(own("study", name), a=f"{OPTION}optimization_algorithm_benchmark_study_design_execution")
+    graph.say(study, label=name, name=name)
+    if spec:
+        _design(graph, study, name, spec)
+    executions = {each: _algorithm(graph, name, each, spec or {}) for each in found.subject.algorithms}
+    for cell in found.subject.cells:
+        for algorithm, trials in cell.trials.items():
+            benchmark = own("benchmark", name, algorithm, cell.suite, cell.function, cell.dimension)
+            graph.say(benchmark, a=f"{OPTION}optimization_algorithm_benchmark_execution", part=executions[algorithm])
+            graph.say(study, part=benchmark)
+            graph.say(
+                benchmark, algorithm=Literal(algorithm), suite=Literal(cell.suite), function=Literal(cell.function)
+            )
+            graph.say(benchmark, dimension=cell.dimension, runs=len(trials.runs))
+            _on_function(graph, found, cell, algorithm, benchmark)
+            _on_instances(graph, cell, algorithm, benchmark, budgets)
+    return graph
+
+
+def _design(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> None:
+    """The study's design, and what is known of where it ran."""
+    design = graph.say(own("design", name), a=f"{OPTION}benchmark_optimization_study_design", label=f"design of {name}")
+    graph.say(study, concretizes=design)
+    graph.say(study, a=f"{PROV}Activity", used=design)
+    if "seed" in (settings := {**spec, **spec.get("plan", {}), **spec.get("race", {})}):
+        graph.say(study, seed=settings["seed"])
+
+
+def _algorithm(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> str:
+    """An algorithm, its implementation with its parameters, and its execution, which is returned."""
+    described: Mapping[str, Any] = spec.get("algorithms", {}).get(name, {})
+    kind, fields = _family(described)
+    itself, implemented, executed, modules = words.MODULAR.get(kind, (0, 0, 0, {}))
+    algorithm, implementation = own("algorithm", study, name), own("implementation", study, name)
+    execution = own("execution", study, name)
+    graph.say(algorithm, a=words.modular_class(itself, "optimization_algorithm"), label=name)
+    graph.say(implementation, a=words.modular_class(implemented, "optimization_algorithm_implementation"))
+    graph.say(implementation, concretizes=algorithm)
+    graph.say(execution, a=words.modular_class(executed, "optimization_algorithm_execution"), realizes=implementation)
+    for field, value in sorted(fields.items()):
+        number, parameter = modules.get(field, (0, field))
+        _parameter(graph, execution, field, value, number, parameter)
+    return execution
+
+
+def _parameter(graph: Graph, execution: str, field: str, value: object, number: int, parameter: int | str) -> None:
+    """A parameter of the part of an execution that it belongs to."""
+    part_class = words.modular_class(number or 3)
+    part = f"{execution}:{number or 'settings'}"
+    label = words.LABELS[parameter] if isinstance(parameter, int) else parameter
+    kind = words.modular_class(parameter) if isinstance(parameter, int) else own("parameter", parameter)
+    graph.say(part_class, label=words.LABELS.get(number, "optimization algorithm execution part"))
+    graph.say(kind, label=label, subclass_of=words.modular_class(12))
+    graph.say(execution, part=graph.say(part, a=part_class))
+    said = graph.say(
+        f"{execution}:parameter:{field}", a=kind, value=value if isinstance(value, int | float) else Literal(str(value))
+    )
+    graph.say(part, parameter=said)
+
+
+def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The class of an optimizer and all its settings, those at their defaults included; nothing if unknown."""
+    from polarbear import optimizers
+
+    family = described.get("optimizer")
+    if not isinstance(family, str) or family not in optimizers.families():
+        return "", {key: value for key, value in described.items() if key != "optimizer"}
+    known = optimizers.family_parameters(family)
+    fields = {**known, **described}
+    return optimizers.family_class(family).__name__, {
+        key: value for key, value in fields.items() if key not in {"optimizer", "name"} and value is not None
+    }
+
+
+def _on_function(graph: Graph, found: Assessment, cell: Cell, algorithm: str, benchmark: str) -> None:
+    """Expected runtimes, success rates and the area over the convergence curve on all instances together."""
+    summary = found.runtimes[cell, algorithm]
+    targets: list[float] = [] if cell.targets is None else cell.targets.tolist()
+    for target, ert, successes in zip(
+        targets, summary.ert, summary.successes, strict=False
+    ):  # no targets where optima are unknown
+        named = f"{target:.6g}"  # to be found by the number that people write
+        out = own("ert", _digest(benchmark), named)
+        graph.say(out, a=f"{OWN}expected_runtime", target=float(named), value=float(ert))
+        graph.say(benchmark, output=graph.say(out, successes=int(successes), runs=summary.runs))
+    area = graph.say(own("area", _digest(benchmark)), a=f"{OWN}area_over_convergence_curve")
+    graph.say(benchmark, output=graph.say(area, value=found.area(cell, algorithm), runs=summary.runs))
+
+
+def _on_instances(graph: Graph, cell: Cell, algorithm: str, benchmark: str, budgets: Sequence[float]) -> None:
+    """Medians over the runs on each instance, at each budget that all of them reached or had no need to."""
+    by_instance: defaultdict[str, list[Run]] = defaultdict(list)
+    for run in cell.trials[algorithm].runs:
+        by_instance[run.key.instance].append(run)
+    measure = f"{OPTION}precision" if cell.knows_optima else f"{OPTION}measured_fitness"
+    curves = dict(zip((run.key for run in cell.trials[algorithm].runs), cell.curves(algorithm), strict=True))
+    within = [budget for budget in budgets if budget <= cell.longest]
+    for instance, runs in by_instance.items():
+        execution = f"{benchmark}:on:{own('', instance)[len(OWN) + 1 :]}"
+        graph.say(execution, a=f"{OPTION}optimization_algorithm_benchmark_execution_on_single_problem_instance")
+        graph.say(execution, input=_problem(graph, cell, instance), runs=len(runs))
+        graph.say(benchmark, part=execution)
+        for run in runs:
+            graph.say(execution, run_key=Literal(f"{run.key.instance} {run.key.algorithm} {run.key.seed}"))
+        values = values_at([curves[run.key] for run in runs], within)
+        medians: list[float] = np.median(values, axis=0).tolist()
+        for budget, value in zip(within, medians, strict=True):
+            if np.isfinite(value):
+                out = own("value", _digest(execution), f"{budget:g}")
+                graph.say(out, a=measure, budget=int(budget), value=value, quantile=0.5)
+                graph.say(execution, output=out)
+
+
+def _problem(graph: Graph, cell: Cell, instance: str) -> str:
+    """An instance of a function, which is a class of benchmark problems; the suite, and further names."""
+    function, suite = own("function", cell.suite, cell.function), own("suite", cell.suite)
+    graph.say(suite, a=f"{OPTION}benchmark_problem_suite", label=cell.suite or "unknown suite")
+    graph.say(function, label=function_name(cell.suite, cell.function), subclass_of=f"{OPTION}benchmark_problem")
+    for alias in words.ALIASES.get((cell.suite, cell.function), ()):
+        graph.say(function, also_called=Literal(alias))
+    problem = graph.say(own("problem", instance), a=function, label=instance, problem_id=Literal(cell.function))
+    if cell.dimension:
+        graph.say(problem, dimension=cell.dimension)
+    graph.say(suite, part=problem)
+    return problem
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def add_features(
+    graph: Graph, instance: str, features: Mapping[str, float], *, sample_size: int, technique: str = "LatinHypercube"
+) -> None:
+    """State landscape features of a problem instance, by flacco's names such as ``"ela_meta.lin_simple.adj_r2"``."""
+    problem = own("problem", instance)
+    sampling = graph.say(f"{OPTION}{technique}", a="http://scai.fraunhofer.de/HuPSON#SCAIVPH_00000220", label=technique)
+    for name, value in features.items():
+        if not np.isfinite(value):
+            continue
+        group, _, short = name.partition(".")
+        group = f"{OPTION}{words.FEATURE_GROUPS.get(group, group)}"
+        kind = f"{OPTION}{short or name}"
+        graph.say(group, subclass_of=f"{OPTION}ELA_feature")
+        graph.say(kind, subclass_of=group)
+        feature = own("feature", instance, sample_size, technique, name)
+        graph.say(
+            feature, a=kind, about=problem, sample_size=int(sample_size), value=float(value), calculated_using=sampling
+        )

@@ -1,0 +1,264 @@
+"""Questions to a knowledge base: templates with fields, and the limits under which anybody's SPARQL runs."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from polarbear.descriptions import did_you_mean
+from polarbear.knowledge.vocabulary import PREFIXES
+
+SECONDS, ROWS, MEMORY = 30.0, 100_000, 4 * 2**30
+"""Limits of a query: wall-clock seconds, rows of its answer, and bytes of memory of its process."""
+_STRINGS = re.compile(
+    r'"""(?:[^"\\]|\\.|"(?!""))*"""|\'\'\'(?:[^\'\\]|\\.|\'(?!\'\'))*\'\'\'|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'',
+    re.DOTALL,
+)
+_IRIS, _COMMENTS = re.compile(r"<[^<>\s]*>"), re.compile(r"#[^\n]*")
+_NAMES = re.compile(r"[?$]\w+|[\w.-]*:[\w.%:-]*")
+"""Variables and names with a prefix."""
+_BOOT = (
+    "import sys; path, rows, *sys.path = sys.argv[1:]; "
+    "from polarbear.knowledge.queries import answer_in_process; answer_in_process(path, rows)"
+)
+_FORMS = ("SELECT", "ASK", "CONSTRUCT")
+
+
+class NotAllowed(ValueError):  # noqa: N818 - says what is the case
+    """A query that is not SELECT, ASK or CONSTRUCT, or that asks other servers."""
+
+
+class TookTooLong(TimeoutError):  # noqa: N818 - says what is the case
+    """A query that was stopped at its limit."""
+
+
+class Field(NamedTuple):
+    """A field of a question.
+
+    Attributes:
+        meaning: What to give.
+        kind: "string", "int" or "double".
+        default: What it is if not given; None if it has to be.
+    """
+
+    meaning: str
+    kind: Literal["string", "int", "double"] = "string"
+    default: str | int | None = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A question with fields.
+
+    Attributes:
+        question: What it answers.
+        fields: Its fields by name.
+        sparql: The query, in which ``$name`` stands for a field.
+    """
+
+    question: str
+    fields: Mapping[str, Field]
+    sparql: str
+
+    def filled(self, given: Mapping[str, Any]) -> str:
+        """The query with its fields; ValueError if one is missing, unknown, or no number where one is needed."""
+        for name in given:
+            if name not in self.fields:
+                raise ValueError(f"the question has no field {name!r};{did_you_mean(name, self.fields)}")
+        text = self.sparql
+        for name, field in self.fields.items():
+            value = given.get(name, field.default)
+            if value is None:
+                raise ValueError(f"{name} is missing: {field.meaning}")
+            text = text.replace(f"${name}", _written(name, value, field.kind))
+        return text
+
+
+def _written(name: str, value: Any, kind: str) -> str:
+    """A value as SPARQL writes it."""
+    if kind == "string":
+        return json.dumps(str(value), ensure_ascii=False)
+    try:
+        return f'"{float(value)!r}"^^xsd:double' if kind == "double" else f'"{int(value)}"^^xsd:int'
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} is {value!r}; it must be a {'whole ' * (kind == 'int')}number") from error
+
+
+_BENCHMARK = """
+  ?benchmark pb:algorithm ?algorithm ; pb:suite ?suite ; pb:function ?function ; option:has_dimensionality ?dimension .
+  FILTER(($suite = "" || ?suite = $suite) && ($function = "" || ?function = $function))
+  FILTER(($dimension = 0 || ?dimension = $dimension) && ($algorithm = "" || ?algorithm = $algorithm))"""
+_WHERE = {
+    "suite": Field("the suite, such as bbob; all if empty"),
+    "function": Field("the function's number or name; all if empty"),
+    "dimension": Field("number of variables; 0 for all", "int", 0),
+    "algorithm": Field("the algorithm's name; all if empty"),
+}
+TEMPLATES: dict[str, Template] = {
+    "expected-runtime": Template(
+        "The expected runtime of each algorithm to a target precision, the fastest first",
+        {"target": Field("the target precision, such as 1e-8", "double", None), **_WHERE},
+        f"""SELECT ?algorithm ?suite ?function ?dimension ?ert ?successes ?runs WHERE {{
+  ?out option:at_fixed_target $target ; a pb:expected_runtime ; option:has_value ?ert .
+  ?out pb:number_of_successes ?successes ; pb:number_of_runs ?runs . ?benchmark obo:OBI_0000299 ?out .{_BENCHMARK}
+}} ORDER BY ?suite ?dimension ?function ?ert ?algorithm""",
+    ),
+    "value": Template(
+        "The median precision (or value) of each algorithm at a budget, averaged over instances, the best first",
+        {"budget": Field("evaluations, such as 1000", "int", None), **_WHERE},
+        f"""SELECT ?algorithm ?suite ?function ?dimension (AVG(?value) AS ?mean) (COUNT(?value) AS ?instances) WHERE {{
+  ?out option:at_fixed_buget $budget ; option:has_value ?value .
+  ?execution obo:OBI_0000299 ?out . ?benchmark obo:BFO_0000051 ?execution .{_BENCHMARK}
+}} GROUP BY ?algorithm ?suite ?function ?dimension ORDER BY ?suite ?dimension ?function ?mean ?algorithm""",
+    ),
+    "area": Template(
+        "The area over the convergence curve of each algorithm, the largest first",
+        _WHERE,
+        f"""SELECT ?algorithm ?suite ?function ?dimension ?area ?runs WHERE {{
+  ?out a pb:area_over_convergence_curve ; option:has_value ?area ; pb:number_of_runs ?runs .
+  ?benchmark obo:OBI_0000299 ?out .{_BENCHMARK}
+}} ORDER BY ?suite ?dimension ?function DESC(?area) ?algorithm""",
+    ),
+    "runs": Template(
+        "The keys of the runs behind an algorithm's numbers",
+        _WHERE,
+        f"""SELECT ?algorithm ?suite ?function ?dimension ?run_key WHERE {{
+  ?benchmark obo:BFO_0000051 ?execution . ?execution pb:run_key ?run_key .{_BENCHMARK}
+}} ORDER BY ?suite ?dimension ?function ?algorithm ?run_key""",
+    ),
+    "parameters": Template(
+        "The parameters of an algorithm, by the part of it that they belong to",
+        {"algorithm": Field("the algorithm's name; all if empty")},
+        """SELECT DISTINCT ?algorithm ?part ?parameter ?value WHERE {
+  ?itself rdfs:label ?algorithm . ?implementation obo:OBI_0000294 ?itself . ?execution obo:OBI_0000308 ?implementation .
+  ?execution obo:BFO_0000051 ?of . ?of a ?kind . ?kind rdfs:label ?part .
+  ?of option:OPTION_00000013 ?said . ?said a ?class ; option:has_value ?value . ?class rdfs:label ?parameter .
+  FILTER($algorithm = "" || ?algorithm = $algorithm)
+} ORDER BY ?algorithm ?part ?parameter""",
+    ),
+    "features": Template(
+        "The landscape features of problem instances",
+        {"problem": Field("the instance's name, such as bbob-f1-i1-d5; all if empty")},
+        """SELECT ?problem ?feature ?value ?sample_size WHERE {
+  ?said obo:IAO_0000136 ?instance ; a ?class ; option:has_value ?value ; option:calculated_on_sample_size ?sample_size .
+  ?instance rdfs:label ?problem . BIND(STRAFTER(STR(?class), STR(option:)) AS ?feature)
+  FILTER($problem = "" || ?problem = $problem)
+} ORDER BY ?problem ?feature""",
+    ),
+}
+"""Questions by name."""
+
+
+def filled(template: str, fields: Mapping[str, Any]) -> str:
+    """The query of a template; ValueError if there is none of that name, or a field is wrong."""
+    if template not in TEMPLATES:
+        raise ValueError(f"there is no question {template!r};{did_you_mean(template, TEMPLATES)}")
+    return TEMPLATES[template].filled(fields)
+
+
+def check_allowed(sparql: str) -> None:
+    """NotAllowed unless a query only asks, and only here."""
+    bare = _NAMES.sub(" ", _COMMENTS.sub(" ", _IRIS.sub(" ", _STRINGS.sub(' "" ', sparql))))
+    word = next(
+        iter(
+            re.findall(
+                r"\b(SELECT|ASK|CONSTRUCT|DESCRIBE|INSERT|DELETE|LOAD|CLEAR|DROP|CREATE|ADD|MOVE|COPY|WITH)\b",
+                bare,
+                re.IGNORECASE,
+            )
+        ),
+        "",
+    )
+    if word.upper() not in _FORMS:
+        raise NotAllowed(f"the query is {word.upper() or 'none that is known'}; it must be {', '.join(_FORMS)}")
+    if re.search(r"\bSERVICE\b", bare, re.IGNORECASE):
+        raise NotAllowed("the query asks another server (SERVICE); ask this knowledge base alone")
+
+
+Rows = tuple[list[str], list[list[Any]]]
+
+
+def run_limited(path: Path, sparql: str, seconds: float, rows: int) -> Rows | bool:
+    """The answer of a query that runs in a process of its own, which is killed at the limit.
+
+    Raises:
+        NotAllowed: If it does more than ask.
+        TookTooLong: If it took longer, or more memory or rows than it may.
+        ValueError: If it is no SPARQL.
+    """
+    check_allowed(sparql)
+    command = [sys.executable, "-P", "-c", _BOOT, str(path), str(rows), *filter(None, sys.path)]
+    try:
+        done = subprocess.run(command, input=sparql, capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        message = f"the query took longer than {seconds:g} s and was stopped; ask for less, or raise the limit"
+        raise TookTooLong(message) from None
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["it said nothing"])[-1]
+        memory = f"it may take {MEMORY / 2**30:.0f} GB of memory"
+        raise TookTooLong(f"the query's process ended with status {done.returncode} ({last}); {memory}; ask for less")
+    kind, answer = json.loads(done.stdout)
+    if kind == "wrong":
+        raise ValueError(f"the query is no SPARQL: {answer}")
+    if kind == "many":
+        raise TookTooLong(f"the answer has more than {rows:,} rows; add a LIMIT, or raise the limit")
+    return answer
+
+
+def answer_in_process(path: str, rows: str) -> None:
+    """Answer the query on standard input in this process, whose memory is limited, on standard output."""
+    from pyoxigraph import Store
+
+    with suppress(ImportError, ValueError):
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    try:
+        answer = "answer", answered(Store.read_only(path), sys.stdin.read(), int(rows))
+    except SyntaxError as error:
+        answer = "wrong", str(error)
+    except OverflowError:
+        answer = "many", None
+    sys.stdout.write(json.dumps(answer))
+
+
+def answered(store: Any, sparql: str, rows: int) -> Rows | bool:
+    """Columns and rows of plain values, or whether it holds; OverflowError beyond so many rows."""
+    from pyoxigraph import QueryBoolean, QuerySolutions
+
+    found = store.query(sparql, prefixes=PREFIXES, use_default_graph_as_union=True)
+    if isinstance(found, QueryBoolean):
+        return bool(found)
+    if isinstance(found, QuerySolutions):
+        columns = [variable.value for variable in found.variables]
+        read = ([_plain(solution[name]) for name in columns] for solution in found)
+    else:
+        columns = ["subject", "predicate", "object"]
+        read = ([_plain(part) for part in (triple.subject, triple.predicate, triple.object)] for triple in found)
+    table: list[list[Any]] = []
+    for row in read:
+        if len(table) == rows:
+            raise OverflowError
+        table.append(row)
+    return columns, table
+
+
+_NUMBERS = {"int": int, "integer": int, "double": float, "decimal": float, "float": float}
+
+
+def _plain(term: Any) -> Any:
+    """A term as a number, a truth value or text."""
+    if term is None:
+        return None
+    datatype = getattr(term, "datatype", None)
+    kind = datatype.value.rpartition("#")[2] if datatype is not None else ""
+    if kind == "boolean":
+        return term.value in {"true", "1"}
+    return _NUMBERS[kind](term.value) if kind in _NUMBERS else getattr(term, "value", str(term))
