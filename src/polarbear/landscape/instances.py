@@ -20,6 +20,7 @@ from polarbear.landscape.features import SETS, feature_names, features
 from polarbear.landscape.two_samples import rejections
 from polarbear.protocols import Problem, ProblemSpec, identity_of
 from polarbear.records import FloatArray
+from polarbear.store.atomic import make_directory, write_atomically
 
 INTERCEPT = "ela_meta.lin_simple.intercept"
 """What an embedding leaves out: it is not invariant to the scale of values, and differs most (figure 3.12)."""
@@ -151,12 +152,10 @@ def _read(file: Path, call: _Call) -> FloatArray:
 
 def _kept(folder: Path | None, call: _Call, values: FloatArray) -> FloatArray:
     if folder:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
         content = io.BytesIO()
         np.savez_compressed(content, values=values, made_of=np.array(_made_of(call)))
-        unfinished = folder / f"design-{call[-1]:05}.unfinished"
-        unfinished.write_bytes(content.getvalue())
-        unfinished.replace(folder / f"design-{call[-1]:05}.npz")
+        write_atomically(folder / f"design-{call[-1]:05}.npz", content.getvalue())
     return values
 
 
@@ -189,10 +188,10 @@ def mean_precision(problems: Sequence[Problem], grid: int = 101) -> FloatArray:
         ValueError: If a problem has not two variables, or its optimum is unknown.
     """
     total = np.zeros((grid, grid))
+    share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
     for problem in problems:
         if problem.dimension != 2 or problem.optimum is None:
             raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
-        share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
         places = problem.lower + share * (problem.upper - problem.lower)
         precision = np.abs(problem(places) - problem.optimum).reshape(grid, grid)
         total += np.log10(np.maximum(precision, np.finfo(float).tiny))
