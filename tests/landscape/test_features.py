@@ -218,7 +218,7 @@ def test_levels_are_those_of_discriminant_analysis(size):
 
 
 def test_quadratic_discriminants_are_scikit_learns_but_for_the_divisor():
-    """Since 1.8, scikit-learn's covariances of classes divide by n; multiplied by n / (n - 1), they choose alike."""
+    """scikit-learn 1.9's covariances of classes divide by n; multiplied by n / (n - 1), they choose alike."""
     points, values = landscape(2, 333)
     values = np.round(values)
     found = features(points, values, "ela_level")
