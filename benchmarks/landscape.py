@@ -6,7 +6,7 @@ it gets an environment of its own beforehand::
 
     python3.11 -m venv /tmp/pflacco && /tmp/pflacco/bin/pip install pflacco==1.2.2
 
-Another place is given as ``PFLACCO=.../bin/python``. Then seconds on the clock for many designs, by one worker and by two.
+Another place is given as ``PFLACCO=.../bin/python``. Then seconds on the clock for many designs, by one worker and two.
 """
 
 from __future__ import annotations
