@@ -52,7 +52,7 @@ class Choice:
         from polarbear.assess.report import subject_of
 
         return subject_of(
-            _read(paths, samples=samples),
+            read_runs(paths, samples=samples),
             algorithms=self.algorithm or (),
             functions=self.function or (),
             dimensions=self.dimension or (),
@@ -61,8 +61,8 @@ class Choice:
         )
 
 
-def _read(paths: Iterable[Path], *, samples: bool) -> list[Run]:
-    """The runs at all paths, each once."""
+def read_runs(paths: Iterable[Path], *, samples: bool = False) -> list[Run]:
+    """The runs at all paths, each once; files that cannot be read are named."""
     from polarbear.store import read_checked
 
     runs: dict[RunKey, Run] = {}
