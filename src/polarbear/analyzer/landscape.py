@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from polarbear.store.atomic import make_directory
 
 PAGE = "index.html"
 _METHODS = {"t-sne": "t-SNE", "umap": "UMAP"}
-_DIFFERENT = "share of pairs of instances that differ"
+_DIFFERENT = "Share of pairs of instances that differ"
 
 
 def write_instances_page(
@@ -45,9 +46,10 @@ def write_instances_page(
     if not comparisons:
         raise ValueError("there is no comparison of instances; give one at least")
     make_directory(folder := Path(folder))
-    sections = [(_place(comparison), instance_pictures(comparison)) for comparison in comparisons]
+    sections = [(_place(each), instance_pictures(each, number)) for number, each in enumerate(comparisons, 1)]
     if performances:
-        sections.append(("Algorithms across instances", [performance_picture(each) for each in performances]))
+        pictures = [performance_picture(each, number) for number, each in enumerate(performances, 1)]
+        sections.append(("Algorithms across instances", pictures))
     first = comparisons[0].features
     page = fill_in(
         "instances.html",
@@ -59,7 +61,7 @@ def write_instances_page(
             ("features", amount(len(first.names))),
         ],
         alpha=f"{alpha:g}",
-        tables=[functions_table(comparison) for comparison in comparisons],
+        tables=[functions_table(each, number) for number, each in enumerate(comparisons, 1)],
         sections=sections,
     )
     return write_text(folder / PAGE, page)
@@ -80,8 +82,8 @@ def headline(comparisons: Sequence[InstanceComparison]) -> str:
     )
 
 
-def functions_table(comparison: InstanceComparison) -> Table:
-    """How much the instances of each function differ, and in which features most."""
+def functions_table(comparison: InstanceComparison, number: int = 1) -> Table:
+    """How much the instances of each function differ, and in which features most; `number` tells files apart."""
     plain, rows, cells = comparison.as_dict(), list[tuple[str, ...]](), list[tuple[object, ...]]()
     for name, rates in zip(comparison.functions, comparison.rates, strict=True):
         mean = plain["functions"][name]
@@ -90,10 +92,10 @@ def functions_table(comparison: InstanceComparison) -> Table:
         rows.append((name, "unknown" if mean is None else f"{mean:.1%}", most))
         cells.append((name, mean, most))
     return Table(
-        caption=f"{_DIFFERENT.capitalize()} over all features, and those that differ most, {_place(comparison)}.",
+        caption=f"{_DIFFERENT} over all features, and features that differ most, {_place(comparison)}.",
         columns=("function", "differ", "most"),
         rows=tuple(rows),
-        data=(Data.of(f"functions-{_file(comparison)}", ("function", "differ", "most"), cells), _rates(comparison)),
+        data=(Data.of(f"functions-{number}", ("function", "differ", "most"), cells), _rates(comparison, number)),
         text_columns=frozenset({2}),
         shown=24,
     )
@@ -104,29 +106,28 @@ def _place(comparison: InstanceComparison) -> str:
     return f"{plural(len(comparison.lower), 'variable')} in [{low}, {high}]"
 
 
-def _file(comparison: InstanceComparison) -> str:
-    return f"{len(comparison.lower)}d-{comparison.lower[0]:g}-{comparison.upper[0]:g}"
-
-
-def _rates(comparison: InstanceComparison) -> Data:
+def _rates(comparison: InstanceComparison, number: int) -> Data:
     rows = ((name, *rates) for name, rates in zip(comparison.functions, comparison.rates, strict=True))
-    return Data.of(f"rejections-{_file(comparison)}", ("function", *comparison.features.names), rows)
+    return Data.of(f"rejections-{number}", ("function", *comparison.features.names), rows)
 
 
-def instance_pictures(comparison: InstanceComparison) -> list[Picture]:
-    """The figures of one box: rejections, embedding, optima, mean landscapes; those there are data for."""
-    found, labels = [rejections(comparison)], function_labels(comparison)
+def instance_pictures(comparison: InstanceComparison, number: int = 1) -> list[Picture]:
+    """The figures of one box that there are data for; `number` tells files apart."""
+    found, labels = {"rejections": rejections(comparison)}, function_labels(comparison)
     if comparison.embedding is not None:
         method = _METHODS[comparison.method]
         functions = [labels[name] for name in comparison.features.functions]
-        found.append(figures.embedding(comparison.embedding, functions, method=method))
+        found["embedding"] = figures.embedding(comparison.embedding, functions, method=method)
     if comparison.optima and len(comparison.lower) > 1:
         optima = {labels[name]: places for name, places in comparison.optima.items()}
-        found.append(figures.optima(optima, comparison.lower, comparison.upper))
+        found["optima"] = figures.optima(optima, comparison.lower, comparison.upper)
     if comparison.mean_landscapes:
         means = {labels[name]: mean for name, mean in comparison.mean_landscapes.items()}
-        found.append(figures.mean_landscapes(means, comparison.lower, comparison.upper))
-    return [picture(figure, (), _place(comparison)) for figure in found]
+        found["mean-landscapes"] = figures.mean_landscapes(means, comparison.lower, comparison.upper)
+    return [
+        picture(figure, (replace(figure.data, name=f"{name}-{number}-drawn"),), _place(comparison))
+        for name, figure in found.items()
+    ]
 
 
 def function_labels(comparison: InstanceComparison) -> dict[str, str]:
@@ -154,10 +155,10 @@ def rejections(comparison: InstanceComparison) -> figures.Figure:
     )
 
 
-def performance_picture(performance: Performance) -> Picture:
+def performance_picture(performance: Performance, number: int = 1) -> Picture:
     """The share of instances on which each algorithm does differently than on all others, after a budget."""
-    label = f"share of instances that differ from the rest, after {amount(performance.budget)} evaluations"
+    label = f"Share of instances that differ from the rest, after {amount(performance.budget)} evaluations"
     figure = figures.heat_map(
         performance.rates, performance.algorithms, performance.functions, label=label, limits=(0, 1)
     )
-    return picture(figure, ())
+    return picture(figure, (replace(figure.data, name=f"performance-{number}-drawn"),))

@@ -192,7 +192,7 @@ def _small_multiples(
         alt=alt,
         caption=caption,
         width=width,
-        height=height or width / _COLUMNS * 1.12 * -(-len(panels) // columns) + 0.2,
+        height=height or width / _COLUMNS * 1.05 * -(-len(panels) // columns) + 0.15,
         panels=tuple(panels),
         columns=columns,
     )
