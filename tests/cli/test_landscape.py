@@ -1,6 +1,7 @@
 """`polarbear landscape`: tables of features, comparisons of instances, and going on where it was ended."""
 
 import json
+from importlib.util import find_spec
 
 import polars as pl
 import pytest
@@ -75,27 +76,23 @@ def test_designs_that_are_there_are_not_computed_again(plan):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "code", "message"),
     [
-        (("--set", "ela_metta"), "did you mean 'ela_meta'"),
-        (("--runs", "plan.study"), "plan.study"),
+        (("--set", "ela_metta"), 2, "did you mean 'ela_meta'"),
+        (("--set", "nbc", "--runs", "plan.study"), 3, "plan.study"),
+        pytest.param(
+            ("--set", "nbc", "--embedding", "umap"),
+            2,
+            "pip install 'polarbear-race[umap]'",
+            marks=pytest.mark.skipif(find_spec("umap") is not None, reason="umap-learn is installed"),
+        ),
     ],
 )
-def test_faults_are_told_in_a_line(plan, arguments, message):
-    done = polarbear(
-        "landscape",
-        "compare",
-        "plan.toml",
-        "--designs",
-        2,
-        "--points",
-        40,
-        *arguments,
-        cwd=plan,
-        code=3 if "--runs" in arguments else 2,
-    )
-    assert message in done[1]
-    assert "Traceback" not in done[1]
+def test_faults_are_told_in_a_line(plan, arguments, code, message):
+    settings = ("--designs", 2, "--points", 40, *arguments)
+    _, err = polarbear("landscape", "compare", "plan.toml", *settings, cwd=plan, code=code)
+    assert message in err
+    assert "Traceback" not in err
 
 
 def test_whole_variables_have_no_features(plan):

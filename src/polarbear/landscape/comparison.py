@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.landscape.instances import FEWEST, Embedding, InstanceFeatures
+from polarbear.landscape.instances import Embedding, InstanceFeatures
 from polarbear.landscape.properties import function_of, mean_precision, optimum_location
 from polarbear.protocols import ProblemSpec, identity_of
 from polarbear.records import FloatArray
@@ -27,7 +27,7 @@ class InstanceComparison:
         upper: (d,) upper bounds.
         functions: (f,) such as ``"bbob-f1-d5"``.
         rates: (f, m) share of pairs of instances whose features differ; NaN for features that some instance lacks.
-        embedding: (k, 2) the instances by their features; None if they are fewer than four.
+        embedding: (k, 2) the instances by their features; None if they are too few.
         method: By which they were embedded.
         optima: By function, (i, d) where optima lie, of the instances that tell it.
         mean_landscapes: By function of two variables whose optima are known, (g, g) geometric mean precision.
@@ -82,7 +82,6 @@ def compare_instances(
     if features.instances != tuple(problem.name for problem in problems):
         raise ValueError("the features are of other problems, or in another order; give those they were computed of")
     functions, rates = features.rejection_rates(alpha=alpha)
-    few = len(features.instances) < FEWEST
     first = problems[0].build()
     return InstanceComparison(
         features=features,
@@ -90,7 +89,7 @@ def compare_instances(
         upper=first.upper,
         functions=functions,
         rates=rates,
-        embedding=None if few else features.embedding(method, seed=seed),
+        embedding=features.embedding(method, seed=seed) if features.embeddable else None,
         method=method,
         optima=_optima(problems),
         mean_landscapes=_mean_landscapes(problems) if first.dimension == 2 else {},

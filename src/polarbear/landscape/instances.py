@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Embedding = Literal["t-sne", "umap"]
 INTERCEPT = "ela_meta.lin_simple.intercept"
 """What an embedding leaves out: it is not invariant to the scale of values, and differs most (figure 3.12)."""
-FEWEST = 4
+_FEWEST = 4
 """Instances that an embedding needs."""
 
 
@@ -85,21 +85,31 @@ class InstanceFeatures:
             ValueError: If there are fewer than four instances, or two features to tell them apart.
             ExtraMissing: If scikit-learn or umap-learn is not installed.
         """
-        means = self.values.mean(axis=1)
-        chosen = means[:, np.isfinite(means).all(axis=0) & [name != INTERCEPT for name in self.names]]
-        chosen = chosen[:, chosen.std(axis=0) > 0]
-        if min(chosen.shape) < 2 or len(chosen) < FEWEST:
+        chosen = self._standardized()
+        if not self.embeddable:
             raise ValueError(
                 f"{len(chosen)} instances with {chosen.shape[1]} features that differ cannot be embedded; give "
-                f"{FEWEST} instances and 2 features at least"
+                f"{_FEWEST} instances and 2 features at least"
             )
-        chosen = (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
         what, few = f"the embedding of instances by {method}", min(neighbours, (len(chosen) - 1) / 3)
         if method == "umap":
             fitted = optional("umap", "umap", what).UMAP(n_neighbors=max(int(few), 2), random_state=seed)
         else:
             fitted = optional("sklearn.manifold", "landscape", what).TSNE(perplexity=few, random_state=seed)
         return np.asarray(fitted.fit_transform(chosen), dtype=np.float64)
+
+    @property
+    def embeddable(self) -> bool:
+        """Whether there are enough instances, and features that tell them apart."""
+        instances, features = self._standardized().shape
+        return instances >= _FEWEST and features >= 2
+
+    def _standardized(self) -> FloatArray:
+        """(k, s) mean features without the intercept, of mean 0 and variance 1; those that differ and all have."""
+        means = self.values.mean(axis=1)
+        chosen = means[:, np.isfinite(means).all(axis=0) & [name != INTERCEPT for name in self.names]]
+        chosen = chosen[:, chosen.std(axis=0) > 0]
+        return (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
 
     def frame(self) -> pl.DataFrame:
         """A table with a row for each instance and design: function, instance, design, and the features."""
