@@ -292,7 +292,18 @@ def test_a_locked_study_names_its_holder(study):
 def test_every_option_and_exit_code_is_documented():
     page = (ROOT / "docs/reference/cli.md").read_text()
     commands = ("race", "run", "merge", "resume", "show", "select", "check", "report", "suites", "optimizers")
-    for command in (*commands, "import", "export", "assess", "compare", "table", "models", "conform", "verify"):
+    for command in (
+        *commands,
+        "import",
+        "export",
+        "assess",
+        "compare",
+        "table",
+        "models",
+        "conform",
+        "verify",
+        "landscape",
+    ):
         assert f"polarbear {command}" in page
         text = polarbear(command, "--help")[0]
         for option in set(re.findall(r"--[a-z-]+", text)) - {"--help"}:

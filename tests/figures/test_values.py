@@ -48,6 +48,7 @@ STEPS = {
     "A": Distribution(np.array([10.0, 20.0]), np.array([0.25, 0.5]), spent=50.0, solved=0.5),
     "B": Distribution(np.array([5.0]), np.array([1.0])),
 }
+SQUARE = np.arange(9.0).reshape(3, 3)
 SHARE = np.array([[0.0, 0.5], [0.25, 1.0], [0.5, 1.0]])
 
 
@@ -74,9 +75,12 @@ EXAMPLES = {
     "convergence": lambda: figures.convergence(BUDGETS, QUARTILES),
     "data_profiles": lambda: figures.data_profiles(STEPS),
     "dominance_over_rounds": lambda: figures.dominance_over_rounds(result(belief()).rounds, alpha=0.95),
+    "embedding": lambda: figures.embedding([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]], ["f1", "f1", "f2"]),
     "ert_over_dimension": lambda: figures.ert_over_dimension([2, 3, 5], ERT),
     "ert_over_targets": lambda: figures.ert_over_targets([1, 0.1, 0.01], ERT),
     "heat_map": lambda: figures.heat_map([[1.0, 2.0], [3.0, np.nan]], ["A", "B"], ["f1", "f2"], label="ERT"),
+    "mean_landscapes": lambda: figures.mean_landscapes({"f1": 10 ** np.eye(3), "f2": np.exp(SQUARE)}, [-5, 0], [5, 1]),
+    "optima": lambda: figures.optima({"f1": [[0.0, 1.0, 2.0]], "f2": [[-1.0, 0.0, 3.0]]}, [-5] * 3, [5] * 3),
     "parameter_over_targets": lambda: figures.parameter_over_targets([0.01, 0.1, 1.0], QUARTILES, "step size"),
     "parameter_over_time": lambda: figures.parameter_over_time(BUDGETS, QUARTILES, "step size"),
     "partial_order": lambda: figures.partial_order([["A"], ["B"]], [("A", "B")]),

@@ -1,6 +1,7 @@
 """Published features of BBOB functions at one design, computed by another program."""
 
 import csv
+import gzip
 import os
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def rows(file):
     path = SHARED / file
     if not path.exists():
         pytest.skip(f"published features are not at {path}; set POLARBEAR_SHARED")
-    with path.open() as lines:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as lines:
         return list(csv.DictReader(lines))
 
 

@@ -5,6 +5,7 @@ import itertools
 import numpy as np
 import pytest
 from scipy.stats import gaussian_kde, kurtosis, multivariate_normal, skew
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.model_selection import StratifiedKFold
 
 import polarbear as pb
@@ -214,6 +215,27 @@ def test_levels_are_those_of_discriminant_analysis(size):
         ]
         for kind, rate in zip(("lda", "qda"), np.mean(wrong, axis=0), strict=True):
             assert found[f"ela_level.mmce_{kind}_{share * 100:.0f}"] == pytest.approx(rate, abs=1e-12)
+
+
+def test_quadratic_discriminants_are_scikit_learns_but_for_the_divisor():
+    """scikit-learn 1.9's covariances of classes divide by n; multiplied by n / (n - 1), they choose alike."""
+    points, values = landscape(2, 333)
+    values = np.round(values)
+    found = features(points, values, "ela_level")
+    for share in (0.1, 0.25, 0.5):
+        best = values < np.quantile(values, share)
+        wrong = []
+        for train, test in StratifiedKFold(10).split(points, best):
+            fitted = QuadraticDiscriminantAnalysis(store_covariance=True).fit(points[train], best[train])
+            divisors = [
+                np.diagonal(np.cov(points[train][best[train] == chosen].T) / covariance)
+                for chosen, covariance in zip((False, True), fitted.covariance_, strict=True)
+            ]
+            fitted.scalings_ = [
+                scaling * divisor.mean() for scaling, divisor in zip(fitted.scalings_, divisors, strict=True)
+            ]
+            wrong.append((fitted.predict(points[test]) != best[test]).mean())
+        assert found[f"ela_level.mmce_qda_{share * 100:.0f}"] == pytest.approx(np.mean(wrong), abs=1e-12)
 
 
 def _discriminate(points, best, others):

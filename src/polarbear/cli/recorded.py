@@ -12,6 +12,7 @@ import typer
 
 from polarbear.cli.options import BAD_INPUT, repeatable
 from polarbear.cli.terminal import echo
+from polarbear.extras import ExtraMissing
 
 if TYPE_CHECKING:
     from polarbear.assess.report import Subject
@@ -52,7 +53,7 @@ class Choice:
         from polarbear.assess.report import subject_of
 
         return subject_of(
-            _read(paths, samples=samples),
+            read_runs(paths, samples=samples),
             algorithms=self.algorithm or (),
             functions=self.function or (),
             dimensions=self.dimension or (),
@@ -61,8 +62,8 @@ class Choice:
         )
 
 
-def _read(paths: Iterable[Path], *, samples: bool) -> list[Run]:
-    """The runs at all paths, each once."""
+def read_runs(paths: Iterable[Path], *, samples: bool = False) -> list[Run]:
+    """The runs at all paths, each once; files that cannot be read are named."""
     from polarbear.store import read_checked
 
     runs: dict[RunKey, Run] = {}
@@ -88,13 +89,13 @@ def say_skipped(skipped: Sequence[Skipped], *, most: int | None = None) -> None:
 
 @contextmanager
 def bad_input() -> Generator[None]:
-    """Say in one line what is wrong with data or options, and end with the exit code for that."""
+    """Say in one line what is wrong with data or options, or not installed, and end with the exit code for that."""
     from polarbear.study import StudyFileError
 
     try:
         yield
     except StudyFileError:
         raise
-    except ValueError as error:
+    except (ValueError, ExtraMissing) as error:
         echo(f"polarbear: {error}", err=True)
         raise typer.Exit(BAD_INPUT) from error

@@ -7,6 +7,7 @@ from polarbear.figures.convergence import convergence, parameter_over_targets, p
 from polarbear.figures.dominance import dominance_over_rounds
 from polarbear.figures.figure import Figure, svg
 from polarbear.figures.heat_map import heat_map
+from polarbear.figures.instances import embedding, mean_landscapes, optima
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.preference_values import preference_values
@@ -33,9 +34,12 @@ __all__ = [
     "convergence",
     "data_profiles",
     "dominance_over_rounds",
+    "embedding",
     "ert_over_dimension",
     "ert_over_targets",
     "heat_map",
+    "mean_landscapes",
+    "optima",
     "parameter_over_targets",
     "parameter_over_time",
     "partial_order",

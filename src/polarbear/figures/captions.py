@@ -100,6 +100,15 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False,
     )
 
 
+def embedding(method: str) -> str:
+    """Caption of `embedding` by a method such as ``"t-SNE"``."""
+    return (
+        f"Each symbol is an instance, placed by {method} of its mean features, standardized: instances that lie close "
+        "together have similar features. Colour and shape say which function; its name stands beside the instance in "
+        "the middle. The axes have no unit, and distances between groups mean little."
+    )
+
+
 def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool = False) -> str:
     """Caption of `ert_over_dimension`: whether it shows numbers of successes, and budgets where there were none."""
     numbers = " with the number of successful runs beside them" if algorithms <= CROWD else ""
@@ -149,6 +158,21 @@ def heat_map(
         + (" ∞ in a dark grey cell is infinite: never reached." if infinite else "")
         + (" Hatched cells have no data." if missing else "")
     )
+
+
+def mean_landscapes() -> str:
+    """Caption of `mean_landscapes`."""
+    return (
+        "The geometric mean, over the instances of a function, of the precision f − f* at each point: the darker, the "
+        "worse are points there on average. Shades are equally far apart in the logarithm, from the least to the "
+        "largest mean of each function, which stand above it; the best hundredth of the points has the palest one."
+    )
+
+
+def optima(dimension: int) -> str:
+    """Caption of `optima` of problems of so many variables."""
+    shown = "" if dimension == 2 else f", the first two of {dimension} variables"
+    return f"Each dot is where the optimum of an instance lies{shown}. The broken line is the border of the box."
 
 
 def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:

@@ -1,10 +1,18 @@
 """What functions look like: features of landscapes, by flacco's names."""
 
+from polarbear.landscape.comparison import InstanceComparison, compare_instances
 from polarbear.landscape.design import Design
 from polarbear.landscape.diversity import diversity
 from polarbear.landscape.exploration import EVALUATED, explore, latin_hypercube
 from polarbear.landscape.features import SETS, Features, changed_by, feature_names, features
-from polarbear.landscape.instances import InstanceFeatures, instances, mean_precision, one_against_rest
+from polarbear.landscape.instances import InstanceFeatures, by_box, instances
+from polarbear.landscape.properties import (
+    Performance,
+    mean_precision,
+    one_against_rest,
+    optimum_location,
+    performance,
+)
 from polarbear.landscape.two_samples import p_values, rejections
 
 __all__ = [
@@ -12,8 +20,12 @@ __all__ = [
     "SETS",
     "Design",
     "Features",
+    "InstanceComparison",
     "InstanceFeatures",
+    "Performance",
+    "by_box",
     "changed_by",
+    "compare_instances",
     "diversity",
     "explore",
     "feature_names",
@@ -22,6 +34,8 @@ __all__ = [
     "latin_hypercube",
     "mean_precision",
     "one_against_rest",
+    "optimum_location",
     "p_values",
+    "performance",
     "rejections",
 ]

@@ -7,22 +7,28 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
-from scipy.stats import false_discovery_control, mannwhitneyu
 
 from polarbear.extras import optional
 from polarbear.landscape.design import Design
 from polarbear.landscape.exploration import latin_hypercube
 from polarbear.landscape.features import SETS, feature_names, features
+from polarbear.landscape.properties import function_of
 from polarbear.landscape.two_samples import rejections
-from polarbear.protocols import Problem, ProblemSpec, identity_of
+from polarbear.protocols import Problem, ProblemSpec, identity_of, traits_of
 from polarbear.records import FloatArray
+from polarbear.store.atomic import make_directory, write_atomically
 
+if TYPE_CHECKING:
+    import polars as pl
+
+Embedding = Literal["t-sne", "umap"]
 INTERCEPT = "ela_meta.lin_simple.intercept"
 """What an embedding leaves out: it is not invariant to the scale of values, and differs most (figure 3.12)."""
+_FEWEST = 4
+"""Instances that an embedding needs."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,20 +71,80 @@ class InstanceFeatures:
                 row[j] = rejections(samples[:, :, j], alpha=alpha).mean()
         return functions, rates
 
-    def embedding(self, *, seed: int = 0, perplexity: float = 30.0) -> FloatArray:
-        """(k, 2) t-SNE of the instances by their mean features, standardized, without the intercept (figure 3.12).
+    def embedding(self, method: Embedding = "t-sne", *, seed: int = 0, neighbours: float = 30.0) -> FloatArray:
+        """(k, 2) t-SNE or UMAP of the instances by their mean features, standardized, without the intercept.
 
-        Features that are constant, or that some instance does not have, are left out.
+        Features that are constant, or that some instance does not have, are left out (figure 3.12).
+
+        Args:
+            method: "t-sne" by scikit-learn, or "umap" where umap-learn is installed.
+            seed: Of its random choices.
+            neighbours: About how many neighbours count: the perplexity of t-SNE, of few instances less.
 
         Raises:
-            ExtraMissing: If scikit-learn is not installed.
+            ValueError: If there are fewer than four instances, or two features to tell them apart.
+            ExtraMissing: If scikit-learn or umap-learn is not installed.
         """
+        chosen = self._standardized()
+        if not self.embeddable:
+            raise ValueError(
+                f"{len(chosen)} instances with {chosen.shape[1]} features that differ cannot be embedded; give "
+                f"{_FEWEST} instances and 2 features at least"
+            )
+        what, few = f"the embedding of instances by {method}", min(neighbours, (len(chosen) - 1) / 3)
+        if method == "umap":
+            fitted = optional("umap", "umap", what).UMAP(n_neighbors=max(int(few), 2), random_state=seed)
+        else:
+            fitted = optional("sklearn.manifold", "landscape", what).TSNE(perplexity=few, random_state=seed)
+        return np.asarray(fitted.fit_transform(chosen), dtype=np.float64)
+
+    @property
+    def embeddable(self) -> bool:
+        """Whether there are enough instances, and features that tell them apart."""
+        instances, features = self._standardized().shape
+        return instances >= _FEWEST and features >= 2
+
+    def _standardized(self) -> FloatArray:
+        """(k, s) mean features without the intercept, of mean 0 and variance 1; those that differ and all have."""
         means = self.values.mean(axis=1)
         chosen = means[:, np.isfinite(means).all(axis=0) & [name != INTERCEPT for name in self.names]]
         chosen = chosen[:, chosen.std(axis=0) > 0]
-        manifold = optional("sklearn.manifold", "landscape", "the embedding of instances")
-        placed = manifold.TSNE(perplexity=min(perplexity, (len(chosen) - 1) / 3), random_state=seed)
-        return np.asarray(placed.fit_transform((chosen - chosen.mean(axis=0)) / chosen.std(axis=0)), dtype=np.float64)
+        return (chosen - chosen.mean(axis=0)) / chosen.std(axis=0)
+
+    def frame(self) -> pl.DataFrame:
+        """A table with a row for each instance and design: function, instance, design, and the features."""
+        import polars as pl
+
+        k, designs, _ = self.values.shape
+        columns: dict[str, Any] = {
+            "function": np.repeat(self.functions, designs),
+            "instance": np.repeat(self.instances, designs),
+            "design": [*range(designs)] * k,
+        }
+        columns |= {name: self.values[:, :, j].ravel() for j, name in enumerate(self.names)}
+        return pl.DataFrame(columns, nan_to_null=True)
+
+
+def by_box(problems: Sequence[ProblemSpec]) -> list[tuple[ProblemSpec, ...]]:
+    """Problems in groups of one box, whose features can be computed on the same designs.
+
+    Raises:
+        ValueError: If a problem is noisy, or has whole variables or several objectives.
+    """
+    groups: dict[bytes, list[ProblemSpec]] = {}
+    for spec in problems:
+        groups.setdefault(_box(spec.build()), []).append(spec)
+    return [tuple(group) for group in groups.values()]
+
+
+def _box(problem: Problem) -> bytes:
+    traits = traits_of(problem)
+    if traits.noisy or traits.objectives > 1 or traits.integer_mask is not None:
+        raise ValueError(
+            f"{problem.name} is noisy, or has whole variables or several objectives; features need one objective of "
+            "real variables without noise"
+        )
+    return problem.lower.tobytes() + problem.upper.tobytes()
 
 
 def instances(
@@ -115,7 +181,7 @@ def instances(
         if progress:
             progress(len(parts), designs)
     return InstanceFeatures(
-        tuple(_function(spec) for spec in specs),
+        tuple(function_of(identity_of(spec)) for spec in specs),
         tuple(spec.name for spec in specs),
         feature_names(sets),
         np.stack([parts[i] for i in range(designs)], axis=1),
@@ -151,12 +217,10 @@ def _read(file: Path, call: _Call) -> FloatArray:
 
 def _kept(folder: Path | None, call: _Call, values: FloatArray) -> FloatArray:
     if folder:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_directory(folder)
         content = io.BytesIO()
         np.savez_compressed(content, values=values, made_of=np.array(_made_of(call)))
-        unfinished = folder / f"design-{call[-1]:05}.unfinished"
-        unfinished.write_bytes(content.getvalue())
-        unfinished.replace(folder / f"design-{call[-1]:05}.npz")
+        write_atomically(folder / f"design-{call[-1]:05}.npz", content.getvalue())
     return values
 
 
@@ -170,55 +234,8 @@ def features_on_design(specs: Sequence[ProblemSpec], points: int, sets: Sequence
     problems = [spec.build() for spec in specs]
     lower, upper = problems[0].lower, problems[0].upper
     for problem in problems:
-        if not (np.array_equal(problem.lower, lower) and np.array_equal(problem.upper, upper)):
+        if _box(problem) != _box(problems[0]):
             raise ValueError(f"{problem.name} has another box than {problems[0].name}; compare problems of one box")
     sample = latin_hypercube(lower, upper, points, seed)
     values = np.array([problem(sample) if problem.minimize else -problem(sample) for problem in problems])
     return features(Design(sample, lower, upper), values, sets).array()
-
-
-def _function(spec: ProblemSpec) -> str:
-    known = identity_of(spec)
-    return f"{known.suite}-f{known.function}-d{known.dimension}"
-
-
-def mean_precision(problems: Sequence[Problem], grid: int = 101) -> FloatArray:
-    """(grid, grid) geometric mean over problems of two variables of f - f*, rows from the lowest x₂ (figure 3.15).
-
-    Raises:
-        ValueError: If a problem has not two variables, or its optimum is unknown.
-    """
-    total = np.zeros((grid, grid))
-    for problem in problems:
-        if problem.dimension != 2 or problem.optimum is None:
-            raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
-        share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
-        places = problem.lower + share * (problem.upper - problem.lower)
-        precision = np.abs(problem(places) - problem.optimum).reshape(grid, grid)
-        total += np.log10(np.maximum(precision, np.finfo(float).tiny))
-    return 10 ** (total / len(problems))
-
-
-def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArray:
-    """Share of instances on which an algorithm does differently than on all others (figure 3.13).
-
-    Args:
-        precisions: (algorithms, instances, runs) best values after a budget, relative to each instance's optimum.
-        alpha: False discovery rate allowed over the instances (Mann–Whitney, Benjamini–Hochberg).
-
-    Returns:
-        (algorithms,).
-
-    Raises:
-        ValueError: If there are not three axes, or fewer than two instances.
-    """
-    array = np.asarray(precisions, dtype=np.float64)
-    if array.ndim != 3 or array.shape[1] < 2:
-        raise ValueError(
-            f"precisions have shape {array.shape}; give (algorithms, instances, runs), two instances or more"
-        )
-    rates: list[float] = []
-    for runs in array:
-        tests: list[Any] = [mannwhitneyu(runs[i], np.delete(runs, i, axis=0).ravel()) for i in range(len(runs))]
-        rates.append(float((false_discovery_control([test.pvalue for test in tests]) <= alpha).mean()))
-    return np.array(rates)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 GROUPS = {
     "Run": ("race", "run", "resume", "conform"),
     "Look": ("show", "check", "report", "verify", "optimizers", "suites", "models"),
-    "Compare": ("select", "assess", "compare", "table"),
+    "Compare": ("select", "assess", "compare", "table", "landscape"),
     "Share": ("import", "export", "merge", "knowledge"),
 }
 """The commands in the order in which one works."""

@@ -1,0 +1,198 @@
+"""Instances of functions beside each other: embedded by their features, their optima, their mean landscapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.arrays import floats
+from polarbear.descriptions import listed
+from polarbear.figures import captions
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import Line, Mark, PointLabel, Points, Surface
+from polarbear.figures.panels import Axis, Panel
+from polarbear.figures.scales import Scale
+from polarbear.figures.style import MUTED, PALETTE, SHADES, WIDE, blend, brief, looks_for, shown
+from polarbear.quantities import plural
+
+_SYMBOLS = ("o", "^", "s", "v", "D")
+_COLUMNS = 6
+_LEVELS = 12
+"""Shades of a mean landscape."""
+_OPTIMA = 0.01
+"""Share of the points that have the palest shade, however good those at the optima are."""
+
+
+def embedding(
+    points: ArrayLike,
+    functions: Sequence[str],
+    *,
+    method: str = "t-SNE",
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """Instances in a plane where neighbours have similar features (Vermetten 2025, figure 3.12).
+
+    Marks: a symbol is an instance, in the colour and shape of its function, whose name stands beside the one in the
+    middle. Axes have no unit: only who is near whom counts.
+
+    Args:
+        points: (k, 2) places of the instances.
+        functions: (k,) the function of each.
+        method: How they were embedded, for the caption.
+        width: Inches.
+        height: Inches; default in proportion.
+
+    Raises:
+        ValueError: If the points are not (k, 2), or there is not a function for each.
+    """
+    places = floats(points)
+    if places.ndim != 2 or places.shape[1] != 2 or len(functions) != len(places):
+        raise ValueError(f"points have shape {places.shape} for {len(functions)} functions; give (k, 2) and k names")
+    names, of = list(dict.fromkeys(functions)), np.array(functions)
+    looks, marks = looks_for(names, None, "function"), list[Mark]()
+    for i, name in enumerate(names):
+        own, symbol = places[of == name], _SYMBOLS[i // len(PALETTE) % len(_SYMBOLS)]
+        marks.append(
+            Points(name=f"function-{i}", x=own[:, 0], y=own[:, 1], algorithm=name, symbol=symbol, size=3.2, edge=0.3)
+        )
+        x, y = own[np.abs(own - np.median(own, axis=0)).sum(axis=1).argmin()].tolist()
+        marks.append(PointLabel(x=x, y=y, text=shown(name), algorithm=name, ink=True, layer=4))
+    x, y = (Scale.of([places[:, j]], "linear") for j in (0, 1))
+    return Figure(
+        title="Instances by their features",
+        alt=f"{plural(len(places), 'instance')} of {plural(len(names), 'function')} in a plane: {method}.",
+        caption=captions.embedding(method),
+        width=width,
+        height=height or 0.7 * width,
+        panels=(
+            Panel(
+                x=Axis(label=f"{method}, first coordinate", low=x.low, high=x.high, ticks=()),
+                y=Axis(label="second coordinate", low=y.low, high=y.high, ticks=()),
+                marks=tuple(marks),
+            ),
+        ),
+        looks=looks,
+    )
+
+
+def optima(
+    locations: Mapping[str, ArrayLike],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """Where the optima of instances lie, function by function (Vermetten 2025, figure 3.14).
+
+    Marks: a dot is the optimum of an instance, in the first two variables; the broken line is the border of the box.
+
+    Args:
+        locations: By function, (k, d) optima of its instances, d ≥ 2.
+        lower: (d,) lower bounds of the box.
+        upper: (d,) upper bounds.
+        width: Inches.
+        height: Inches; default in proportion to the number of functions.
+
+    Raises:
+        ValueError: If there is no function, or a location has not d variables, d ≥ 2.
+    """
+    (left, low, *_), (right, high, *_) = low_high = _bounds(lower, upper)
+    marks: dict[str, Mark] = {}
+    for i, (name, each) in enumerate(locations.items()):
+        places = floats(each)
+        if places.ndim != 2 or places.shape[1] != len(low_high[0]):
+            raise ValueError(f"optima of {name} have shape {places.shape}; give (k, {len(low_high[0])})")
+        marks[name] = Points(name=f"optima-{i}", x=places[:, 0], y=places[:, 1], color=PALETTE[0], size=1.8, edge=0)
+    border = Line(
+        x=np.array([left, right, right, left, left]),
+        y=np.array([low, low, high, high, low]),
+        color=MUTED,
+        width=0.6,
+        dash=(4, 3),
+    )
+    margin = 0.06
+    axes = _box_axes(left, right, margin), _box_axes(low, high, margin)
+    panels = [Panel(x=axes[0], y=axes[1], marks=(border, mark), title=shown(name)) for name, mark in marks.items()]
+    title, caption = "Locations of optima", captions.optima(len(low_high[0]))
+    return _small_multiples(panels, title, f"Optima of the instances of {listed(marks)}.", caption, width, height)
+
+
+def mean_landscapes(
+    precisions: Mapping[str, ArrayLike],
+    lower: ArrayLike,
+    upper: ArrayLike,
+    *,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """Mean precision over instances in two variables, function by function (Vermetten 2025, figure 3.15).
+
+    Marks: the darker, the worse are points there on average over the instances; shades are equally far apart in the
+    logarithm of the geometric mean precision, from the least to the largest of each function, which stand above it;
+    the best hundredth of the points has the palest one.
+
+    Args:
+        precisions: By function, (g, g) geometric means of f - f* on a grid, rows from the lowest x₂; positive.
+        lower: (2,) lower bounds of the box.
+        upper: (2,) upper bounds.
+        width: Inches.
+        height: Inches; default in proportion to the number of functions.
+
+    Raises:
+        ValueError: If there is no function, or a mean is not positive and finite.
+    """
+    (left, low), (right, high) = _bounds(lower, upper)
+    panels: list[Panel] = []
+    for i, (name, each) in enumerate(precisions.items()):
+        means = floats(each)
+        if means.ndim != 2 or not (np.isfinite(means) & (means > 0)).all():
+            raise ValueError(f"means of {name} have shape {means.shape}; give (g, g) positive, finite numbers")
+        logs = np.log10(means)
+        edges = np.linspace(float(np.quantile(logs, _OPTIMA)), float(logs.max()) + 1e-9, _LEVELS + 1)
+        edges[0] = logs.min() - 1e-9
+        surface = Surface(
+            name=f"mean-{i}",
+            x=np.linspace(left, right, means.shape[1]),
+            y=np.linspace(low, high, means.shape[0]),
+            z=logs.T,
+            edges=edges,
+            colors=tuple(blend(SHADES, float(at)) for at in np.linspace(0, 1, _LEVELS)),
+            layer=1,
+        )
+        title = f"{shown(name, 12)}: {brief(float(means.min()))}–{brief(float(means.max()))}"
+        panels.append(Panel(x=_box_axes(left, right), y=_box_axes(low, high), marks=(surface,), title=title))
+    alt = f"Mean precision over the instances of {listed(precisions)} in two variables."
+    return _small_multiples(panels, "Mean landscapes", alt, captions.mean_landscapes(), width, height)
+
+
+def _bounds(lower: ArrayLike, upper: ArrayLike) -> tuple[list[float], list[float]]:
+    low, high = floats(lower), floats(upper)
+    if low.ndim != 1 or low.size < 2 or low.shape != high.shape:
+        raise ValueError(f"bounds have shapes {low.shape} and {high.shape}; give (d,) each, d ≥ 2")
+    return low.tolist(), high.tolist()
+
+
+def _box_axes(low: float, high: float, margin: float = 0.0) -> Axis:
+    beyond = margin * (high - low)
+    return Axis(low=low - beyond, high=high + beyond, ticks=(low, high))
+
+
+def _small_multiples(
+    panels: Sequence[Panel], title: str, alt: str, caption: str, width: float, height: float | None
+) -> Figure:
+    if not panels:
+        raise ValueError("there is no function to draw; give one at least")
+    columns = min(_COLUMNS, len(panels))
+    return Figure(
+        title=title,
+        alt=alt,
+        caption=caption,
+        width=width,
+        height=height or width / _COLUMNS * 1.05 * -(-len(panels) // columns) + 0.15,
+        panels=tuple(panels),
+        columns=columns,
+    )

@@ -1,0 +1,120 @@
+"""All that is compared of the instances of functions (Vermetten 2025, section 3.2)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polarbear.landscape.instances import Embedding, InstanceFeatures
+from polarbear.landscape.properties import function_of, mean_precision, optimum_location
+from polarbear.protocols import ProblemSpec, identity_of
+from polarbear.records import FloatArray
+
+GRID = 41
+"""Points along each variable of a mean landscape."""
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceComparison:
+    """How the instances of functions in one box differ.
+
+    Attributes:
+        features: Of the instances, on the same designs.
+        lower: (d,) lower bounds of the box.
+        upper: (d,) upper bounds.
+        functions: (f,) such as ``"bbob-f1-d5"``.
+        rates: (f, m) share of pairs of instances whose features differ; NaN for features that some instance lacks.
+        embedding: (k, 2) the instances by their features; None if they are too few.
+        method: By which they were embedded.
+        optima: By function, (i, d) where optima lie, of the instances that tell it.
+        mean_landscapes: By function of two variables whose optima are known, (g, g) geometric mean precision.
+    """
+
+    features: InstanceFeatures
+    lower: FloatArray
+    upper: FloatArray
+    functions: tuple[str, ...]
+    rates: FloatArray
+    embedding: FloatArray | None
+    method: Embedding
+    optima: dict[str, FloatArray]
+    mean_landscapes: dict[str, FloatArray]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values: the mean rates by function and by feature; None for features that some instance lacks."""
+        return {
+            "instances": len(self.features.instances),
+            "designs": self.features.values.shape[1],
+            "functions": dict(zip(self.functions, map(_known_mean, self.rates), strict=True)),
+            "features": dict(zip(self.features.names, map(_known_mean, self.rates.T), strict=True)),
+        }
+
+
+def _known_mean(rates: FloatArray) -> float | None:
+    known = rates[np.isfinite(rates)]
+    return float(known.mean()) if known.size else None
+
+
+def compare_instances(
+    features: InstanceFeatures,
+    problems: Sequence[ProblemSpec],
+    *,
+    alpha: float = 0.05,
+    method: Embedding = "t-sne",
+    seed: int = 0,
+) -> InstanceComparison:
+    """Compare the instances of functions: their features, their optima, and in two variables their mean landscapes.
+
+    Args:
+        features: Of `problems`, from `polarbear.landscape.instances`.
+        problems: The instances, in the same order.
+        alpha: False discovery rate allowed over the pairs of a function and feature.
+        method: Of the embedding.
+        seed: Of the embedding.
+
+    Raises:
+        ValueError: If a function has fewer than two instances, or the features are of other problems.
+        ExtraMissing: If a package that is needed is not installed.
+    """
+    if features.instances != tuple(problem.name for problem in problems):
+        raise ValueError("the features are of other problems, or in another order; give those they were computed of")
+    functions, rates = features.rejection_rates(alpha=alpha)
+    first = problems[0].build()
+    return InstanceComparison(
+        features=features,
+        lower=first.lower,
+        upper=first.upper,
+        functions=functions,
+        rates=rates,
+        embedding=features.embedding(method, seed=seed) if features.embeddable else None,
+        method=method,
+        optima=_optima(problems),
+        mean_landscapes=_mean_landscapes(problems) if first.dimension == 2 else {},
+    )
+
+
+def _by_function(problems: Sequence[ProblemSpec]) -> dict[str, list[ProblemSpec]]:
+    groups: dict[str, list[ProblemSpec]] = {}
+    for spec in problems:
+        groups.setdefault(function_of(identity_of(spec)), []).append(spec)
+    return groups
+
+
+def _optima(problems: Sequence[ProblemSpec]) -> dict[str, FloatArray]:
+    told = {
+        function: [place for spec in specs if (place := optimum_location(spec)) is not None]
+        for function, specs in _by_function(problems).items()
+    }
+    return {function: np.array(places) for function, places in told.items() if places}
+
+
+def _mean_landscapes(problems: Sequence[ProblemSpec]) -> dict[str, FloatArray]:
+    built = {function: [spec.build() for spec in specs] for function, specs in _by_function(problems).items()}
+    return {
+        function: mean_precision(some, GRID)
+        for function, some in built.items()
+        if all(problem.optimum is not None for problem in some)
+    }

@@ -1,0 +1,141 @@
+"""Optima, mean landscapes and algorithms across a function's instances (Vermetten 2025, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import false_discovery_control, mannwhitneyu
+
+from polarbear.assess import group_trials
+from polarbear.protocols import Problem, ProblemSpec
+from polarbear.records import FloatArray, Instance, Run
+
+_ROUNDING = 1e-9
+"""How far the value at a stated optimum may be from the best one, absolutely or relative to it."""
+
+
+def function_of(instance: Instance) -> str:
+    """A function in one dimension, such as ``"bbob-f1-d5"``."""
+    suite = f"{instance.suite}-f" if instance.suite else ""
+    return f"{suite}{instance.function}" + (f"-d{instance.dimension}" if instance.dimension else "")
+
+
+def optimum_location(spec: ProblemSpec) -> FloatArray | None:
+    """(d,) where a problem's attribute `location` says that its optimum lies; None if its best value is not there."""
+    location = getattr(spec, "location", None)
+    if location is None:
+        return None
+    problem, place = spec.build(), np.asarray(location, dtype=np.float64)
+    known = problem.optimum is not None and place.shape == (problem.dimension,)
+    value = problem(place) if known else math.nan
+    return place if math.isclose(value, problem.optimum or 0.0, rel_tol=_ROUNDING, abs_tol=_ROUNDING) else None
+
+
+def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float = 1e-8) -> FloatArray:
+    """(grid, grid) geometric mean over problems of two variables of f - f*, rows from the lowest x₂ (figure 3.15).
+
+    Args:
+        problems: Instances of a function.
+        grid: Points along each variable.
+        least: What lower precisions count as; an optimum on the grid would make a mean 0.
+
+    Raises:
+        ValueError: If a problem has not two variables, or its optimum is unknown.
+    """
+    total = np.zeros((grid, grid))
+    share = np.indices((grid, grid))[::-1].reshape(2, -1).T / (grid - 1)
+    for problem in problems:
+        if problem.dimension != 2 or problem.optimum is None:
+            raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
+        places = problem.lower + share * (problem.upper - problem.lower)
+        precision = np.abs(problem(places) - problem.optimum).reshape(grid, grid)
+        total += np.log10(np.maximum(precision, least))
+    return 10 ** (total / len(problems))
+
+
+def one_against_rest(precisions: ArrayLike, *, alpha: float = 0.05) -> FloatArray:
+    """Share of instances on which an algorithm does differently than on all others (figure 3.13).
+
+    Args:
+        precisions: (algorithms, instances, runs) best values after a budget, relative to each instance's optimum.
+        alpha: False discovery rate allowed over the instances (Mann–Whitney, Benjamini–Hochberg).
+
+    Returns:
+        (algorithms,).
+
+    Raises:
+        ValueError: If there are not three axes, or fewer than two instances.
+    """
+    array = np.asarray(precisions, dtype=np.float64)
+    if array.ndim != 3 or array.shape[1] < 2:
+        raise ValueError(
+            f"precisions have shape {array.shape}; give (algorithms, instances, runs), two instances or more"
+        )
+    return np.array([_share_rejected(list(runs), alpha) for runs in array])
+
+
+def _share_rejected(samples: Sequence[FloatArray], alpha: float) -> float:
+    """Of samples, the share that differs from all others taken together."""
+    tests: list[Any] = [
+        mannwhitneyu(sample, np.concatenate([*samples[:i], *samples[i + 1 :]])) for i, sample in enumerate(samples)
+    ]
+    return float((false_discovery_control([test.pvalue for test in tests]) <= alpha).mean())
+
+
+@dataclass(frozen=True, eq=False)
+class Performance:
+    """Whether algorithms do alike on all instances of a function.
+
+    Attributes:
+        budget: Evaluations after which their values are compared.
+        algorithms: (a,) names.
+        functions: (f,) such as ``"bbob-f1-d5"``.
+        rates: (a, f) share of instances on which an algorithm does differently than on all others; NaN where it has
+            no runs on two instances.
+    """
+
+    budget: float
+    algorithms: tuple[str, ...]
+    functions: tuple[str, ...]
+    rates: FloatArray
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values: by algorithm and function the share of instances; None where it is not known."""
+        rows: list[list[float]] = self.rates.tolist()
+        rates = {
+            algorithm: {
+                name: None if math.isnan(rate) else rate for name, rate in zip(self.functions, row, strict=True)
+            }
+            for algorithm, row in zip(self.algorithms, rows, strict=True)
+        }
+        return {"budget": self.budget, "rates": rates}
+
+
+def performance(runs: Iterable[Run], budget: float, *, alpha: float = 0.05) -> Performance:
+    """Whether algorithms do alike on all instances of a function, by tests of one instance against the rest.
+
+    Args:
+        runs: Of functions on several instances, with optima that are known.
+        budget: Evaluations after which values are compared.
+        alpha: False discovery rate allowed over the instances of a function.
+
+    Raises:
+        ValueError: If an optimum is not known, or no algorithm has runs on two instances of a function.
+    """
+    rates: dict[tuple[str, str], float] = {}
+    for trials in group_trials(runs):
+        precisions = trials.best_at([budget])[:, 0]
+        of = np.array([run.key.instance for run in trials.runs])
+        samples = [precisions[of == instance] for instance in dict.fromkeys(of.tolist())]
+        if len(samples) > 1:
+            rates[trials.algorithm, function_of(trials.runs[0].problem)] = _share_rejected(samples, alpha)
+    if not rates:
+        raise ValueError("no algorithm has runs on two instances of a function; a comparison needs two")
+    algorithms, functions = (tuple(dict.fromkeys(key[i] for key in rates)) for i in (0, 1))
+    table = np.array([[rates.get((a, f), math.nan) for f in functions] for a in algorithms])
+    return Performance(float(budget), tuple(sorted(algorithms)), functions, table[np.argsort(algorithms)])
