@@ -14,6 +14,7 @@ import pytest
 from matplotlib.colors import to_hex
 
 from polarbear import figures
+from polarbear.assess import cumulative_difference
 from polarbear.figures import Distribution, Figure, Snapshot, marks
 from polarbear.figures.marks import (
     Band,
@@ -48,6 +49,7 @@ STEPS = {
     "A": Distribution(np.array([10.0, 20.0]), np.array([0.25, 0.5]), spent=50.0, solved=0.5),
     "B": Distribution(np.array([5.0]), np.array([1.0])),
 }
+DIFFERENCE = cumulative_difference([1, 2, 5], [3, 4], rng=np.random.default_rng(1), resamples=20)
 SHARE = np.array([[0.0, 0.5], [0.25, 1.0], [0.5, 1.0]])
 
 
@@ -72,11 +74,19 @@ EXAMPLES = {
     "attainment_difference": lambda: figures.attainment_difference(BUDGETS, [0.1, 1.0], SHARE - 0.5, ("A", "B")),
     "attainment_ecdf": lambda: figures.attainment_ecdf(BUDGETS, {"A": SHARE[:, 0], "B": SHARE[:, 1]}),
     "convergence": lambda: figures.convergence(BUDGETS, QUARTILES),
+    "cumulative_difference": lambda: figures.cumulative_difference(DIFFERENCE, ("A", "B")),
     "data_profiles": lambda: figures.data_profiles(STEPS),
     "dominance_over_rounds": lambda: figures.dominance_over_rounds(result(belief()).rounds, alpha=0.95),
     "ert_over_dimension": lambda: figures.ert_over_dimension([2, 3, 5], ERT),
     "ert_over_targets": lambda: figures.ert_over_targets([1, 0.1, 0.01], ERT),
+    "fixed_budget_curves": lambda: figures.fixed_budget_curves(
+        BUDGETS, {"A": [3.0, 2.0, 1.0]}, bands={"A": [[2.0, 1.0, 0.5], [4.0, 3.0, 2.0]]}, band="mean ± 1"
+    ),
+    "fixed_target_curves": lambda: figures.fixed_target_curves(
+        [0.01, 0.1, 1.0], ERT, runs={"B": [[9.0, 5.0, np.inf]]}, budgets={"A": 900.0}, statistic="PAR-1"
+    ),
     "heat_map": lambda: figures.heat_map([[1.0, 2.0], [3.0, np.nan]], ["A", "B"], ["f1", "f2"], label="ERT"),
+    "histograms": lambda: figures.histograms([1, 2, 3], {"A": [4, 1], "B": [0, 2]}),
     "parameter_over_targets": lambda: figures.parameter_over_targets([0.01, 0.1, 1.0], QUARTILES, "step size"),
     "parameter_over_time": lambda: figures.parameter_over_time(BUDGETS, QUARTILES, "step size"),
     "partial_order": lambda: figures.partial_order([["A"], ["B"]], [("A", "B")]),
@@ -86,6 +96,7 @@ EXAMPLES = {
     "rating_over_time": lambda: figures.rating_over_time(belief()),
     "recovery": recovery,
     "relations_over_time": pairs,
+    "runtime_densities": lambda: figures.runtime_densities({"A": ([1.0, 2.0], [0.5, 0.5])}, runs={"A": [1.5, np.inf]}),
     "runtime_distributions": lambda: figures.runtime_distributions(STEPS),
     "value_densities": lambda: figures.value_densities({"A": ([1.0, 2.0], [0.5, 0.5]), "B": ([1.0, 3.0], [0.2, 0.9])}),
     "value_distributions": lambda: figures.value_distributions(STEPS, budget="10 evaluations"),

@@ -50,6 +50,7 @@ from polarbear.assess.comparisons import (
     virtual_best,
     wilcoxon,
 )
+from polarbear.assess.cumulative_difference import CumulativeDifference, cumulative_difference
 from polarbear.assess.distributions import (
     RuntimeDistribution,
     data_profile,
@@ -59,6 +60,8 @@ from polarbear.assess.distributions import (
 )
 from polarbear.assess.fixed_budget import (
     ValueSummary,
+    even_grid,
+    shared_histograms,
     summarize_values,
     value_density,
     value_distribution,
@@ -107,6 +110,7 @@ __all__ = [
     "Band",
     "Bounds",
     "Contributions",
+    "CumulativeDifference",
     "DeepComparison",
     "DeepRanking",
     "HypervolumeIndicator",
@@ -151,6 +155,7 @@ __all__ = [
     "constrained_indicator",
     "contributions",
     "cumulative_costs",
+    "cumulative_difference",
     "data_profile",
     "data_profile_targets",
     "deep_comparison",
@@ -161,6 +166,7 @@ __all__ = [
     "eaf_grid",
     "ert",
     "ert_ratios",
+    "even_grid",
     "first_hits",
     "gap_closed",
     "geometric_mean",
@@ -197,6 +203,7 @@ __all__ = [
     "scaling",
     "second_order_eaf",
     "shapley_values",
+    "shared_histograms",
     "simulated_restarts",
     "single_best",
     "solver_gap",

@@ -4,9 +4,12 @@ from polarbear.figures import captions
 from polarbear.figures.allocation import allocation
 from polarbear.figures.attainment import attainment, attainment_difference, attainment_ecdf
 from polarbear.figures.convergence import convergence, parameter_over_targets, parameter_over_time
+from polarbear.figures.cumulative_difference import cumulative_difference
+from polarbear.figures.curves import fixed_budget_curves, fixed_target_curves
 from polarbear.figures.dominance import dominance_over_rounds
 from polarbear.figures.figure import Figure, svg
 from polarbear.figures.heat_map import heat_map
+from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.preference_values import preference_values
@@ -31,11 +34,15 @@ __all__ = [
     "attainment_ecdf",
     "captions",
     "convergence",
+    "cumulative_difference",
     "data_profiles",
     "dominance_over_rounds",
     "ert_over_dimension",
     "ert_over_targets",
+    "fixed_budget_curves",
+    "fixed_target_curves",
     "heat_map",
+    "histograms",
     "parameter_over_targets",
     "parameter_over_time",
     "partial_order",
@@ -45,6 +52,7 @@ __all__ = [
     "rating_over_time",
     "recovery",
     "relations_over_time",
+    "runtime_densities",
     "runtime_distributions",
     "svg",
     "value_densities",

@@ -65,6 +65,19 @@ def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     )
 
 
+def cumulative_difference(first: str, second: str, *, better: float, level: float) -> str:
+    """Caption of `cumulative_difference` of two algorithms, of which the first is better with this probability."""
+    return (
+        "All results of both algorithms are put in one order, from the best at the left to the worst. The line is the "
+        f"share of the results of {first} that are among the best so many, less that of the results of {second}. Where "
+        f"it rises, there are more results of {first}; where it falls, more of {second}. A line that stays on one side "
+        "of zero says that one algorithm is at least as good at every level (stochastic dominance); one that crosses "
+        "zero, that one has the better good results and the other the better poor ones. The grey band is the "
+        f"{level:.0%} bootstrap interval at each rank by itself. The coloured area tells the probability that a run of "
+        f"{first} beats one of {second}, ties counting half: {better:.1%}."
+    )
+
+
 def data_profiles(algorithms: int) -> str:
     """Caption of `data_profiles`."""
     return (
@@ -128,6 +141,22 @@ def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
     )
 
 
+def fixed_budget_curves(algorithms: int, statistic: str, *, band: str = "", runs: bool = False) -> str:
+    """Caption of `fixed_budget_curves` of a statistic: what its bands are, and whether it shows single runs."""
+    return f"The {statistic} of the best values so far over the budget." + _drawn(algorithms, band, runs)
+
+
+def fixed_target_curves(
+    algorithms: int, statistic: str, *, band: str = "", runs: bool = False, budgets: bool = False
+) -> str:
+    """Caption of `fixed_target_curves`: as of `fixed_budget_curves`, and whether it shows the algorithms' budgets."""
+    return (
+        f"The {statistic} of the runtimes to a target, from easy to hard targets."
+        + _drawn(algorithms, band, runs)
+        + (" Level dashed lines are the budgets that the algorithms had." if budgets else "")
+    )
+
+
 def heat_map(
     label: str,
     *,
@@ -148,6 +177,14 @@ def heat_map(
         + (f" The {best} number of each column is bold." if best else "")
         + (" ∞ in a dark grey cell is infinite: never reached." if infinite else "")
         + (" Hatched cells have no data." if missing else "")
+    )
+
+
+def histograms(algorithms: int, value: str) -> str:
+    """Caption of `histograms` of a value."""
+    return (
+        f"How many runs have a {value} within each bin. All algorithms have the same bins; where columns overlap, "
+        "their colours mix, and their outlines tell them apart." + _markers(algorithms)
     )
 
 
@@ -309,6 +346,16 @@ def runtime_distributions(
     )  # fmt: skip
 
 
+def runtime_densities(target: str, *, histogram: bool = False, runs: bool = False) -> str:
+    """Caption of `runtime_densities` to a target such as ``"precision 1e-8"``."""
+    return (
+        f"How the runtimes to {target} are distributed over the runs that reached it: "
+        + ("bars of their number" if histogram else "their density")
+        + ", on the same scale in every row."
+        + (" Upright strokes are the runtimes of the single runs." if runs else "")
+    )
+
+
 def value_densities(budget: str, *, histogram: bool = False, runs: bool = False) -> str:
     """Caption of `value_densities` at a budget such as ``"10,000 evaluations"``."""
     return (
@@ -324,6 +371,17 @@ def value_distributions(algorithms: int, budget: str) -> str:
     return (
         f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
         "better; names that end at one height stand in the order of the lines, the best on top." + _markers(algorithms)
+    )
+
+
+def _drawn(algorithms: int, band: str, runs: bool) -> str:
+    """What areas, thin lines and the ends of lines are."""
+    few = algorithms <= CROWD
+    return (
+        (f" Areas are {band}." if band and few else "")
+        + (" Thin lines are single runs." if runs and few else "")
+        + " Lines end where the number is not known; a dotted line leads from there to the name."
+        + _markers(algorithms)
     )
 
 
