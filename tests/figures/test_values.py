@@ -14,7 +14,15 @@ import pytest
 from matplotlib.colors import to_hex
 
 from polarbear import figures
-from polarbear.assess import cumulative_difference
+from polarbear.assess import (
+    cluster_ranks,
+    contributions,
+    cumulative_difference,
+    deep_ranking,
+    glicko2,
+    kolmogorov_smirnov,
+    robust_ranking,
+)
 from polarbear.figures import Distribution, Figure, Snapshot, marks
 from polarbear.figures.marks import (
     Band,
@@ -68,7 +76,25 @@ def recovery():
     return figures.recovery(Truth(TIMES, ratings, ("A", "B")), [Snapshot("at the end", belief())])
 
 
+SAMPLES = {f"f{k}": {"A": [1.0, 2.0, 3.0], "B": [2.0 + k, 5.0, 6.0], "C": [7.0, 8.0, 9.0 * k]} for k in (1, 2, 3)}
+ATTAINED = np.linspace(0, 1, 12).reshape(2, 2, 3)
+
+
+def robust():
+    values = np.linspace(1, 2, 12).reshape(2, 2, 3)
+    return robust_ranking(values, times=BUDGETS, rng=np.random.default_rng(1), names=("A", "B"), resamples=20)
+
+
 EXAMPLES = {
+    "across_columns": lambda: figures.across_columns(ERT, ["f1", "f2", "f3"], label="ERT"),
+    "clustered_ranks": lambda: figures.clustered_ranks(cluster_ranks(deep_ranking(SAMPLES))),
+    "contributions": lambda: figures.contributions(contributions(ATTAINED, times=BUDGETS, names=("A", "B"))),
+    "final_positions": lambda: figures.final_positions({"A": [[1.0, 2.0, 0.5]], "B": [[0.0, 1.0, 2.0]]}),
+    "p_values": lambda: figures.p_values(kolmogorov_smirnov(SAMPLES["f1"])),
+    "radar": lambda: figures.radar(ERT, ["f1", "f2", "f3"], label="ERT"),
+    "rank_chart": lambda: figures.rank_chart({"A": [1, 2], "B": [2, 1]}, ["f1", "f2"]),
+    "rating_candlesticks": lambda: figures.rating_candlesticks(glicko2(SAMPLES, rng=np.random.default_rng(1))),
+    "robust_ranks_over_time": lambda: figures.robust_ranks_over_time(robust()),
     "allocation": lambda: figures.allocation(result(belief())),
     "attainment": lambda: figures.attainment(BUDGETS, [0.1, 1.0], SHARE),
     "attainment_difference": lambda: figures.attainment_difference(BUDGETS, [0.1, 1.0], SHARE - 0.5, ("A", "B")),

@@ -18,6 +18,7 @@ from polarbear.assess.attainment import (
 )
 from polarbear.assess.bootstrap import Band, bootstrap_band
 from polarbear.assess.comparisons import (
+    ClusteredRanks,
     Contributions,
     DeepComparison,
     DeepRanking,
@@ -32,6 +33,7 @@ from polarbear.assess.comparisons import (
     VirtualBest,
     adjust_p_values,
     anderson_darling,
+    cluster_ranks,
     contributions,
     deep_comparison,
     deep_ranking,
@@ -69,7 +71,12 @@ from polarbear.assess.fixed_budget import (
 )
 from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator
 from polarbear.assess.indicators import best_value, constrained_indicator, last_value, noisy_indicator, noisy_window
-from polarbear.assess.parameter_tracking import parameter_at_targets, parameter_at_times, parameter_names
+from polarbear.assess.parameter_tracking import (
+    parameter_at_targets,
+    parameter_at_times,
+    parameter_correlation,
+    parameter_names,
+)
 from polarbear.assess.rank_sum import RankSum, common_budgets, rank_sum, rank_sum_statistic, stars
 from polarbear.assess.reference import (
     best_ert,
@@ -109,6 +116,7 @@ __all__ = [
     "AttainmentDifference",
     "Band",
     "Bounds",
+    "ClusteredRanks",
     "Contributions",
     "CumulativeDifference",
     "DeepComparison",
@@ -151,6 +159,7 @@ __all__ = [
     "breakpoints",
     "budget_targets",
     "caption",
+    "cluster_ranks",
     "common_budgets",
     "constrained_indicator",
     "contributions",
@@ -186,6 +195,7 @@ __all__ = [
     "par",
     "parameter_at_targets",
     "parameter_at_times",
+    "parameter_correlation",
     "parameter_names",
     "partial_order",
     "performance_profile",

@@ -12,6 +12,14 @@ from polarbear.quantities import plural
 _UNKNOWN = " Hatched: unknown, because runs were stopped before."
 
 
+def across_columns(algorithms: int, label: str, column: str) -> str:
+    """Caption of `across_columns` of a number by function, dimension or another column."""
+    return (
+        f"The {label} by {column}: a dot for each algorithm and {column}; lines only join the dots of one algorithm. "
+        "Where there is no dot, the number is not known or infinite." + _markers(algorithms)
+    )
+
+
 def allocation(axis: str) -> str:
     """Caption of `allocation` on a budget in "evaluations" or "seconds"."""
     return (
@@ -55,6 +63,33 @@ def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None =
            "most." if area else "")
         + _markers(algorithms)
     )  # fmt: skip
+
+
+def clustered_ranks(algorithms: int, functions: int) -> str:
+    """Caption of `clustered_ranks`."""
+    return (
+        f"The ranks of {plural(algorithms, 'algorithm')} on {plural(functions, 'function')} by their whole "
+        "distributions (deep statistical comparison): the darker, the better; algorithms that do not differ "
+        "significantly share a rank. Rows and columns with alike ranks stand side by side: the trees join them, the "
+        "sooner the more alike they are (average linkage)."
+    )
+
+
+def contributions(whole: float, *, sampled: bool = False, group_size: int | None = None) -> str:
+    """Caption of `contributions` to a portfolio that attains `whole`; whether orders of joining were sampled."""
+    places = f"as one of the first {group_size}" if group_size else "in any order"
+    return (
+        "What each algorithm contributes to the area below the attainment curve of the portfolio of all, which is "
+        f"{whole:.3f}. The bar, with its number at the right, is the Shapley value: what the algorithm adds on average "
+        f"when algorithms join {places}."
+        + (
+            " The line at its end reaches two standard errors to both sides, since orders were sampled."
+            if sampled
+            else ""
+        )
+        + " The diamond is the marginal contribution, what the portfolio loses without the algorithm; the circle is "
+        "what the algorithm attains alone."
+    )
 
 
 def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
@@ -141,6 +176,17 @@ def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
     )
 
 
+def final_positions(algorithms: int, *, scaled: bool) -> str:
+    """Caption of `final_positions`, scaled to the domain or not."""
+    return (
+        "The final points of the runs as parallel coordinates: each thin line is the point of one run, and its height "
+        "at a coordinate is where it lies along it"
+        + (", from 0, the lower bound of the domain, to 1, the upper" if scaled else "")
+        + ". On a function without structure lines fill the area evenly; bundles at an edge or at the centre are signs "
+        "of structural bias." + _markers(algorithms)
+    )
+
+
 def fixed_budget_curves(algorithms: int, statistic: str, *, band: str = "", runs: bool = False) -> str:
     """Caption of `fixed_budget_curves` of a statistic: what its bands are, and whether it shows single runs."""
     return f"The {statistic} of the best values so far over the budget." + _drawn(algorithms, band, runs)
@@ -185,6 +231,19 @@ def histograms(algorithms: int, value: str) -> str:
     return (
         f"How many runs have a {value} within each bin. All algorithms have the same bins; where columns overlap, "
         "their colours mix, and their outlines tell them apart." + _markers(algorithms)
+    )
+
+
+def p_values(test: str, correction: str, *, alpha: float, one_sided: bool) -> str:
+    """Caption of `p_values` of a test of pairs."""
+    question = "the algorithm of the row tends to lower values" if one_sided else "the two algorithms differ"
+    adjusted = (
+        "not corrected for their number" if correction == "none" else f"corrected for their number ({correction})"
+    )
+    return (
+        f"P-values of the {test} test of every pair, {adjusted}: the smaller, and the darker the cell, the surer it is "
+        f"that {question}. Bold: at level {alpha:g} the row is significantly better than the column. The diagonal is "
+        "hatched."
     )
 
 
@@ -240,6 +299,32 @@ def preference_values(*, sure: bool) -> str:
         "log-uniform every order of magnitude, final looks at the last budget alone. The dot is the posterior mean of "
         "the value, the line its 95% credible interval, the hill its posterior density (all scaled to one height). "
         "P2BB is the probability that no other member has a higher value; the highest is bold." + caution
+    )
+
+
+def radar(algorithms: int, label: str, column: str, *, best: Literal["lowest", "highest"]) -> str:
+    """Caption of `radar` of a number by function, dimension or another column."""
+    return (
+        f"The {label} by {column}: on each spoke a dot lies the further out, the better; {best} is best, and the rings "
+        "have the numbers beside the first spoke. A dot at the centre has no number or an infinite one. The area "
+        f"within a line depends on the order in which each {column} stands, and means nothing." + _markers(algorithms)
+    )
+
+
+def rank_chart(algorithms: int, column: str) -> str:
+    """Caption of `rank_chart` by function, dimension or way of ranking."""
+    return (
+        f"The rank of each algorithm by {column}, 1, the best, on top. Lines join the ranks of one algorithm: where "
+        "two cross, their order changes." + _markers(algorithms)
+    )
+
+
+def rating_candlesticks(games: int) -> str:
+    """Caption of `rating_candlesticks` after so many games."""
+    return (
+        f"Glicko-2 ratings after {plural(games, 'game')} between random runs, best on top. The dot, with its number at "
+        "the right, is the rating; the thick line reaches one deviation to both sides, the thin line two, a 95% "
+        "interval. The dotted rule is the rating with which everybody began."
     )
 
 
@@ -344,6 +429,17 @@ def runtime_distributions(
         + (f" Thin grey lines are {background} further algorithms." if background else "")
         + _markers(algorithms)
     )  # fmt: skip
+
+
+def robust_ranks_over_time(algorithms: int, statistic: str, *, alpha: float) -> str:
+    """Caption of `robust_ranks_over_time` of a statistic over instances."""
+    return (
+        f"The rank of each algorithm by its {statistic} over the instances, 1, the best, on top, as it changes when "
+        "instances are drawn anew (bootstrap). Lines are expected ranks"
+        + (", bands reach over the ranks taken in 95% of the samples" if algorithms <= CROWD else "")
+        + f". Dots mark the best group: the leader, and those whom it does not beat significantly at level {alpha:g}."
+        + _markers(algorithms)
+    )
 
 
 def runtime_densities(target: str, *, histogram: bool = False, runs: bool = False) -> str:
