@@ -6,18 +6,65 @@ from collections.abc import Sequence
 from typing import Literal
 
 from polarbear.descriptions import listed
+from polarbear.figures.captions_of_comparisons import (
+    across_columns,
+    clustered_ranks,
+    contributions,
+    cumulative_difference,
+    final_positions,
+    fixed_budget_curves,
+    fixed_target_curves,
+    histograms,
+    p_values,
+    radar,
+    rank_chart,
+    rating_candlesticks,
+    robust_ranks_over_time,
+    runtime_densities,
+)
+from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
-from polarbear.quantities import plural
+
+__all__ = [
+    "across_columns",
+    "allocation",
+    "attainment",
+    "attainment_difference",
+    "attainment_ecdf",
+    "clustered_ranks",
+    "contributions",
+    "convergence",
+    "cumulative_difference",
+    "data_profiles",
+    "dominance_over_rounds",
+    "ert_over_dimension",
+    "ert_over_targets",
+    "final_positions",
+    "fixed_budget_curves",
+    "fixed_target_curves",
+    "heat_map",
+    "histograms",
+    "p_values",
+    "parameter_over_targets",
+    "parameter_over_time",
+    "partial_order",
+    "performance_profiles",
+    "preference_values",
+    "radar",
+    "rank_chart",
+    "rating_candlesticks",
+    "rating_over_rounds",
+    "rating_over_time",
+    "recovery",
+    "relations_over_time",
+    "robust_ranks_over_time",
+    "runtime_densities",
+    "runtime_distributions",
+    "value_densities",
+    "value_distributions",
+]
 
 _UNKNOWN = " Hatched: unknown, because runs were stopped before."
-
-
-def across_columns(algorithms: int, label: str, column: str) -> str:
-    """Caption of `across_columns` of a number by function, dimension or another column."""
-    return (
-        f"The {label} by {column}: a dot for each algorithm and {column}; lines only join the dots of one algorithm. "
-        "Where there is no dot, the number is not known or infinite." + _markers(algorithms)
-    )
 
 
 def allocation(axis: str) -> str:
@@ -61,55 +108,15 @@ def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None =
         + (f" Bands are {level:.0%} confidence intervals, at each budget by itself." if level else "")
         + (" Beside the names stand the mean areas over the convergence curves (AOCC); larger is better, 1 is the "
            "most." if area else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )  # fmt: skip
-
-
-def clustered_ranks(algorithms: int, functions: int) -> str:
-    """Caption of `clustered_ranks`."""
-    return (
-        f"The ranks of {plural(algorithms, 'algorithm')} on {plural(functions, 'function')} by their whole "
-        "distributions (deep statistical comparison): the darker, the better; algorithms that do not differ "
-        "significantly share a rank. Rows and columns with alike ranks stand side by side: the trees join them, the "
-        "sooner the more alike they are (average linkage)."
-    )
-
-
-def contributions(whole: float, *, sampled: bool = False, group_size: int | None = None) -> str:
-    """Caption of `contributions` to a portfolio that attains `whole`; whether orders of joining were sampled."""
-    places = f"as one of the first {group_size}" if group_size else "in any order"
-    return (
-        "What each algorithm contributes to the area below the attainment curve of the portfolio of all, which is "
-        f"{whole:.3f}. The bar, with its number at the right, is the Shapley value: what the algorithm adds on average "
-        f"when algorithms join {places}."
-        + (
-            " The line at its end reaches two standard errors to both sides, since orders were sampled."
-            if sampled
-            else ""
-        )
-        + " The diamond is the marginal contribution, what the portfolio loses without the algorithm; the circle is "
-        "what the algorithm attains alone."
-    )
 
 
 def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     """Caption of `convergence` with quantiles of these levels."""
     return (
-        f"The best value found so far over the budget. {_quantiles(algorithms, levels)} Lines end where runs were "
-        "stopped; a dotted line leads from there to the name." + _markers(algorithms)
-    )
-
-
-def cumulative_difference(first: str, second: str, *, better: float, level: float) -> str:
-    """Caption of `cumulative_difference` of two algorithms, of which the first is better with this probability."""
-    return (
-        "All results of both algorithms are put in one order, from the best at the left to the worst. The line is the "
-        f"share of the results of {first} that are among the best so many, less that of the results of {second}. Where "
-        f"it rises, there are more results of {first}; where it falls, more of {second}. A line that stays on one side "
-        "of zero says that one algorithm is at least as good at every level (stochastic dominance); one that crosses "
-        "zero, that one has the better good results and the other the better poor ones. The grey band is the "
-        f"{level:.0%} bootstrap interval at each rank by itself. The coloured area tells the probability that a run of "
-        f"{first} beats one of {second}, ties counting half: {better:.1%}."
+        f"The best value found so far over the budget. {quantiles(algorithms, levels)} Lines end where runs were "
+        "stopped; a dotted line leads from there to the name." + markers(algorithms)
     )
 
 
@@ -117,7 +124,7 @@ def data_profiles(algorithms: int) -> str:
     """Caption of `data_profiles`."""
     return (
         "Data profiles: the share of problems that an algorithm solved within so many simplex gradients, each as many "
-        "evaluations as the problem has dimensions, plus one." + _markers(algorithms)
+        "evaluations as the problem has dimensions, plus one." + markers(algorithms)
     )
 
 
@@ -138,7 +145,7 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False,
         "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
         "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
         "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
-        + _unnamed(unnamed)
+        + grey_lines(unnamed)
         + (
             " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
             "the first run has no line."
@@ -156,7 +163,7 @@ def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool 
         "the horizontal rules the runtime grows linearly with the dimension, along the slanted rules quadratically."
         + (f" Dots are hollow{numbers} where not all runs reached the target." if successes else "")
         + (" A pale cross is the largest budget spent where no run did." if spent else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )
 
 
@@ -172,34 +179,7 @@ def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
             else ""
         )
         + "A line ends at the hardest target that any run reached; a dotted line leads from there to the name."
-        + _markers(algorithms)
-    )
-
-
-def final_positions(algorithms: int, *, scaled: bool) -> str:
-    """Caption of `final_positions`, scaled to the domain or not."""
-    return (
-        "The final points of the runs as parallel coordinates: each thin line is the point of one run, and its height "
-        "at a coordinate is where it lies along it"
-        + (", from 0, the lower bound of the domain, to 1, the upper" if scaled else "")
-        + ". On a function without structure lines fill the area evenly; bundles at an edge or at the centre are signs "
-        "of structural bias." + _markers(algorithms)
-    )
-
-
-def fixed_budget_curves(algorithms: int, statistic: str, *, band: str = "", runs: bool = False) -> str:
-    """Caption of `fixed_budget_curves` of a statistic: what its bands are, and whether it shows single runs."""
-    return f"The {statistic} of the best values so far over the budget." + _drawn(algorithms, band, runs)
-
-
-def fixed_target_curves(
-    algorithms: int, statistic: str, *, band: str = "", runs: bool = False, budgets: bool = False
-) -> str:
-    """Caption of `fixed_target_curves`: as of `fixed_budget_curves`, and whether it shows the algorithms' budgets."""
-    return (
-        f"The {statistic} of the runtimes to a target, from easy to hard targets."
-        + _drawn(algorithms, band, runs)
-        + (" Level dashed lines are the budgets that the algorithms had." if budgets else "")
+        + markers(algorithms)
     )
 
 
@@ -226,41 +206,20 @@ def heat_map(
     )
 
 
-def histograms(algorithms: int, value: str) -> str:
-    """Caption of `histograms` of a value."""
-    return (
-        f"How many runs have a {value} within each bin. All algorithms have the same bins; where columns overlap, "
-        "their colours mix, and their outlines tell them apart." + _markers(algorithms)
-    )
-
-
-def p_values(test: str, correction: str, *, alpha: float, one_sided: bool) -> str:
-    """Caption of `p_values` of a test of pairs."""
-    question = "the algorithm of the row tends to lower values" if one_sided else "the two algorithms differ"
-    adjusted = (
-        "not corrected for their number" if correction == "none" else f"corrected for their number ({correction})"
-    )
-    return (
-        f"P-values of the {test} test of every pair, {adjusted}: the smaller, and the darker the cell, the surer it is "
-        f"that {question}. Bold: at level {alpha:g} the row is significantly better than the column. The diagonal is "
-        "hatched."
-    )
-
-
 def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     """Caption of `parameter_over_targets` with quantiles of these levels."""
     return (
         f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
-        f"{_quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
-        "to the name." + _markers(algorithms)
+        f"{quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
+        "to the name." + markers(algorithms)
     )
 
 
 def parameter_over_time(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     """Caption of `parameter_over_time` with quantiles of these levels."""
     return (
-        f"The logged parameter “{parameter}” over the budget. {_quantiles(algorithms, levels)} Lines end where it is "
-        "not known; a dotted line leads from there to the name." + _markers(algorithms)
+        f"The logged parameter “{parameter}” over the budget. {quantiles(algorithms, levels)} Lines end where it is "
+        "not known; a dotted line leads from there to the name." + markers(algorithms)
     )
 
 
@@ -280,7 +239,7 @@ def performance_profiles(algorithms: int) -> str:
     return (
         "Performance profiles: the share of problems on which an algorithm needed at most so many times the runtime of "
         "the algorithm that was the fastest there. At the left end, 1, stands the share on which it was the fastest "
-        "itself; at the right end the share that it solved at all." + _markers(algorithms)
+        "itself; at the right end the share that it solved at all." + markers(algorithms)
     )
 
 
@@ -299,32 +258,6 @@ def preference_values(*, sure: bool) -> str:
         "log-uniform every order of magnitude, final looks at the last budget alone. The dot is the posterior mean of "
         "the value, the line its 95% credible interval, the hill its posterior density (all scaled to one height). "
         "P2BB is the probability that no other member has a higher value; the highest is bold." + caution
-    )
-
-
-def radar(algorithms: int, label: str, column: str, *, best: Literal["lowest", "highest"]) -> str:
-    """Caption of `radar` of a number by function, dimension or another column."""
-    return (
-        f"The {label} by {column}: on each spoke a dot lies the further out, the better; {best} is best, and the rings "
-        "have the numbers beside the first spoke. A dot at the centre has no number or an infinite one. The area "
-        f"within a line depends on the order in which each {column} stands, and means nothing." + _markers(algorithms)
-    )
-
-
-def rank_chart(algorithms: int, column: str) -> str:
-    """Caption of `rank_chart` by function, dimension or way of ranking."""
-    return (
-        f"The rank of each algorithm by {column}, 1, the best, on top. Lines join the ranks of one algorithm: where "
-        "two cross, their order changes." + _markers(algorithms)
-    )
-
-
-def rating_candlesticks(games: int) -> str:
-    """Caption of `rating_candlesticks` after so many games."""
-    return (
-        f"Glicko-2 ratings after {plural(games, 'game')} between random runs, best on top. The dot, with its number at "
-        "the right, is the rating; the thick line reaches one deviation to both sides, the thin line two, a 95% "
-        "interval. The dotted rule is the rating with which everybody began."
     )
 
 
@@ -361,8 +294,8 @@ def rating_over_time(
             else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
         )
         + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
-        + _unnamed(unnamed)
-        + _markers(algorithms - unnamed)
+        + grey_lines(unnamed)
+        + markers(algorithms - unnamed)
     )
 
 
@@ -375,7 +308,7 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
         "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
         "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
         "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
-        "probability that no other algorithm has a higher value." + _markers(algorithms)
+        "probability that no other algorithm has a higher value." + markers(algorithms)
     )
 
 
@@ -427,29 +360,8 @@ def runtime_distributions(
         + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
         + (f" The broad pale line is {reference}." if reference else "")
         + (f" Thin grey lines are {background} further algorithms." if background else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )  # fmt: skip
-
-
-def robust_ranks_over_time(algorithms: int, statistic: str, *, alpha: float) -> str:
-    """Caption of `robust_ranks_over_time` of a statistic over instances."""
-    return (
-        f"The rank of each algorithm by its {statistic} over the instances, 1, the best, on top, as it changes when "
-        "instances are drawn anew (bootstrap). Lines are expected ranks"
-        + (", bands reach over the ranks taken in 95% of the samples" if algorithms <= CROWD else "")
-        + f". Dots mark the best group: the leader, and those whom it does not beat significantly at level {alpha:g}."
-        + _markers(algorithms)
-    )
-
-
-def runtime_densities(target: str, *, histogram: bool = False, runs: bool = False) -> str:
-    """Caption of `runtime_densities` to a target such as ``"precision 1e-8"``."""
-    return (
-        f"How the runtimes to {target} are distributed over the runs that reached it: "
-        + ("bars of their number" if histogram else "their density")
-        + ", on the same scale in every row."
-        + (" Upright strokes are the runtimes of the single runs." if runs else "")
-    )
 
 
 def value_densities(budget: str, *, histogram: bool = False, runs: bool = False) -> str:
@@ -466,39 +378,5 @@ def value_distributions(algorithms: int, budget: str) -> str:
     """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
     return (
         f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
-        "better; names that end at one height stand in the order of the lines, the best on top." + _markers(algorithms)
+        "better; names that end at one height stand in the order of the lines, the best on top." + markers(algorithms)
     )
-
-
-def _drawn(algorithms: int, band: str, runs: bool) -> str:
-    """What areas, thin lines and the ends of lines are."""
-    few = algorithms <= CROWD
-    return (
-        (f" Areas are {band}." if band and few else "")
-        + (" Thin lines are single runs." if runs and few else "")
-        + " Lines end where the number is not known; a dotted line leads from there to the name."
-        + _markers(algorithms)
-    )
-
-
-def _unnamed(algorithms: int) -> str:
-    """How many lines are grey."""
-    if not algorithms:
-        return ""
-    return f" Grey, without a name: {plural(algorithms, 'algorithm')} more."
-
-
-def _markers(algorithms: int) -> str:
-    if algorithms <= CROWD:
-        return ""
-    return " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
-
-
-def _quantiles(algorithms: int, levels: Sequence[float]) -> str:
-    """What lines and bands are."""
-    middle = len(levels) // 2
-    line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
-    bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]
-    if not bands or algorithms > CROWD:
-        return f"Lines are {line} over the runs."
-    return f"Lines are {line} over the runs, bands reach from the quantiles {' and from '.join(bands)}."

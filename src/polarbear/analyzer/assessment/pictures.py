@@ -196,7 +196,7 @@ def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
     several = len({cell.suite for cell in cells}) > 1
     functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
-    target = _target_name(cells[0], index)
+    target = _target_name(cells, index)
     label = "ERT / dimension" if cells[0].dimension else "ERT"
     figure = figures.heat_map(
         table,
@@ -248,7 +248,7 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
         for name in ert
     }
     figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=_colored(assessment, list(ert)))
-    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells[0], index)}")
+    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells, index)}")
     if len(ert) < len({name for cell in cells for name in cell.trials}):
         most = f" Only the {len(ert)} algorithms that get furthest are shown."
         figure = replace(figure, caption=figure.caption + most)
@@ -375,7 +375,7 @@ def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
     """Which target heat maps and scaling show: that next to 1e-7, or if that is easier the hardest reached on half."""
     targets = cells[0].targets
-    if targets is None or cells[0].absolute:
+    if targets is None or cells[0].absolute or _differ(cells):
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
     reached = np.array(
@@ -385,8 +385,14 @@ def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
     return min(wanted, int(enough[-1]) if enough.size else 0)
 
 
-def _target_name(cell: Cell, index: int) -> str:
-    if cell.targets is None:
+def _differ(cells: Sequence[Cell]) -> bool:
+    """Whether functions have targets of their own."""
+    return len({tuple(cell.targets) for cell in cells if cell.targets is not None}) > 1
+
+
+def _target_name(cells: Sequence[Cell], index: int) -> str:
+    cell = cells[0]
+    if cell.targets is None or _differ(cells):
         return "the hardest target"
     return f"{'value' if cell.absolute else 'precision'} {cell.targets[index]:.3g}"
 
