@@ -15,6 +15,7 @@ from matplotlib.colors import to_hex
 
 from polarbear import figures
 from polarbear.assess import (
+    Bounds,
     cluster_ranks,
     contributions,
     cumulative_difference,
@@ -22,6 +23,8 @@ from polarbear.assess import (
     glicko2,
     kolmogorov_smirnov,
     robust_ranking,
+    target_sensitivity,
+    vorobev,
 )
 from polarbear.figures import Distribution, Figure, Snapshot, marks
 from polarbear.figures.marks import (
@@ -85,6 +88,10 @@ def robust():
     return robust_ranking(values, times=BUDGETS, rng=np.random.default_rng(1), names=("A", "B"), resamples=20)
 
 
+LIMITS = {"times": Bounds(1, 100, log=True), "values": Bounds(0.5, 9, log=True)}
+CURVES = {"A": [[np.array([[1.0, 5.0], [9.0, 1.0]])]], "B": [[np.array([[1.0, 8.0], [50.0, 0.7]])]]}
+SENSITIVITY = target_sensitivity(CURVES, counts=(2, 5), steps=20, **LIMITS)
+VOROBEV = vorobev(CURVES["A"][0], **LIMITS)
 EXAMPLES = {
     "across_columns": lambda: figures.across_columns(ERT, ["f1", "f2", "f3"], label="ERT"),
     "clustered_ranks": lambda: figures.clustered_ranks(cluster_ranks(deep_ranking(SAMPLES))),
@@ -124,6 +131,8 @@ EXAMPLES = {
     "relations_over_time": pairs,
     "runtime_densities": lambda: figures.runtime_densities({"A": ([1.0, 2.0], [0.5, 0.5])}, runs={"A": [1.5, np.inf]}),
     "runtime_distributions": lambda: figures.runtime_distributions(STEPS),
+    "target_sensitivity": lambda: figures.target_sensitivity(SENSITIVITY),
+    "vorobev_expectation": lambda: figures.vorobev_expectation(BUDGETS, {"A": VOROBEV}, runs={"A": [[5.0, 2.0, 1.0]]}),
     "value_densities": lambda: figures.value_densities({"A": ([1.0, 2.0], [0.5, 0.5]), "B": ([1.0, 3.0], [0.2, 0.9])}),
     "value_distributions": lambda: figures.value_distributions(STEPS, budget="10 evaluations"),
 }  # fmt: skip

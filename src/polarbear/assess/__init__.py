@@ -71,6 +71,7 @@ from polarbear.assess.fixed_budget import (
 )
 from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator
 from polarbear.assess.indicators import best_value, constrained_indicator, last_value, noisy_indicator, noisy_window
+from polarbear.assess.online import OnlineAOCC
 from polarbear.assess.parameter_tracking import (
     parameter_at_targets,
     parameter_at_times,
@@ -95,6 +96,7 @@ from polarbear.assess.runtimes import (
     runtimes,
     success_rate,
 )
+from polarbear.assess.sensitivity import TargetSensitivity, rank_changes, target_sensitivity
 from polarbear.assess.step_functions import Bounds, StepFunction, breakpoints, pointwise_mean, step_functions, values_at
 from polarbear.assess.summary import (
     RuntimeSummary,
@@ -124,6 +126,7 @@ __all__ = [
     "HypervolumeIndicator",
     "Newcomer",
     "Omnibus",
+    "OnlineAOCC",
     "PairwiseTests",
     "PartialOrder",
     "PostHoc",
@@ -138,6 +141,7 @@ __all__ = [
     "StepFunction",
     "TableBlock",
     "TableRow",
+    "TargetSensitivity",
     "Trials",
     "ValueSummary",
     "VirtualBest",
@@ -202,6 +206,7 @@ __all__ = [
     "pointwise_mean",
     "pool",
     "post_hoc",
+    "rank_changes",
     "rank_sum",
     "rank_sum_statistic",
     "reference_distribution",
@@ -223,6 +228,7 @@ __all__ = [
     "success_rate",
     "summarize",
     "summarize_values",
+    "target_sensitivity",
     "value_density",
     "value_distribution",
     "value_histogram",

@@ -15,6 +15,7 @@ from polarbear.figures.convergence import convergence, parameter_over_targets, p
 from polarbear.figures.cumulative_difference import cumulative_difference
 from polarbear.figures.curves import fixed_budget_curves, fixed_target_curves
 from polarbear.figures.dominance import dominance_over_rounds
+from polarbear.figures.eaf import target_sensitivity, vorobev_expectation
 from polarbear.figures.figure import Figure, svg
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
@@ -72,6 +73,8 @@ __all__ = [
     "runtime_densities",
     "runtime_distributions",
     "svg",
+    "target_sensitivity",
     "value_densities",
     "value_distributions",
+    "vorobev_expectation",
 ]

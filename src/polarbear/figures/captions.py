@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from polarbear.descriptions import listed
+from polarbear.figures.captions_of_attainment import target_sensitivity, vorobev_expectation
 from polarbear.figures.captions_of_comparisons import (
     across_columns,
     clustered_ranks,
@@ -60,8 +61,10 @@ __all__ = [
     "robust_ranks_over_time",
     "runtime_densities",
     "runtime_distributions",
+    "target_sensitivity",
     "value_densities",
     "value_distributions",
+    "vorobev_expectation",
 ]
 
 _UNKNOWN = " Hatched: unknown, because runs were stopped before."
