@@ -118,6 +118,7 @@ EXAMPLES = {
     "fixed_target_curves": lambda: figures.fixed_target_curves(
         [0.01, 0.1, 1.0], ERT, runs={"B": [[9.0, 5.0, np.inf]]}, budgets={"A": 900.0}, statistic="PAR-1"
     ),
+    "grid": lambda: figures.grid({"f1": EXAMPLES["convergence"](), "f2": EXAMPLES["convergence"]()}),
     "heat_map": lambda: figures.heat_map([[1.0, 2.0], [3.0, np.nan]], ["A", "B"], ["f1", "f2"], label="ERT"),
     "histograms": lambda: figures.histograms([1, 2, 3], {"A": [4, 1], "B": [0, 2]}),
     "parameter_over_targets": lambda: figures.parameter_over_targets([0.01, 0.1, 1.0], QUARTILES, "step size"),

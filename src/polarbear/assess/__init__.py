@@ -69,7 +69,7 @@ from polarbear.assess.fixed_budget import (
     value_distribution,
     value_histogram,
 )
-from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator
+from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator, unite_archives
 from polarbear.assess.indicators import best_value, constrained_indicator, last_value, noisy_indicator, noisy_window
 from polarbear.assess.online import OnlineAOCC
 from polarbear.assess.parameter_tracking import (
@@ -88,16 +88,26 @@ from polarbear.assess.reference import (
 from polarbear.assess.restarts import simulated_restarts
 from polarbear.assess.runtimes import (
     average_effort,
+    average_runtime_attainment,
     cumulative_costs,
     ert,
     first_hits,
     instance_weights,
     par,
     runtimes,
+    sp1,
     success_rate,
 )
 from polarbear.assess.sensitivity import TargetSensitivity, rank_changes, target_sensitivity
-from polarbear.assess.step_functions import Bounds, StepFunction, breakpoints, pointwise_mean, step_functions, values_at
+from polarbear.assess.step_functions import (
+    Bounds,
+    StepFunction,
+    breakpoints,
+    from_smallest_budget,
+    pointwise_mean,
+    step_functions,
+    values_at,
+)
 from polarbear.assess.summary import (
     RuntimeSummary,
     Scaling,
@@ -155,6 +165,7 @@ __all__ = [
     "attained_share",
     "attainment_ecdf",
     "average_effort",
+    "average_runtime_attainment",
     "best_ert",
     "best_reference",
     "best_value",
@@ -181,6 +192,7 @@ __all__ = [
     "ert_ratios",
     "even_grid",
     "first_hits",
+    "from_smallest_budget",
     "gap_closed",
     "geometric_mean",
     "geometric_mean_ratio",
@@ -222,6 +234,7 @@ __all__ = [
     "simulated_restarts",
     "single_best",
     "solver_gap",
+    "sp1",
     "stars",
     "static_virtual_best",
     "step_functions",
@@ -229,6 +242,7 @@ __all__ = [
     "summarize",
     "summarize_values",
     "target_sensitivity",
+    "unite_archives",
     "value_density",
     "value_distribution",
     "value_histogram",

@@ -17,6 +17,7 @@ from polarbear.figures.curves import fixed_budget_curves, fixed_target_curves
 from polarbear.figures.dominance import dominance_over_rounds
 from polarbear.figures.eaf import target_sensitivity, vorobev_expectation
 from polarbear.figures.figure import Figure, svg
+from polarbear.figures.grid import grid
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.pairs import relations_over_time
@@ -54,6 +55,7 @@ __all__ = [
     "final_positions",
     "fixed_budget_curves",
     "fixed_target_curves",
+    "grid",
     "heat_map",
     "histograms",
     "p_values",

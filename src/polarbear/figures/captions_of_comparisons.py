@@ -84,6 +84,11 @@ def fixed_target_curves(
     )
 
 
+def grid(panels: int, caption: str) -> str:
+    """Caption of `grid` of so many panels, from that of one."""
+    return f"{plural(panels, 'panel')}, each with a title of its own; colours are the same in all. In each: {caption}"
+
+
 def histograms(algorithms: int, value: str) -> str:
     """Caption of `histograms` of a value."""
     return (
