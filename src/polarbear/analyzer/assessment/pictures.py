@@ -14,7 +14,9 @@ from polarbear.analyzer.html import Picture, picture
 from polarbear.assess import (
     Bounds,
     RuntimeDistribution,
+    attained_share,
     attainment_ecdf,
+    bootstrap_band,
     eaf_difference_grid,
     eaf_grid,
     parameter_at_times,
@@ -34,6 +36,8 @@ from polarbear.figures.style import PALETTE
 from polarbear.records import FloatArray
 
 _GRID = 60
+_RESAMPLES = 500
+_OTHERS = "best of the others"
 _STEPS = 400
 _QUARTILES = (0.25, 0.5, 0.75)
 _SHOWN_TARGET = 1e-7
@@ -107,6 +111,8 @@ def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) 
     compared = compared[:_COMPARED] if len(compared) > _MOST_COMPARED else sorted(compared)
     for pair in combinations(compared, 2):
         yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
+    for name in compared if len(cell.trials) > 2 else ():
+        yield f"{stem}-difference-{name}-portfolio", _portfolio_difference(assessment, cell, name)
 
 
 def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
@@ -274,7 +280,9 @@ def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
     budgets = cell.budgets(_GRID)
     shares = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name))(budgets) for name in cell.trials}
     area = {name: assessment.area(cell, name) for name in cell.trials}
-    figure = figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms)
+    figure = figures.attainment_ecdf(
+        budgets, shares, area=area, bands=_bands(cell, budgets), order=assessment.subject.algorithms
+    )
     rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
     return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
 
@@ -304,6 +312,34 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
         value=_value_label(cell),
     )
     return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
+
+
+def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
+    """(2, T) bootstrap bands of the attainment ECDFs, of the algorithms with at least two runs."""
+    bands: dict[str, FloatArray] = {}
+    for name, trials in cell.trials.items():
+        if len(trials.runs) > 1:
+            shares = values_at(attained_share(cell.curves(name), values=cell.value_bounds(name)), budgets)
+            band = bootstrap_band(shares, rng=np.random.default_rng(0), resamples=_RESAMPLES)
+            bands[name] = np.stack([band.lower, band.upper])
+    return bands
+
+
+def _portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Picture:
+    """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
+    budgets, values = _grid(cell)
+    best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
+    others = [best[each] for each in best if each != name]
+    difference = eaf_difference_grid(best[name], others, values)
+    figure = figures.attainment_difference(
+        budgets,
+        values,
+        difference,
+        (name, _OTHERS),
+        order=(*assessment.subject.algorithms, _OTHERS),
+        value=_value_label(cell),
+    )
+    return _surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
 
 def _attained_by_half(values: FloatArray) -> FloatArray:
