@@ -11,6 +11,7 @@ import pytest
 from polarbear.analyzer import Data, Table
 from polarbear.analyzer.assessment import write_assessment
 from polarbear.analyzer.assessment.page import cautions, headline
+from polarbear.analyzer.assessment.pictures import plates
 from polarbear.analyzer.assessment.verdict import answer_of, verdict
 from polarbear.assess import ert, pool, runtime_distribution
 from polarbear.assess.report import Assessment, compare, runtime_tables, subject_of, table_rows
@@ -99,6 +100,19 @@ def test_every_function_can_be_drawn(tmp_path, optimum):
     assert {f"bbob-f1-d5-{kind}" for kind in (*expected, "sigma-slow")} <= drawn
     assert "bbob-f1-scaling" in drawn
     assert ("bbob-f1-d5-ert" in drawn) == (optimum is not None)
+
+
+def test_each_of_three_algorithms_is_compared_with_the_best_of_the_others(tmp_path):
+    third = [replace(one, key=replace(one.key, algorithm="twin")) for one in runs() if one.key.algorithm == "slow"]
+    found = Assessment(subject_of([*runs(), *third], functions=["1"], dimensions=[5]))
+    drawn = {plate.name: plate.picture for plate in plates(found, every_function=True)}
+    (surface,) = drawn["bbob-f1-d5-difference-twin-portfolio"].data
+    shares = np.array([row[surface.columns.index("share")] for row in surface.rows], dtype=float)
+    assert shares.max() == 0  # slow attains as much as its twin
+    assert shares.min() < 0
+    (pair,) = drawn["bbob-f1-d5-difference-fast-slow"].data
+    assert drawn["bbob-f1-d5-difference-fast-portfolio"].data[0].rows == pair.rows
+    assert "95% confidence intervals" in drawn["bbob-f1-d5-attainment-ecdf"].caption
 
 
 def test_a_page_takes_tables_from_outside_the_package(tmp_path):

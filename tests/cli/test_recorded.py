@@ -255,3 +255,15 @@ def test_a_race_on_a_study_of_seconds_is_over_seconds_unless_a_study_file_says_o
     assert "evaluations spent: " in out
     data = store.export(made, tmp_path / "runs.csv", "csv")
     assert "evaluations spent: " in polarbear("race", "--from", data)[0]
+
+
+def test_assess_takes_targets_of_each_function_from_a_file_or_from_budgets(study, tmp_path):
+    budgets = json.loads(polarbear("assess", study, "--into", tmp_path / "a", "--targets", "budget", "--json")[0])
+    targets = {row["target"] for row in budgets["runtimes"]}
+    assert 1 < len(targets) <= 31
+    rows = {(row["suite"], row["function"], row["dimension"]) for row in budgets["runtimes"]}
+    path = tmp_path / "targets.csv"
+    lines = (f"{suite},{function},{dimension},{target}" for suite, function, dimension in rows for target in (3, 0.5))
+    path.write_text("\n".join(["suite,function,dimension,target", *lines]))
+    found = json.loads(polarbear("assess", study, "--into", tmp_path / "b", "--targets", path, "--json")[0])
+    assert {row["target"] for row in found["runtimes"]} == {3, 0.5}

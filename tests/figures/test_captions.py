@@ -9,11 +9,7 @@ from polarbear import figures
 from polarbear.figures import captions
 
 DRAWING = [name for name in figures.__all__ if inspect.isfunction(getattr(figures, name)) and name != "svg"]
-CAPTIONS = [
-    name
-    for name, function in inspect.getmembers(captions, inspect.isfunction)
-    if function.__module__ == captions.__name__ and not name.startswith("_")
-]
+CAPTIONS = captions.__all__
 
 
 @pytest.mark.parametrize("name", DRAWING)

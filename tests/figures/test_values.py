@@ -14,6 +14,18 @@ import pytest
 from matplotlib.colors import to_hex
 
 from polarbear import figures
+from polarbear.assess import (
+    Bounds,
+    cluster_ranks,
+    contributions,
+    cumulative_difference,
+    deep_ranking,
+    glicko2,
+    kolmogorov_smirnov,
+    robust_ranking,
+    target_sensitivity,
+    vorobev,
+)
 from polarbear.figures import Distribution, Figure, Snapshot, marks
 from polarbear.figures.marks import (
     Band,
@@ -49,6 +61,7 @@ STEPS = {
     "B": Distribution(np.array([5.0]), np.array([1.0])),
 }
 SQUARE = np.arange(9.0).reshape(3, 3)
+DIFFERENCE = cumulative_difference([1, 2, 5], [3, 4], rng=np.random.default_rng(1), resamples=20)
 SHARE = np.array([[0.0, 0.5], [0.25, 1.0], [0.5, 1.0]])
 
 
@@ -67,18 +80,49 @@ def recovery():
     return figures.recovery(Truth(TIMES, ratings, ("A", "B")), [Snapshot("at the end", belief())])
 
 
+SAMPLES = {f"f{k}": {"A": [1.0, 2.0, 3.0], "B": [2.0 + k, 5.0, 6.0], "C": [7.0, 8.0, 9.0 * k]} for k in (1, 2, 3)}
+ATTAINED = np.linspace(0, 1, 12).reshape(2, 2, 3)
+
+
+def robust():
+    values = np.linspace(1, 2, 12).reshape(2, 2, 3)
+    return robust_ranking(values, times=BUDGETS, rng=np.random.default_rng(1), names=("A", "B"), resamples=20)
+
+
+LIMITS = {"times": Bounds(1, 100, log=True), "values": Bounds(0.5, 9, log=True)}
+CURVES = {"A": [[np.array([[1.0, 5.0], [9.0, 1.0]])]], "B": [[np.array([[1.0, 8.0], [50.0, 0.7]])]]}
+SENSITIVITY = target_sensitivity(CURVES, counts=(2, 5), steps=20, **LIMITS)
+VOROBEV = vorobev(CURVES["A"][0], **LIMITS)
 EXAMPLES = {
+    "across_columns": lambda: figures.across_columns(ERT, ["f1", "f2", "f3"], label="ERT"),
+    "clustered_ranks": lambda: figures.clustered_ranks(cluster_ranks(deep_ranking(SAMPLES))),
+    "contributions": lambda: figures.contributions(contributions(ATTAINED, times=BUDGETS, names=("A", "B"))),
+    "final_positions": lambda: figures.final_positions({"A": [[1.0, 2.0, 0.5]], "B": [[0.0, 1.0, 2.0]]}),
+    "p_values": lambda: figures.p_values(kolmogorov_smirnov(SAMPLES["f1"])),
+    "radar": lambda: figures.radar(ERT, ["f1", "f2", "f3"], label="ERT"),
+    "rank_chart": lambda: figures.rank_chart({"A": [1, 2], "B": [2, 1]}, ["f1", "f2"]),
+    "rating_candlesticks": lambda: figures.rating_candlesticks(glicko2(SAMPLES, rng=np.random.default_rng(1))),
+    "robust_ranks_over_time": lambda: figures.robust_ranks_over_time(robust()),
     "allocation": lambda: figures.allocation(result(belief())),
     "attainment": lambda: figures.attainment(BUDGETS, [0.1, 1.0], SHARE),
     "attainment_difference": lambda: figures.attainment_difference(BUDGETS, [0.1, 1.0], SHARE - 0.5, ("A", "B")),
     "attainment_ecdf": lambda: figures.attainment_ecdf(BUDGETS, {"A": SHARE[:, 0], "B": SHARE[:, 1]}),
     "convergence": lambda: figures.convergence(BUDGETS, QUARTILES),
+    "cumulative_difference": lambda: figures.cumulative_difference(DIFFERENCE, ("A", "B")),
     "data_profiles": lambda: figures.data_profiles(STEPS),
     "dominance_over_rounds": lambda: figures.dominance_over_rounds(result(belief()).rounds, alpha=0.95),
     "embedding": lambda: figures.embedding([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]], ["f1", "f1", "f2"]),
     "ert_over_dimension": lambda: figures.ert_over_dimension([2, 3, 5], ERT),
     "ert_over_targets": lambda: figures.ert_over_targets([1, 0.1, 0.01], ERT),
+    "fixed_budget_curves": lambda: figures.fixed_budget_curves(
+        BUDGETS, {"A": [3.0, 2.0, 1.0]}, bands={"A": [[2.0, 1.0, 0.5], [4.0, 3.0, 2.0]]}, band="mean ± 1"
+    ),
+    "fixed_target_curves": lambda: figures.fixed_target_curves(
+        [0.01, 0.1, 1.0], ERT, runs={"B": [[9.0, 5.0, np.inf]]}, budgets={"A": 900.0}, statistic="PAR-1"
+    ),
+    "grid": lambda: figures.grid({"f1": EXAMPLES["convergence"](), "f2": EXAMPLES["convergence"]()}),
     "heat_map": lambda: figures.heat_map([[1.0, 2.0], [3.0, np.nan]], ["A", "B"], ["f1", "f2"], label="ERT"),
+    "histograms": lambda: figures.histograms([1, 2, 3], {"A": [4, 1], "B": [0, 2]}),
     "mean_landscapes": lambda: figures.mean_landscapes({"f1": 10 ** np.eye(3), "f2": np.exp(SQUARE)}, [-5, 0], [5, 1]),
     "optima": lambda: figures.optima({"f1": [[0.0, 1.0, 2.0]], "f2": [[-1.0, 0.0, 3.0]]}, [-5] * 3, [5] * 3),
     "parameter_over_targets": lambda: figures.parameter_over_targets([0.01, 0.1, 1.0], QUARTILES, "step size"),
@@ -90,7 +134,10 @@ EXAMPLES = {
     "rating_over_time": lambda: figures.rating_over_time(belief()),
     "recovery": recovery,
     "relations_over_time": pairs,
+    "runtime_densities": lambda: figures.runtime_densities({"A": ([1.0, 2.0], [0.5, 0.5])}, runs={"A": [1.5, np.inf]}),
     "runtime_distributions": lambda: figures.runtime_distributions(STEPS),
+    "target_sensitivity": lambda: figures.target_sensitivity(SENSITIVITY),
+    "vorobev_expectation": lambda: figures.vorobev_expectation(BUDGETS, {"A": VOROBEV}, runs={"A": [[5.0, 2.0, 1.0]]}),
     "value_densities": lambda: figures.value_densities({"A": ([1.0, 2.0], [0.5, 0.5]), "B": ([1.0, 3.0], [0.2, 0.9])}),
     "value_distributions": lambda: figures.value_distributions(STEPS, budget="10 evaluations"),
 }  # fmt: skip

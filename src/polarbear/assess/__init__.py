@@ -18,6 +18,7 @@ from polarbear.assess.attainment import (
 )
 from polarbear.assess.bootstrap import Band, bootstrap_band
 from polarbear.assess.comparisons import (
+    ClusteredRanks,
     Contributions,
     DeepComparison,
     DeepRanking,
@@ -32,6 +33,7 @@ from polarbear.assess.comparisons import (
     VirtualBest,
     adjust_p_values,
     anderson_darling,
+    cluster_ranks,
     contributions,
     deep_comparison,
     deep_ranking,
@@ -50,6 +52,7 @@ from polarbear.assess.comparisons import (
     virtual_best,
     wilcoxon,
 )
+from polarbear.assess.cumulative_difference import CumulativeDifference, cumulative_difference
 from polarbear.assess.distributions import (
     RuntimeDistribution,
     data_profile,
@@ -59,14 +62,22 @@ from polarbear.assess.distributions import (
 )
 from polarbear.assess.fixed_budget import (
     ValueSummary,
+    even_grid,
+    shared_histograms,
     summarize_values,
     value_density,
     value_distribution,
     value_histogram,
 )
-from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator
+from polarbear.assess.hypervolume import HypervolumeIndicator, hypervolume_indicator, unite_archives
 from polarbear.assess.indicators import best_value, constrained_indicator, last_value, noisy_indicator, noisy_window
-from polarbear.assess.parameter_tracking import parameter_at_targets, parameter_at_times, parameter_names
+from polarbear.assess.online import OnlineAOCC
+from polarbear.assess.parameter_tracking import (
+    parameter_at_targets,
+    parameter_at_times,
+    parameter_correlation,
+    parameter_names,
+)
 from polarbear.assess.rank_sum import RankSum, common_budgets, rank_sum, rank_sum_statistic, stars
 from polarbear.assess.reference import (
     best_ert,
@@ -77,15 +88,26 @@ from polarbear.assess.reference import (
 from polarbear.assess.restarts import simulated_restarts
 from polarbear.assess.runtimes import (
     average_effort,
+    average_runtime_attainment,
     cumulative_costs,
     ert,
     first_hits,
     instance_weights,
     par,
     runtimes,
+    sp1,
     success_rate,
 )
-from polarbear.assess.step_functions import Bounds, StepFunction, breakpoints, pointwise_mean, step_functions, values_at
+from polarbear.assess.sensitivity import TargetSensitivity, rank_changes, target_sensitivity
+from polarbear.assess.step_functions import (
+    Bounds,
+    StepFunction,
+    breakpoints,
+    from_smallest_budget,
+    pointwise_mean,
+    step_functions,
+    values_at,
+)
 from polarbear.assess.summary import (
     RuntimeSummary,
     Scaling,
@@ -106,12 +128,15 @@ __all__ = [
     "AttainmentDifference",
     "Band",
     "Bounds",
+    "ClusteredRanks",
     "Contributions",
+    "CumulativeDifference",
     "DeepComparison",
     "DeepRanking",
     "HypervolumeIndicator",
     "Newcomer",
     "Omnibus",
+    "OnlineAOCC",
     "PairwiseTests",
     "PartialOrder",
     "PostHoc",
@@ -126,6 +151,7 @@ __all__ = [
     "StepFunction",
     "TableBlock",
     "TableRow",
+    "TargetSensitivity",
     "Trials",
     "ValueSummary",
     "VirtualBest",
@@ -139,6 +165,7 @@ __all__ = [
     "attained_share",
     "attainment_ecdf",
     "average_effort",
+    "average_runtime_attainment",
     "best_ert",
     "best_reference",
     "best_value",
@@ -147,10 +174,12 @@ __all__ = [
     "breakpoints",
     "budget_targets",
     "caption",
+    "cluster_ranks",
     "common_budgets",
     "constrained_indicator",
     "contributions",
     "cumulative_costs",
+    "cumulative_difference",
     "data_profile",
     "data_profile_targets",
     "deep_comparison",
@@ -161,7 +190,9 @@ __all__ = [
     "eaf_grid",
     "ert",
     "ert_ratios",
+    "even_grid",
     "first_hits",
+    "from_smallest_budget",
     "gap_closed",
     "geometric_mean",
     "geometric_mean_ratio",
@@ -180,12 +211,14 @@ __all__ = [
     "par",
     "parameter_at_targets",
     "parameter_at_times",
+    "parameter_correlation",
     "parameter_names",
     "partial_order",
     "performance_profile",
     "pointwise_mean",
     "pool",
     "post_hoc",
+    "rank_changes",
     "rank_sum",
     "rank_sum_statistic",
     "reference_distribution",
@@ -197,15 +230,19 @@ __all__ = [
     "scaling",
     "second_order_eaf",
     "shapley_values",
+    "shared_histograms",
     "simulated_restarts",
     "single_best",
     "solver_gap",
+    "sp1",
     "stars",
     "static_virtual_best",
     "step_functions",
     "success_rate",
     "summarize",
     "summarize_values",
+    "target_sensitivity",
+    "unite_archives",
     "value_density",
     "value_distribution",
     "value_histogram",

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import checked_runtimes, checked_weights, floats
 from polarbear.assess.restarts import simulated_with_marks
+from polarbear.assess.step_functions import Bounds, StepFunction
 from polarbear.records import FloatArray
 
 _ROUNDING = 1e-12
@@ -94,6 +95,14 @@ class RuntimeDistribution:
             return float("inf")
         within = np.diff(np.minimum(self.proportions, height), prepend=0.0)
         return float(within @ np.log(self.runtimes))
+
+    def area_below(self, budgets: Bounds) -> float:
+        """The normalized area below the curve (AUC) between bounds of budgets, on their scale: from 0 to 1.
+
+        1 minus it is the normalized area over the curve (AOC) of the IOHprofiler thesis, section 2.4.
+        """
+        steps = np.unique(self.runtimes)
+        return StepFunction(steps, self.at(steps), before=0.0).mean(budgets)
 
     def geometric_mean(self, proportion: float | None = None) -> float:
         """Geometric average of the given fraction of the shortest runtimes; see `area_above`."""

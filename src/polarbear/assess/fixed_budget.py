@@ -7,7 +7,7 @@ Statistics" and "Cumulative Distribution Functions", and table 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from polarbear.assess.arrays import floats
 from polarbear.assess.step_functions import FloatArray, IntArray, StepFunction, runs_making
+from polarbear.validation import whole_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,8 +84,11 @@ def summarize_values(
 def value_distribution(values: ArrayLike) -> StepFunction:
     """The empirical distribution function of the values at one budget: the share of runs that reached each value.
 
+    At several budgets it is the share of pairs of a run and a budget (thesis, table 3.1, "ECDF: single function"). Its
+    `mean` between bounds is the normalized area below it.
+
     Args:
-        values: (runs,) without NaN. Infinite values count as runs that reached no value.
+        values: (runs,), or (runs, budgets), without NaN. Infinite values count as runs that reached no value.
 
     Returns:
         A step function of the value, from 0 up to the share of runs with a value.
@@ -92,7 +96,7 @@ def value_distribution(values: ArrayLike) -> StepFunction:
     Raises:
         ValueError: If there are no values, or one is NaN.
     """
-    values = _sample(values, finite=False)
+    values = _sample(np.ravel(floats(values)), finite=False)
     reached, counts = np.unique(values[values < np.inf], return_counts=True)
     return StepFunction(reached, np.cumsum(counts) / values.size, before=0.0)
 
@@ -145,6 +149,53 @@ def value_histogram(
         edges[0], edges[-1] = min(edges[0], sample.min()), max(edges[-1], sample.max())
     counts, edges = np.histogram(sample, edges)
     return counts.astype(np.int64), edges.astype(np.float64)
+
+
+def shared_histograms(
+    samples: Mapping[str, ArrayLike], *, bins: int | str | Sequence[float] = "auto", log: bool = False
+) -> tuple[dict[str, IntArray], FloatArray]:
+    """Histograms of several samples in the same bins, chosen from all of them together: values, or runtimes.
+
+    Args:
+        samples: By algorithm, (runs,), finite.
+        bins: As in `value_histogram`.
+        log: As there.
+
+    Returns:
+        Counts (bins,) by algorithm, and edges (bins + 1,).
+
+    Raises:
+        ValueError: If there is no sample, or as `value_histogram`.
+    """
+    if not samples:
+        raise ValueError("there are no samples; give at least one algorithm's")
+    _, edges = value_histogram(np.concatenate([_sample(sample) for sample in samples.values()]), bins=bins, log=log)
+    return {name: value_histogram(sample, bins=edges.tolist())[0] for name, sample in samples.items()}, edges
+
+
+def even_grid(values: ArrayLike, count: int = 10) -> FloatArray:
+    """Evenly spaced values between the extremes, such as targets or budgets of a table of statistics.
+
+    They are evenly spaced on a log scale if the extremes are positive and span a factor of ten (thesis, section 3.1.2,
+    footnote 2).
+
+    Args:
+        values: Any shape; infinite and unknown ones are passed over.
+        count: How many; only one if all values are equal.
+
+    Returns:
+        (count,) increasing.
+
+    Raises:
+        ValueError: If no value is finite, or `count` is below 1.
+    """
+    every = floats(values)
+    finite = every[np.isfinite(every)]
+    if not finite.size:
+        raise ValueError("no value is finite, so that a grid has no ends; give targets or budgets themselves")
+    low, high = float(finite.min()), float(finite.max())
+    log = low > 0 and high >= 10 * low
+    return np.unique((np.geomspace if log else np.linspace)(low, high, whole_number(count, "count", 1)))
 
 
 def _by_budget(

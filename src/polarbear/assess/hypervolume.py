@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections.abc import Sequence
 from importlib import import_module
 from itertools import compress
 from typing import Any
@@ -99,6 +100,31 @@ def hypervolume_indicator(objectives: ArrayLike, ideal: ArrayLike, nadir: ArrayL
         raise ValueError(f"objectives have shape {points.shape}; give (t, objectives)")
     indicator = HypervolumeIndicator(ideal, nadir)
     return np.array([indicator.add(point) for point in points])
+
+
+def unite_archives(archives: Sequence[ArrayLike]) -> FloatArray:
+    """The solutions of several archives that none of them dominates: a better approximation of the Pareto front.
+
+    Archives of many algorithms are united to better reference values (Hansen et al. 2022, appendix); minus the
+    `hypervolume_indicator` of the result after its last point is the reference hypervolume.
+
+    Args:
+        archives: (solutions, objectives) each, minimized.
+
+    Returns:
+        (solutions, objectives) without duplicates, in lexicographic order.
+
+    Raises:
+        ValueError: If there is no archive, numbers of objectives differ, or a value is NaN.
+    """
+    tables = [floats(archive) for archive in archives]
+    if not tables or any(table.ndim != 2 or table.shape[1:] != tables[0].shape[1:] for table in tables):
+        raise ValueError(f"archives have shapes {[table.shape for table in tables]}; give (solutions, objectives) each")
+    points = np.unique(np.concatenate(tables), axis=0)
+    if np.isnan(points).any():
+        raise ValueError("an archive holds NaN; leave such solutions out")
+    moocore: Any = import_module("moocore")
+    return points[moocore.is_nondominated(points)] if len(points) else points
 
 
 class _Staircase:

@@ -8,14 +8,17 @@ Parameters").
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.assess.arrays import floats
+from polarbear.assess.comparisons.samples import check_choice
 from polarbear.assess.runtimes import runtimes
 from polarbear.assess.step_functions import FloatArray
 from polarbear.records import Run
+from polarbear.validation import whole_number
 
 
 def parameter_names(runs: Sequence[Run]) -> tuple[str, ...]:
@@ -58,6 +61,42 @@ def parameter_at_targets(runs: Sequence[Run], name: str, targets: ArrayLike, *, 
     """
     hits = runtimes(_some(runs), np.atleast_1d(floats(targets)), absolute=absolute)
     return np.stack([_latest(run, name, at) for run, at in zip(runs, hits, strict=True)])
+
+
+def parameter_correlation(
+    first: ArrayLike, second: ArrayLike, *, window: int = 1, method: Literal["spearman", "pearson"] = "spearman"
+) -> FloatArray:
+    """The correlation of two parameters over runs, in a moving window of times.
+
+    Args:
+        first: (runs, times) one parameter, as `parameter_at_times` gives it; NaN where it is unknown.
+        second: (runs, times) the other.
+        window: How many consecutive times are pooled, an odd number; fewer at both ends.
+        method: Spearman's rank correlation, or Pearson's.
+
+    Returns:
+        (times,) from -1 to 1; NaN where fewer than 3 pairs are known or one parameter does not vary.
+
+    Raises:
+        ValueError: If shapes differ, or an option is not valid.
+    """
+    from scipy import stats
+
+    ours, theirs = floats(first), floats(second)
+    if ours.ndim != 2 or ours.shape != theirs.shape:
+        raise ValueError(f"parameters have shapes {ours.shape} and {theirs.shape}; give (runs, times) of both")
+    if whole_number(window, "window", 1) % 2 == 0:
+        raise ValueError(f"window is {window}; it has a middle only if it is odd")
+    check_choice(method, Literal["spearman", "pearson"], "method")
+    measure = stats.spearmanr if method == "spearman" else stats.pearsonr
+    found = np.full(ours.shape[1], np.nan)
+    for time in range(found.size):
+        within = slice(max(0, time - window // 2), time + window // 2 + 1)
+        x, y = ours[:, within].ravel(), theirs[:, within].ravel()
+        known = ~(np.isnan(x) | np.isnan(y))
+        if known.sum() >= 3 and np.ptp(x[known]) > 0 and np.ptp(y[known]) > 0:
+            found[time] = measure(x[known], y[known]).statistic
+    return found
 
 
 def _some(runs: Sequence[Run]) -> Sequence[Run]:

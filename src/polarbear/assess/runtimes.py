@@ -174,6 +174,63 @@ def par(
     return counts @ np.minimum(times, penalty * allowed[:, None]) / counts.sum()
 
 
+def sp1(runtimes: ArrayLike, *, weights: ArrayLike | None = None) -> FloatArray:
+    """SP1: the mean runtime of the successful runs over the success rate (Hansen et al. 2022, footnote 23).
+
+    It equals the ERT if unsuccessful runs spend as much as successful ones on average, whatever they really spent.
+
+    Args:
+        runtimes: (runs, targets), inf where a target was missed.
+        weights: (runs,) weights of the runs, such as `instance_weights`; equal by default.
+
+    Returns:
+        (targets,), inf where no run reached the target.
+
+    Raises:
+        ValueError: If there are no runs, a runtime is NaN, or shapes do not fit.
+    """
+    times = checked_runtimes(runtimes)
+    counts = checked_weights(weights, len(times))
+    hit = np.isfinite(times)
+    successes, total = counts @ hit, counts @ np.where(hit, times, 0.0)
+    squares = np.where(successes > 0, successes, 1.0) ** 2
+    return np.where(successes > 0, total * counts.sum() / squares, np.inf)
+
+
+def average_runtime_attainment(
+    runs: Sequence[ArrayLike], evaluations: ArrayLike, points: ArrayLike, *, weights: ArrayLike | None = None
+) -> FloatArray:
+    """The expected runtime until some solution is at least as good as a point in all objectives.
+
+    Brockhoff, Auger, Hansen and Tušar (2017), The average runtime attainment function (Hansen et al. 2022,
+    section IX, reference 8).
+
+    Args:
+        runs: For each run (k, 1 + m): the evaluation at which a solution was found, and its m objectives.
+        evaluations: (runs,) evaluations each run spent in all.
+        points: (points, m) in objective space.
+        weights: (runs,) weights of the runs; equal by default.
+
+    Returns:
+        (points,), inf where no run attains the point.
+
+    Raises:
+        ValueError: If shapes do not fit, or as `ert`.
+    """
+    wanted = without_nan(points, "points")
+    if wanted.ndim != 2:
+        raise ValueError(f"points have shape {wanted.shape}; give (points, objectives)")
+    times = np.empty((len(runs), len(wanted)))
+    for row, run in enumerate(runs):
+        found = without_nan(run, f"run {row}")
+        if found.ndim != 2 or found.shape[1] != 1 + wanted.shape[1]:
+            raise ValueError(f"run {row} has shape {found.shape}; give (k, {1 + wanted.shape[1]}): time and objectives")
+        for column, point in enumerate(wanted):
+            attains = (found[:, 1:] <= point).all(axis=1)
+            times[row, column] = found[attains, 0].min(initial=np.inf)
+    return ert(times, evaluations, weights=weights)
+
+
 def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
     """(runs, targets): the runtime where a run reached the target, all it spent where it did not."""
     spent = without_nan(evaluations, "evaluations")

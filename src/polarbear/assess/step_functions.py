@@ -150,6 +150,35 @@ def values_at(runs: Sequence[Curve], times: ArrayLike) -> FloatArray:
     return np.stack([function(at) for function in step_functions(runs)])
 
 
+def from_smallest_budget(runs: Sequence[Curve], budgets: Sequence[float]) -> StepFunction:
+    """One curve of an algorithm that was run with several budgets, each time anew.
+
+    At any time it holds what the run with the smallest budget that reaches so far has found, and the best of what
+    smaller budgets had found before (Hansen et al. 2022, section II and footnote 3: "the data from the smallest
+    eligible budget"). Costs of the smaller budgets are not added, so that the assessment is optimistic, as said there.
+
+    Args:
+        runs: One run for each budget, as `step_functions` takes them.
+        budgets: Increasing, positive.
+
+    Raises:
+        ValueError: If there is not one budget for each run, or they do not increase.
+    """
+    functions, limits = step_functions(runs), floats(budgets)
+    if limits.shape != (len(functions),) or not (np.diff(limits, prepend=0.0) > 0).all():
+        raise ValueError(f"budgets are {budgets!r}; give an increasing, positive one for each of {len(functions)} runs")
+    points: list[FloatArray] = []
+    for run, begin, end in zip(functions, np.concatenate([[0.0], limits[:-1]]), limits, strict=True):
+        inside = (run.x > begin) & (run.x <= end)
+        points.append(run.points()[inside])
+        if not begin:
+            continue
+        known = float(run(np.nextafter(begin, np.inf)))
+        if known < np.inf:  # what it had found within the smaller budget counts from the next evaluation on
+            points.append(np.array([[min(begin + 1, end), known]]))
+    return staircase(np.concatenate(points), until=float(np.nextafter(limits[-1], np.inf)))
+
+
 def breakpoints(runs: Sequence[Curve]) -> FloatArray:
     """All times at which any of the runs improves, increasing. Between them nothing changes."""
     return np.unique(np.concatenate([function.x for function in step_functions(runs)]))

@@ -6,8 +6,68 @@ from collections.abc import Sequence
 from typing import Literal
 
 from polarbear.descriptions import listed
+from polarbear.figures.captions_of_attainment import target_sensitivity, vorobev_expectation
+from polarbear.figures.captions_of_comparisons import (
+    across_columns,
+    clustered_ranks,
+    contributions,
+    cumulative_difference,
+    final_positions,
+    fixed_budget_curves,
+    fixed_target_curves,
+    grid,
+    histograms,
+    p_values,
+    radar,
+    rank_chart,
+    rating_candlesticks,
+    robust_ranks_over_time,
+    runtime_densities,
+)
+from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
-from polarbear.quantities import plural
+
+__all__ = [
+    "across_columns",
+    "allocation",
+    "attainment",
+    "attainment_difference",
+    "attainment_ecdf",
+    "clustered_ranks",
+    "contributions",
+    "convergence",
+    "cumulative_difference",
+    "data_profiles",
+    "dominance_over_rounds",
+    "ert_over_dimension",
+    "ert_over_targets",
+    "final_positions",
+    "fixed_budget_curves",
+    "fixed_target_curves",
+    "grid",
+    "heat_map",
+    "histograms",
+    "p_values",
+    "parameter_over_targets",
+    "parameter_over_time",
+    "partial_order",
+    "performance_profiles",
+    "preference_values",
+    "radar",
+    "rank_chart",
+    "rating_candlesticks",
+    "rating_over_rounds",
+    "rating_over_time",
+    "recovery",
+    "relations_over_time",
+    "robust_ranks_over_time",
+    "runtime_densities",
+    "runtime_distributions",
+    "target_sensitivity",
+    "value_densities",
+    "value_distributions",
+    "vorobev_expectation",
+]
 
 _UNKNOWN = " Hatched: unknown, because runs were stopped before."
 
@@ -53,15 +113,15 @@ def attainment_ecdf(algorithms: int, *, area: bool = True, level: float | None =
         + (f" Bands are {level:.0%} confidence intervals, at each budget by itself." if level else "")
         + (" Beside the names stand the mean areas over the convergence curves (AOCC); larger is better, 1 is the "
            "most." if area else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )  # fmt: skip
 
 
 def convergence(algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     """Caption of `convergence` with quantiles of these levels."""
     return (
-        f"The best value found so far over the budget. {_quantiles(algorithms, levels)} Lines end where runs were "
-        "stopped; a dotted line leads from there to the name." + _markers(algorithms)
+        f"The best value found so far over the budget. {quantiles(algorithms, levels)} Lines end where runs were "
+        "stopped; a dotted line leads from there to the name." + markers(algorithms)
     )
 
 
@@ -69,7 +129,7 @@ def data_profiles(algorithms: int) -> str:
     """Caption of `data_profiles`."""
     return (
         "Data profiles: the share of problems that an algorithm solved within so many simplex gradients, each as many "
-        "evaluations as the problem has dimensions, plus one." + _markers(algorithms)
+        "evaluations as the problem has dimensions, plus one." + markers(algorithms)
     )
 
 
@@ -90,7 +150,7 @@ def dominance_over_rounds(*, alpha: float, joint: bool, withdrawn: bool = False,
         "which all relations of a candidate are resolved: it is settled as a member of the Pareto set. Marks that "
         "would hide each other stand side by side. The black steps, on the right axis, are the share of all pairs of "
         "algorithms that are resolved at every timepoint. Ticks below the horizontal axis are the rounds."
-        + _unnamed(unnamed)
+        + grey_lines(unnamed)
         + (
             " Withdrawn algorithms end in a cross, too, and those they had eliminated go on then; one withdrawn before "
             "the first run has no line."
@@ -117,7 +177,7 @@ def ert_over_dimension(algorithms: int, *, successes: bool = False, spent: bool 
         "the horizontal rules the runtime grows linearly with the dimension, along the slanted rules quadratically."
         + (f" Dots are hollow{numbers} where not all runs reached the target." if successes else "")
         + (" A pale cross is the largest budget spent where no run did." if spent else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )
 
 
@@ -133,7 +193,7 @@ def ert_over_targets(algorithms: int, *, runs: int | None = None) -> str:
             else ""
         )
         + "A line ends at the hardest target that any run reached; a dotted line leads from there to the name."
-        + _markers(algorithms)
+        + markers(algorithms)
     )
 
 
@@ -179,16 +239,16 @@ def parameter_over_targets(parameter: str, algorithms: int, *, levels: Sequence[
     """Caption of `parameter_over_targets` with quantiles of these levels."""
     return (
         f"The logged parameter “{parameter}” at the moment at which a run reached a target, from easy to hard targets. "
-        f"{_quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
-        "to the name." + _markers(algorithms)
+        f"{quantiles(algorithms, levels)} Lines end where no run reached the target; a dotted line leads from there "
+        "to the name." + markers(algorithms)
     )
 
 
 def parameter_over_time(parameter: str, algorithms: int, *, levels: Sequence[float] = QUARTILES) -> str:
     """Caption of `parameter_over_time` with quantiles of these levels."""
     return (
-        f"The logged parameter “{parameter}” over the budget. {_quantiles(algorithms, levels)} Lines end where it is "
-        "not known; a dotted line leads from there to the name." + _markers(algorithms)
+        f"The logged parameter “{parameter}” over the budget. {quantiles(algorithms, levels)} Lines end where it is "
+        "not known; a dotted line leads from there to the name." + markers(algorithms)
     )
 
 
@@ -208,7 +268,7 @@ def performance_profiles(algorithms: int) -> str:
     return (
         "Performance profiles: the share of problems on which an algorithm needed at most so many times the runtime of "
         "the algorithm that was the fastest there. At the left end, 1, stands the share on which it was the fastest "
-        "itself; at the right end the share that it solved at all." + _markers(algorithms)
+        "itself; at the right end the share that it solved at all." + markers(algorithms)
     )
 
 
@@ -263,8 +323,8 @@ def rating_over_time(
             else f"the dotted line is 1/{algorithms}, where equal algorithms would lie. "
         )
         + "Names stand at the right ends of the lines, in bold if the algorithm is in the Pareto set."
-        + _unnamed(unnamed)
-        + _markers(algorithms - unnamed)
+        + grey_lines(unnamed)
+        + markers(algorithms - unnamed)
     )
 
 
@@ -277,7 +337,7 @@ def recovery(algorithms: int, *, level: float = 0.95) -> str:
         "dotted lines the truth; eliminated algorithms are dashed, pale and without a band. Last panel: the value of "
         "each algorithm under a preference over budgets, at the end of the race. The hill is its posterior density, "
         "the dot its mean, the line its 95% credible interval, the upright stroke the true value. P2BB is the "
-        "probability that no other algorithm has a higher value." + _markers(algorithms)
+        "probability that no other algorithm has a higher value." + markers(algorithms)
     )
 
 
@@ -329,7 +389,7 @@ def runtime_distributions(
         + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
         + (f" The broad pale line is {reference}." if reference else "")
         + (f" Thin grey lines are {background} further algorithms." if background else "")
-        + _markers(algorithms)
+        + markers(algorithms)
     )  # fmt: skip
 
 
@@ -347,28 +407,5 @@ def value_distributions(algorithms: int, budget: str) -> str:
     """Caption of `value_distributions` at a budget such as ``"10,000 evaluations"``."""
     return (
         f"The share of runs whose best value after {budget} is as good as that or better. Lines further left are "
-        "better; names that end at one height stand in the order of the lines, the best on top." + _markers(algorithms)
+        "better; names that end at one height stand in the order of the lines, the best on top." + markers(algorithms)
     )
-
-
-def _unnamed(algorithms: int) -> str:
-    """How many lines are grey."""
-    if not algorithms:
-        return ""
-    return f" Grey, without a name: {plural(algorithms, 'algorithm')} more."
-
-
-def _markers(algorithms: int) -> str:
-    if algorithms <= CROWD:
-        return ""
-    return " From the ninth algorithm on colours repeat, and markers along the lines tell them apart."
-
-
-def _quantiles(algorithms: int, levels: Sequence[float]) -> str:
-    """What lines and bands are."""
-    middle = len(levels) // 2
-    line = "the median" if levels[middle] == 0.5 else f"the {levels[middle]:.0%} quantile"
-    bands = [f"{levels[i]:.0%} to {levels[-1 - i]:.0%}" for i in reversed(range(middle))]
-    if not bands or algorithms > CROWD:
-        return f"Lines are {line} over the runs."
-    return f"Lines are {line} over the runs, bands reach from the quantiles {' and from '.join(bands)}."

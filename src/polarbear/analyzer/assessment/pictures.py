@@ -14,7 +14,9 @@ from polarbear.analyzer.html import Picture, picture
 from polarbear.assess import (
     Bounds,
     RuntimeDistribution,
+    attained_share,
     attainment_ecdf,
+    bootstrap_band,
     eaf_difference_grid,
     eaf_grid,
     parameter_at_times,
@@ -34,6 +36,8 @@ from polarbear.figures.style import PALETTE
 from polarbear.records import FloatArray
 
 _GRID = 60
+_RESAMPLES = 500
+_OTHERS = "best of the others"
 _STEPS = 400
 _QUARTILES = (0.25, 0.5, 0.75)
 _SHOWN_TARGET = 1e-7
@@ -107,6 +111,8 @@ def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) 
     compared = compared[:_COMPARED] if len(compared) > _MOST_COMPARED else sorted(compared)
     for pair in combinations(compared, 2):
         yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
+    for name in compared if len(cell.trials) > 2 else ():
+        yield f"{stem}-difference-{name}-portfolio", _portfolio_difference(assessment, cell, name)
 
 
 def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
@@ -196,7 +202,7 @@ def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
     several = len({cell.suite for cell in cells}) > 1
     functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
-    target = _target_name(cells[0], index)
+    target = _target_name(cells, index)
     label = "ERT / dimension" if cells[0].dimension else "ERT"
     figure = figures.heat_map(
         table,
@@ -248,7 +254,7 @@ def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | Non
         for name in ert
     }
     figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=_colored(assessment, list(ert)))
-    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells[0], index)}")
+    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells, index)}")
     if len(ert) < len({name for cell in cells for name in cell.trials}):
         most = f" Only the {len(ert)} algorithms that get furthest are shown."
         figure = replace(figure, caption=figure.caption + most)
@@ -274,7 +280,9 @@ def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
     budgets = cell.budgets(_GRID)
     shares = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name))(budgets) for name in cell.trials}
     area = {name: assessment.area(cell, name) for name in cell.trials}
-    figure = figures.attainment_ecdf(budgets, shares, area=area, order=assessment.subject.algorithms)
+    figure = figures.attainment_ecdf(
+        budgets, shares, area=area, bands=_bands(cell, budgets), order=assessment.subject.algorithms
+    )
     rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
     return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
 
@@ -304,6 +312,34 @@ def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Pi
         value=_value_label(cell),
     )
     return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
+
+
+def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
+    """(2, T) bootstrap bands of the attainment ECDFs, of the algorithms with at least two runs."""
+    bands: dict[str, FloatArray] = {}
+    for name, trials in cell.trials.items():
+        if len(trials.runs) > 1:
+            shares = values_at(attained_share(cell.curves(name), values=cell.value_bounds(name)), budgets)
+            band = bootstrap_band(shares, rng=np.random.default_rng(0), resamples=_RESAMPLES)
+            bands[name] = np.stack([band.lower, band.upper])
+    return bands
+
+
+def _portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Picture:
+    """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
+    budgets, values = _grid(cell)
+    best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
+    others = [best[each] for each in best if each != name]
+    difference = eaf_difference_grid(best[name], others, values)
+    figure = figures.attainment_difference(
+        budgets,
+        values,
+        difference,
+        (name, _OTHERS),
+        order=(*assessment.subject.algorithms, _OTHERS),
+        value=_value_label(cell),
+    )
+    return _surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
 
 def _attained_by_half(values: FloatArray) -> FloatArray:
@@ -375,7 +411,7 @@ def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
     """Which target heat maps and scaling show: that next to 1e-7, or if that is easier the hardest reached on half."""
     targets = cells[0].targets
-    if targets is None or cells[0].absolute:
+    if targets is None or cells[0].absolute or _differ(cells):
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
     reached = np.array(
@@ -385,8 +421,14 @@ def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
     return min(wanted, int(enough[-1]) if enough.size else 0)
 
 
-def _target_name(cell: Cell, index: int) -> str:
-    if cell.targets is None:
+def _differ(cells: Sequence[Cell]) -> bool:
+    """Whether functions have targets of their own."""
+    return len({tuple(cell.targets) for cell in cells if cell.targets is not None}) > 1
+
+
+def _target_name(cells: Sequence[Cell], index: int) -> str:
+    cell = cells[0]
+    if cell.targets is None or _differ(cells):
         return "the hardest target"
     return f"{'value' if cell.absolute else 'precision'} {cell.targets[index]:.3g}"
 

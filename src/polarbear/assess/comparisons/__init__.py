@@ -1,7 +1,14 @@
 """Comparisons of algorithms: tests of pairs and their partial order, ratings, robust and deep rankings, portfolios."""
 
 from polarbear.assess.comparisons.contributions import Contributions, contributions, shapley_values
-from polarbear.assess.comparisons.deep import DeepComparison, DeepRanking, deep_comparison, deep_ranking
+from polarbear.assess.comparisons.deep import (
+    ClusteredRanks,
+    DeepComparison,
+    DeepRanking,
+    cluster_ranks,
+    deep_comparison,
+    deep_ranking,
+)
 from polarbear.assess.comparisons.omnibus import Omnibus, PostHoc, omnibus_test, post_hoc
 from polarbear.assess.comparisons.order import PartialOrder, partial_order
 from polarbear.assess.comparisons.pairwise import (
@@ -25,6 +32,7 @@ from polarbear.assess.comparisons.solvers import (
 )
 
 __all__ = [
+    "ClusteredRanks",
     "Contributions",
     "DeepComparison",
     "DeepRanking",
@@ -39,6 +47,7 @@ __all__ = [
     "VirtualBest",
     "adjust_p_values",
     "anderson_darling",
+    "cluster_ranks",
     "contributions",
     "deep_comparison",
     "deep_ranking",

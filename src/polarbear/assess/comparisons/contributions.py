@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.samples import Result, check_choice, default_names, rows_of
 from polarbear.records import FloatArray, IntArray
+from polarbear.validation import whole_number
 
 Portfolio = Literal["parallel", "best"]
 """What a portfolio attains on a problem at a time, from its members' probabilities p to have attained it:
@@ -45,6 +46,7 @@ class Contributions(Result):
         alone: (n,) the area that the algorithm attains alone.
         whole: The area that the portfolio of all attains.
         permutations: How many orders were sampled, 0 if `shapley` is exact.
+        group_size: Of the largest groups in which contributions count; None for all.
     """
 
     names: tuple[str, ...]
@@ -54,6 +56,7 @@ class Contributions(Result):
     alone: FloatArray
     whole: float
     permutations: int
+    group_size: int | None = None
 
     def rows(self) -> list[dict[str, Any]]:
         """One row per algorithm, the largest Shapley value first."""
@@ -76,6 +79,7 @@ def contributions(
     scale: Scale = "log",
     permutations: int | None = None,
     rng: np.random.Generator | None = None,
+    group_size: int | None = None,
 ) -> Contributions:
     """Shapley values and marginal contributions of algorithms to their portfolio's ECDF.
 
@@ -88,6 +92,8 @@ def contributions(
         scale: How time is measured; "log" needs positive times.
         permutations: How many random orders to sample, at least 2; None computes exactly, for at most 12 algorithms.
         rng: Draws the orders; needed to sample.
+        group_size: Count only what an algorithm adds when it joins as one of the first so many, for portfolios of at
+            most that size; `shapley` is the mean over these places then, and does not sum to `whole`. Default all.
 
     Raises:
         ValueError: If shapes do not fit, probabilities or times are not valid, or there are too many algorithms for
@@ -97,34 +103,39 @@ def contributions(
     chosen = default_names(names, len(misses))
     check_choice(portfolio, Portfolio, "portfolio")
     count = len(misses)
+    size = count if group_size is None else whole_number(group_size, "group_size", 1, count)
     if permutations is None:
         if count > EXACT_LIMIT:
             raise ValueError(
                 f"{count} algorithms have 2^{count} portfolios; exact values are computed for at most {EXACT_LIMIT}: "
                 "set permutations (such as 1000) and rng to sample"
             )
-        shapley, error = shapley_values(_portfolio_values(misses, weights, portfolio)), np.zeros(count)
+        shapley, error = shapley_values(_portfolio_values(misses, weights, portfolio), group_size=size), np.zeros(count)
     else:
         if rng is None or permutations < 2:
             raise ValueError(f"permutations is {permutations!r} and rng {rng!r}; sampling needs 2 or more, and rng")
         orders = rng.permuted(np.tile(np.arange(count), (permutations, 1)), axis=1)
-        gains = _gains(misses, weights, portfolio, orders)
+        early = np.argsort(orders, axis=1) < size  # the place at which each joins
+        gains = _gains(misses, weights, portfolio, orders) * early * (count / size)
         shapley, error = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(permutations)
     everybody = np.arange(count)
     whole = _worth(misses, weights, portfolio, everybody)
     without = [_worth(misses, weights, portfolio, np.delete(everybody, i)) for i in everybody]
     alone = [_worth(misses, weights, portfolio, everybody[i : i + 1]) for i in everybody]
-    return Contributions(chosen, shapley, error, whole - np.array(without), np.array(alone), whole, permutations or 0)
+    return Contributions(
+        chosen, shapley, error, whole - np.array(without), np.array(alone), whole, permutations or 0, group_size
+    )
 
 
-def shapley_values(worth: ArrayLike) -> FloatArray:
+def shapley_values(worth: ArrayLike, *, group_size: int | None = None) -> FloatArray:
     """The Shapley values of n players from the worth of all their coalitions.
 
     Args:
         worth: (2^n,) entry m is the worth of the players whose bits are set in m; entry 0 that of nobody.
+        group_size: Count only contributions to groups of at most this size, the player included; default n.
 
     Returns:
-        (n,) values, which sum to the worth of all minus that of nobody.
+        (n,) values; without a `group_size` they sum to the worth of all minus that of nobody.
 
     Raises:
         ValueError: If the number of entries is not a power of 2.
@@ -137,10 +148,10 @@ def shapley_values(worth: ArrayLike) -> FloatArray:
 
     masks = np.arange(table.size)
     size = np.bitwise_count(masks).astype(np.int64)
-    values = np.empty(count)
+    values, places = np.empty(count), whole_number(count if group_size is None else group_size, "group_size", 1, count)
     for player in range(count):
-        absent = masks[masks >> player & 1 == 0]
-        orders = count * comb(count - 1, size[absent])  # 1 / orders = |S|! (n - |S| - 1)! / n!
+        absent = masks[(masks >> player & 1 == 0) & (size < places)]
+        orders = places * comb(count - 1, size[absent])  # for all n places, 1 / orders = |S|! (n - |S| - 1)! / n!
         values[player] = ((table[absent | 1 << player] - table[absent]) / orders).sum()
     return values
 

@@ -9,7 +9,7 @@ and 3.2).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,6 +19,7 @@ from polarbear.assess.comparisons.omnibus import Omnibus, PostHoc, omnibus_test,
 from polarbear.assess.comparisons.pairwise import Correction, anderson_darling, kolmogorov_smirnov
 from polarbear.assess.comparisons.samples import Groups, Result, check_choice, read_groups
 from polarbear.records import FloatArray
+from polarbear.validation import real_number
 
 Criterion = Literal["anderson-darling", "kolmogorov-smirnov"]
 """The two-sample test that compares distributions."""
@@ -74,14 +75,19 @@ class DeepComparison(Result):
 
 
 def deep_comparison(
-    groups: Groups, *, criterion: Criterion = "anderson-darling", centre: Centre = "mean", alpha: float = 0.05
+    groups: Groups,
+    *,
+    criterion: Criterion = "anderson-darling",
+    centre: Centre = "mean",
+    epsilon: float = 0.0,
+    alpha: float = 0.05,
 ) -> DeepComparison:
     """Rank per function, test over functions, and say which algorithms differ from the best.
 
     The omnibus test is the one whose conditions hold (`omnibus_test` with "auto"); the post hoc test fits it and is
     corrected by Holm. Arguments and errors as in `deep_ranking`.
     """
-    ranking = deep_ranking(groups, criterion=criterion, centre=centre, alpha=alpha)
+    ranking = deep_ranking(groups, criterion=criterion, centre=centre, epsilon=epsilon, alpha=alpha)
     omnibus = omnibus_test(ranking.ranks, names=ranking.names, alpha=alpha)
     after = None
     if omnibus.rejected:
@@ -96,6 +102,7 @@ def deep_ranking(
     criterion: Criterion = "anderson-darling",
     centre: Centre = "mean",
     correction: Correction = "bonferroni",
+    epsilon: float = 0.0,
     alpha: float = 0.05,
 ) -> DeepRanking:
     """Rank algorithms on each function by comparing their distributions.
@@ -110,11 +117,15 @@ def deep_ranking(
             Kolmogorov–Smirnov test.
         centre: By what different distributions are ordered. The definition's mean needs finite values.
         correction: How p-values on one function are adjusted; the definition's is Bonferroni's.
+        epsilon: What is not practically different: distributions also count as alike where their means (or medians)
+            differ by no more. DSCTool applies its ε to single runs instead.
         alpha: Probability allowed for any false difference on one function.
 
     Raises:
-        ValueError: If samples are not valid, an option is not known, or a mean or median is infinite.
+        ValueError: If samples are not valid, an option is not known or out of range, or a mean or median is infinite.
     """
+    if real_number(epsilon, "epsilon", ge=0) and centre == "mean rank":
+        raise ValueError(f'epsilon is {epsilon:g}, in units of the values; set centre to "mean" or "median"')
     check_choice(criterion, Criterion, "criterion")
     by_function: list[tuple[FloatArray, bool, FloatArray]] = []
     for function, samples in read_groups(groups).items():
@@ -124,9 +135,68 @@ def deep_ranking(
             tests = kolmogorov_smirnov(samples, alternative="two-sided", correction=correction, alpha=alpha)
         alike = np.isnan(tests.adjusted) | (tests.adjusted > alpha)
         centres = _centres(list(samples.values()), centre, function)
+        if epsilon:
+            alike |= np.abs(np.subtract.outer(centres, centres)) <= epsilon
         by_function.append((*ranks_from_likeness(alike, centres), tests.adjusted))
     ranks, transitive, adjusted = (np.array(column) for column in zip(*by_function, strict=True))
     return DeepRanking(tuple(next(iter(groups.values()))), tuple(groups), ranks, transitive, adjusted)
+
+
+Tree: TypeAlias = tuple[tuple[tuple[float, float], tuple[float, float, float]], ...]
+"""Brackets of a tree: between which two places, and heights of the first leg's foot, the bar, the second leg's foot."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClusteredRanks(Result):
+    """Ranks of n algorithms on F functions, those that are alike side by side.
+
+    Attributes:
+        names: The n algorithms, as the tree orders them.
+        functions: The F functions, as the tree orders them.
+        ranks: (n, F) 1 is best.
+        name_tree: How the algorithms join.
+        function_tree: How the functions join.
+    """
+
+    names: tuple[str, ...]
+    functions: tuple[str, ...]
+    ranks: FloatArray
+    name_tree: Tree
+    function_tree: Tree
+
+
+def cluster_ranks(ranking: DeepRanking) -> ClusteredRanks:
+    """Order algorithms and functions by how alike their ranks are (average linkage of Euclidean distances).
+
+    After PerformViz: Eftimov, Hribar and Korošec (2020), A visualization tool for the comparison of optimization
+    algorithms. Trees are those of `scipy.cluster.hierarchy`, with neighbours as near as the tree allows.
+    """
+    rows, name_tree = _clustered(ranking.ranks.T)
+    columns, function_tree = _clustered(ranking.ranks)
+    return ClusteredRanks(
+        tuple(ranking.names[i] for i in rows),
+        tuple(ranking.functions[i] for i in columns),
+        ranking.ranks.T[np.ix_(rows, columns)],
+        name_tree,
+        function_tree,
+    )
+
+
+def _clustered(items: FloatArray) -> tuple[list[int], Tree]:
+    """The order of the leaves, and the tree."""
+    from scipy.cluster import hierarchy
+
+    if len(items) < 2:
+        return list(range(len(items))), ()
+    linkage = hierarchy.linkage(items, "average", optimal_ordering=True)
+    leaves: list[int] = hierarchy.leaves_list(linkage).tolist()
+    nodes = {leaf: (float(place), 0.0) for place, leaf in enumerate(leaves)}
+    tree: list[tuple[tuple[float, float], tuple[float, float, float]]] = []
+    for number, (first, second, height, _) in enumerate(linkage.tolist(), len(items)):
+        (left, left_height), (right, right_height) = sorted((nodes[int(first)], nodes[int(second)]))
+        tree.append(((left, right), (left_height, height, right_height)))
+        nodes[number] = (left + right) / 2, height
+    return leaves, tuple(tree)
 
 
 def ranks_from_likeness(alike: ArrayLike, centres: ArrayLike) -> tuple[FloatArray, bool]:

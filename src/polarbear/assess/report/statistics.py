@@ -79,7 +79,9 @@ class Assessment:
     def runtimes(self) -> dict[tuple[Cell, str], RuntimeSummary]:
         """Summaries of the runtimes to every target, by cell and algorithm."""
         return {
-            (cell, name): summarize(self.hits[cell, name], trials.evaluations, levels=(), weights=trials.weights)
+            (cell, name): summarize(
+                self.hits[cell, name], trials.evaluations, levels=(0.25, 0.75), weights=trials.weights
+            )
             for cell, name, trials in self._each()
         }
 
@@ -216,10 +218,10 @@ class Assessment:
 
     @cached_property
     def runtime_data(self) -> Data:
-        """Per cell, algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10."""
+        """Per cell, algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10, quantiles."""
         columns = (
             *("suite", "function", "dimension", "algorithm", "target", "runs", "successes"),
-            *("ert", "mean", "median", "standard_deviation", "par10"),
+            *("ert", "mean", "median", "standard_deviation", "par10", "success_rate", "q25", "q75"),
         )
         return Data.of("runtimes", columns, self._runtime_rows())
 
@@ -227,7 +229,8 @@ class Assessment:
         for (cell, name), summary in self.runtimes.items():
             targets = range(1, summary.ert.size + 1) if cell.targets is None else cell.targets
             moments = summary.mean, summary.median, summary.standard_deviation
-            columns = zip(targets, summary.successes, summary.ert, *moments, summary.par, strict=True)
+            more = summary.par, summary.success_rate, *summary.quantiles
+            columns = zip(targets, summary.successes, summary.ert, *moments, *more, strict=True)
             for target, *numbers in columns:
                 yield [cell.suite, cell.function, cell.dimension, name, target, summary.runs, *numbers]
 

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polarbear.cli.options import DataArgument, JsonOption, repeatable, to_json
 from polarbear.cli.recorded import AbsoluteOption, Choice, bad_input
 from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.assess.report.target_tables import Where
+    from polarbear.records import FloatArray
 
 EXAMPLE = "polarbear assess archive.study --dimension 5 --into page"
 
@@ -24,6 +28,19 @@ def assess(
         list[float] | None, repeatable("target", "A target precision; repeatable. Default: 51 from 100 to 1e-8.")
     ] = None,
     absolute: AbsoluteOption = None,
+    targets: Annotated[
+        str | None,
+        typer.Option(
+            "--targets",
+            metavar="FILE|budget",
+            help="Targets of each function: a CSV file with columns suite, function, dimension and target; or "
+            "'budget', from the 31 budgets of COCO's expensive scenario.",
+        ),
+    ] = None,
+    reference: Annotated[
+        list[Path] | None,
+        repeatable("reference", "Algorithms from which 'budget' derives targets; default those assessed."),
+    ] = None,
     background: Annotated[
         list[Path] | None,
         repeatable("background", "A study or archive whose algorithms are drawn grey in runtime distributions."),
@@ -39,9 +56,14 @@ def assess(
 
     with bad_input(), steps(Console(stderr=True), "reading") as step:
         subject = choice.subject(data, target, absolute)
+        given = None if targets is None else _table(targets, choice, data, reference)
+        if given is not None:
+            subject = report.with_targets(subject, given)
         step("computing")
         assessment = report.Assessment(subject)
         archived = replace(choice, algorithm=None).subject(background, target, absolute) if background else None
+        if archived and given is not None:
+            archived = report.with_targets(archived, given)
         step("comparing")
         comparable = any(len(cell.trials) == len(subject.algorithms) > 1 for cell in subject.cells)
         page = write_assessment(
@@ -57,3 +79,13 @@ def assess(
         return
     print_table(standings_table(assessment))
     echo("\n".join([f"{headline(assessment)}.", *cautions(assessment), f"page: {page}"]))
+
+
+def _table(targets: str, choice: Choice, data: list[Path], reference: list[Path] | None) -> dict[Where, FloatArray]:
+    """Targets of each function, from a file or from budgets."""
+    from polarbear.assess import report
+
+    if targets != "budget":
+        return report.read_targets(targets)
+    chosen = replace(choice, algorithm=None) if reference else choice
+    return report.budget_based_targets(report.Assessment(chosen.subject(reference or data)))

@@ -1,0 +1,56 @@
+"""The area over the convergence curve while a run goes on, without keeping the run.
+
+López-Ibáñez et al. 2024, section II-D: by eq. 9 each evaluation adds to the area what the best value so far
+leaves free.
+"""
+
+from __future__ import annotations
+
+import math
+
+from polarbear.assess.step_functions import Bounds
+from polarbear.validation import real_number
+
+
+class OnlineAOCC:
+    """The normalized AOCC of one run, from its improvements as they come; it keeps two numbers.
+
+    Args:
+        times: Bounds of the times and their scale.
+        values: Bounds of the values and their scale.
+    """
+
+    def __init__(self, *, times: Bounds, values: Bounds) -> None:
+        self._times, self._values = times, values
+        self._area, self._share, self._best, self._since = 0.0, 0.0, math.inf, times.low
+        self._latest = -math.inf
+
+    def add(self, time: float, value: float) -> None:
+        """Take in the value found at a time; only improvements count, others may be left out.
+
+        Raises:
+            ValueError: If the time lies before the one added last, or a number is NaN.
+        """
+        if not time >= self._latest or math.isnan(value):
+            raise ValueError(f"value {value} at time {time} comes after time {self._latest}; add them in order")
+        self._latest = time
+        if value < self._best:
+            self._area = self._until(time)
+            self._since, self._best = time, value
+            self._share = 1 - float(self._values.scaled(value))
+
+    def area(self, until: float | None = None) -> float:
+        """The normalized AOCC up to the upper bound of the times, if the run does not improve again: `aocc`.
+
+        Args:
+            until: Take the area up to this time alone, over that of all times.
+
+        Raises:
+            ValueError: If `until` lies before the time added last.
+        """
+        end = self._times.high if until is None else real_number(until, "until", ge=self._latest)
+        return self._until(end)
+
+    def _until(self, time: float) -> float:
+        width = float(self._times.scaled(time)) - float(self._times.scaled(self._since))
+        return self._area + self._share * max(width, 0.0)

@@ -1,0 +1,131 @@
+"""How much depends on the choice of targets: ECDFs with more and more targets against the EAF, and changes of ranks.
+
+López-Ibáñez et al. 2024, section IV: figures 7 to 10.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.aocc import attainment_ecdf
+from polarbear.assess.arrays import floats
+from polarbear.assess.step_functions import Bounds, Curve, StepFunction, pointwise_mean, step_functions
+from polarbear.records import FloatArray
+from polarbear.validation import whole_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TargetSensitivity:
+    """The ECDFs of n algorithms by their EAF and with numbers of targets.
+
+    Attributes:
+        names: The n algorithms.
+        counts: (k,) numbers of targets.
+        times: (T,) times.
+        exact: (n, T) the EAF-based ECDF (eq. 4).
+        by_targets: (k, n, T) the target-based ECDFs (eq. 1).
+        exact_area: (n,) normalized area below the EAF-based ECDF.
+        areas: (k, n) those below the target-based ECDFs.
+    """
+
+    names: tuple[str, ...]
+    counts: tuple[int, ...]
+    times: FloatArray
+    exact: FloatArray
+    by_targets: FloatArray
+    exact_area: FloatArray
+    areas: FloatArray
+
+    @property
+    def differences(self) -> FloatArray:
+        """(k, n, T) target-based less EAF-based ECDF; figure 8 shows their mean and standard deviation over n."""
+        return self.by_targets - self.exact
+
+    @property
+    def area_differences(self) -> FloatArray:
+        """(k, n) area below the EAF-based ECDF less that below the target-based ones, as in figure 9."""
+        return self.exact_area - self.areas
+
+    @property
+    def ranks(self) -> FloatArray:
+        """(k + 1, n) ranks by area, 1 for the largest; the last row is by the EAF. Equal areas share a rank."""
+        from scipy.stats import rankdata
+
+        return floats(rankdata(-np.vstack([self.areas, self.exact_area]), axis=1))
+
+    @property
+    def rank_changes(self) -> FloatArray:
+        """(k,) how far each number of targets ranks differently than the EAF does; see `rank_changes`."""
+        ranks = self.ranks
+        return np.array([rank_changes(row, ranks[-1]) for row in ranks[:-1]])
+
+
+def target_sensitivity(
+    runs: Mapping[str, Sequence[Sequence[Curve]]],
+    *,
+    times: Bounds,
+    values: Bounds,
+    counts: Sequence[int] = (5, 10, 25, 51),
+    steps: int = 100,
+) -> TargetSensitivity:
+    """Compare target-based ECDFs with the EAF-based one, over several functions with equal weights.
+
+    Args:
+        runs: By algorithm, the runs on each function, as `step_functions` takes them; known up to `times.high`.
+        times: Bounds of the times and their scale, over which areas are taken.
+        values: Bounds of the values and their scale, on which the targets are evenly spaced, both ends included.
+        counts: Numbers of targets, from 2.
+        steps: How many times curves are evaluated at.
+
+    Raises:
+        ValueError: If there are no algorithms or runs, or a number of targets is below 2.
+    """
+    if not runs:
+        raise ValueError("there are no algorithms; give the runs of at least one")
+    sizes = tuple(whole_number(count, "counts", 2) for count in counts)
+    at = times.spaced(steps)
+    functions = {name: [step_functions(group) for group in groups] for name, groups in runs.items()}
+    exact = [pointwise_mean([attainment_ecdf(g, values=values) for g in groups]) for groups in functions.values()]
+    curves = [
+        [pointwise_mean([_target_ecdf(g, values.spaced(size)) for g in groups]) for groups in functions.values()]
+        for size in sizes
+    ]
+    return TargetSensitivity(
+        tuple(runs),
+        sizes,
+        at,
+        np.array([curve(at) for curve in exact]),
+        np.array([[curve(at) for curve in row] for row in curves]),
+        np.array([curve.mean(times) for curve in exact]),
+        np.array([[curve.mean(times) for curve in row] for row in curves]),
+    )
+
+
+def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
+    """Half the sum of absolute differences of two rankings (section IV-B): each change counts for two algorithms.
+
+    Args:
+        first: (n,) ranks.
+        second: (n,) ranks of the same algorithms.
+
+    Raises:
+        ValueError: If they differ in length or a rank is NaN.
+    """
+    one, other = floats(first), floats(second)
+    if one.ndim != 1 or one.shape != other.shape or np.isnan([one, other]).any():
+        raise ValueError(f"rankings have shapes {one.shape} and {other.shape}; give (n,) ranks of the same algorithms")
+    return float(np.abs(one - other).sum() / 2)
+
+
+def _target_ecdf(runs: Sequence[StepFunction], targets: FloatArray) -> StepFunction:
+    """The share of pairs of a run and a target that is reached, as a function of time (eq. 1)."""
+    return pointwise_mean(
+        [
+            StepFunction(run.x, (run.y[:, None] <= targets).mean(axis=1), before=0.0, until=run.until)
+            for run in step_functions(runs)
+        ]
+    )

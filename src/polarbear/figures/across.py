@@ -1,0 +1,326 @@
+"""Algorithms over functions, dimensions or other columns: lines, radar, ranks, positions of final points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.arrays import floats
+from polarbear.descriptions import listed
+from polarbear.figures import captions
+from polarbear.figures.figure import Figure
+from polarbear.figures.line_chart import line_chart, name_lines
+from polarbear.figures.marks import Line, Mark, Markers, PointLabel
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.scales import Scale, arrays_of
+from polarbear.figures.style import MUTED, RULE, SMALL, WIDE, Spacing, looks_for, shown
+from polarbear.records import FloatArray
+
+
+def across_columns(
+    values: Mapping[str, ArrayLike],
+    columns: Sequence[str],
+    *,
+    label: str,
+    column_label: str = "function",
+    order: Sequence[str] | None = None,
+    spacing: Spacing | None = None,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """A number for every algorithm on every function or dimension, as lines (IOHprofiler thesis, tables 3.1 and 3.2).
+
+    Marks: a dot is the number of an algorithm in a column, such as its expected runtime on a function; lines only
+    join the dots of one algorithm. There is no dot where the number is unknown or infinite.
+
+    Args:
+        values: By algorithm, (c,) numbers; NaN or inf where there is none.
+        columns: (c,) names, such as functions or dimensions.
+        label: What the numbers are.
+        column_label: What the columns are.
+        order: All names in the order in which colours are dealt; default that of `values`.
+        spacing: "log" or "linear" axis of numbers; default "log" if none is negative and they span a factor of ten.
+        width: Inches.
+        height: Inches; default in proportion to the number of algorithms.
+
+    Raises:
+        ValueError: If there is no algorithm, or not one number for each column.
+    """
+    lines = _finite(arrays_of(values, (len(columns),), label))
+    scale, looks = Scale.of(lines.values(), spacing), looks_for(values, order, "algorithm")
+    return line_chart(
+        _column_axis(columns, column_label, width),
+        scale.axis(label, grid=True),
+        _dotted({name: scale.place(line) for name, line in lines.items()}),
+        looks,
+        lines=len(lines),
+        width=width,
+        height=height or _height(columns, len(lines), width),
+        title=f"{label} by {column_label}",
+        alt=f"Line chart of the {label} of {listed(values)} by {column_label}.",
+        caption=captions.across_columns(len(lines), label, column_label),
+    )
+
+
+def rank_chart(
+    ranks: Mapping[str, ArrayLike],
+    columns: Sequence[str],
+    *,
+    column_label: str = "function",
+    order: Sequence[str] | None = None,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """The rank of every algorithm in every column (López-Ibáñez et al. 2024, figure 10).
+
+    Marks: a dot is an algorithm's rank, 1, the best, on top; lines join the ranks of one algorithm, so that where they
+    cross the order changes: from function to function, or from one way of ranking to another. Algorithms with equal
+    ranks lie on one another.
+
+    Args:
+        ranks: By algorithm, (c,) ranks from 1; NaN where there is none.
+        columns: (c,) names.
+        column_label: What the columns are.
+        order: All names in the order in which colours are dealt; default that of `ranks`.
+        width: Inches.
+        height: Inches; default in proportion to the number of algorithms.
+
+    Raises:
+        ValueError: If there is no algorithm, or not one rank from 1 for each column.
+    """
+    lines = arrays_of(ranks, (len(columns),), "ranks")
+    if any((line < 1).any() or np.isinf(line).any() for line in lines.values()):
+        raise ValueError("ranks count from 1, the best; see scipy.stats.rankdata")
+    worst = max([1.0, *(float(np.nanmax(line, initial=1)) for line in lines.values())])
+    step = -(-worst // 12)
+    ticks = tuple(float(rank) for rank in np.arange(1, worst + 1, step))
+    looks = looks_for(ranks, order, "algorithm")
+    return line_chart(
+        _column_axis(columns, column_label, width),
+        Axis(label="rank", low=worst + 0.4, high=0.6, ticks=ticks, texts=tuple(f"{tick:g}" for tick in ticks)),
+        _dotted(lines),
+        looks,
+        lines=len(lines),
+        width=width,
+        height=height or _height(columns, len(lines), width),
+        title=f"Ranks by {column_label}",
+        alt=f"Line chart of the ranks of {listed(ranks)} by {column_label}.",
+        caption=captions.rank_chart(len(lines), column_label),
+    )
+
+
+def radar(
+    values: Mapping[str, ArrayLike],
+    columns: Sequence[str],
+    *,
+    label: str,
+    best: Literal["lowest", "highest"] = "lowest",
+    column_label: str = "function",
+    order: Sequence[str] | None = None,
+    spacing: Spacing | None = None,
+    width: float = 5.0,
+    height: float | None = None,
+) -> Figure:
+    """A number for every algorithm on every function or dimension, as a radar chart (IOHprofiler thesis, table 3.2).
+
+    Marks: every column has a spoke; on it, an algorithm's dot lies the further out the better its number is. Rings
+    have the numbers that stand at the first spoke. Where there is no number, such as an infinite runtime, the dot is at
+    the centre. The area within a line has no meaning: it depends on the order of the columns.
+
+    Args:
+        values: By algorithm, (c,) numbers; NaN or inf where there is none.
+        columns: (c,) names of the spokes, clockwise from the top; at least 3.
+        label: What the numbers are.
+        best: Whether the lowest or the highest numbers are good, and lie far out.
+        column_label: What the columns are.
+        order: All names in the order in which colours are dealt; default that of `values`.
+        spacing: "log" or "linear" spokes; default "log" if no number is negative and they span a factor of ten.
+        width: Inches.
+        height: Inches; default as high as wide.
+
+    Raises:
+        ValueError: If there are fewer than 3 columns, or not one number for each.
+    """
+    if len(columns) < 3:
+        raise ValueError(f"a radar chart needs at least 3 columns; there are {len(columns)}: take across_columns")
+    lines = _finite(arrays_of(values, (len(columns),), label))
+    scale, looks = Scale.of(lines.values(), spacing), looks_for(values, order, "algorithm")
+    angles = np.linspace(0, 2 * np.pi, len(columns), endpoint=False)
+    tall = height or 0.86 * width
+    rows = -(-len(lines) // (3 if width >= 5 else 2))
+    reach = 1.22
+    marks = (*_web(scale, columns, angles, best, 2 * reach / tall), *_round(lines, scale, angles, best))
+    return Figure(
+        title=f"{label} by {column_label}",
+        alt=f"Radar chart of the {label} of {listed(values)} by {column_label}.",
+        caption=captions.radar(len(lines), label, column_label, best=best),
+        width=width,
+        height=tall + 0.18 * rows,
+        panels=(
+            Panel(
+                x=Axis(low=-reach * width / tall, high=reach * width / tall, hidden=True),
+                y=Axis(low=-reach, high=reach, hidden=True),
+                marks=marks,
+            ),
+        ),
+        looks=looks,
+        key=Key(
+            entries=tuple(
+                Entry(text=shown(name, 20), algorithm=name, width=1.6, symbol=looks[name].marker or "o", size=3.5)
+                for name in lines
+            ),
+            columns=3 if width >= 5 else 2,
+            size=SMALL,
+        ),
+    )
+
+
+def final_positions(
+    points: Mapping[str, ArrayLike],
+    *,
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    order: Sequence[str] | None = None,
+    width: float = WIDE,
+    height: float | None = None,
+) -> Figure:
+    """The final points of the runs as parallel coordinates (IOHprofiler thesis, section 3.3, figure 4.6).
+
+    Marks: a thin line is the final point of one run: its height at a coordinate is where the point lies along it,
+    between the bounds of the search domain if they are given. Lines that lie together at an edge or at the centre are
+    signs of structural bias.
+
+    Args:
+        points: By algorithm, (runs, d).
+        lower: Lower bounds of the domain, one or (d,); with `upper`, coordinates are drawn from 0 to 1 between them.
+        upper: Upper bounds.
+        order: All names in the order in which colours are dealt; default that of `points`.
+        width: Inches.
+        height: Inches; default in proportion.
+
+    Raises:
+        ValueError: If there is no algorithm, points differ in their dimension, or only one bound is given.
+    """
+    every = {name: floats(each) for name, each in points.items()}
+    looks = looks_for(points, order, "algorithm")
+    dimensions = {each.shape[1:] for each in every.values()}
+    if len(dimensions) != 1 or len(next(iter(dimensions))) != 1:
+        raise ValueError(f"points have shapes {[each.shape for each in every.values()]}; give (runs, d), d the same")
+    if (lower is None) != (upper is None):
+        raise ValueError("one bound of the domain is given; give both lower and upper, or neither")
+    scaled = lower is not None and upper is not None
+    if lower is not None and upper is not None:
+        low, span = floats(lower), floats(upper) - floats(lower)
+        every = {name: (each - low) / span for name, each in every.items()}
+    ((size,),) = dimensions
+    at, scale = np.arange(1.0, size + 1), Scale.of(every.values(), "linear")
+    y = Axis(label="place in the domain", low=0, high=1, most=5) if scaled else scale.axis("coordinate")
+    strength = 0.85 if len(every) <= 3 else 0.6
+    marks = (
+        Line(name=f"run-{index}-{run}", x=at, y=point, algorithm=name, width=0.7, strength=strength, clip=False)
+        for index, (name, each) in enumerate(every.items())
+        for run, point in enumerate(each)
+    )
+    return line_chart(
+        _column_axis([str(number) for number in range(1, size + 1)], "coordinate", width, first=1),
+        y,
+        marks,
+        looks,
+        lines=0,
+        width=width,
+        height=height,
+        title="Positions of final points",
+        alt=f"Parallel coordinates of the final points of {listed(points)}.",
+        caption=captions.final_positions(len(every), scaled=scaled),
+        key=Key(
+            entries=tuple(Entry(text=shown(name, 18), algorithm=name, width=1.6) for name in every),
+            columns=4 if width > 5 else 2,
+            size=SMALL,
+        ),
+    )
+
+
+def _finite(arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    return {name: np.where(np.isfinite(array), array, np.nan) for name, array in arrays.items()}
+
+
+def _column_axis(columns: Sequence[str], label: str, width: float, *, first: int = 0) -> Axis:
+    """An axis with a name in the place of each number; names run upwards where they do not fit side by side."""
+    places = tuple(float(first + number) for number in range(len(columns)))
+    size = _upright_size(columns, width)
+    return Axis(
+        label=label,
+        low=first - 0.15,
+        high=first + max(len(columns) - 1, 1) + 0.15,
+        ticks=places,
+        texts=tuple(shown(name) for name in columns),
+        minor=(),
+        upright=size,
+    )
+
+
+def _upright_size(columns: Sequence[str], width: float) -> float | None:
+    """The size in points at which names run upwards; None if they fit side by side."""
+    room = (width - 2) / max(1, len(columns))
+    longest = max((len(shown(name)) for name in columns), default=1)
+    return float(np.clip(room * 72 * 0.9, 4, SMALL)) if (longest + 1) * 0.072 > room else None
+
+
+def _height(columns: Sequence[str], lines: int, width: float) -> float:
+    """Inches, with room below for names that run upwards and at the right for those of lines."""
+    size = _upright_size(columns, width)
+    below = max(len(shown(name)) for name in columns) * 0.62 / 72 * size if size else 0.0
+    return max(0.5 * min(width, WIDE), 2.2, 0.14 * lines + 0.8) + below
+
+
+def _dotted(lines: Mapping[str, FloatArray]) -> Iterator[Mark]:
+    for index, (name, line) in enumerate(lines.items()):
+        at = np.arange(float(line.size))
+        yield Line(name=f"line-{index}", x=at, y=line, algorithm=name, width=1.2, markers=Markers("o", size=4), layer=3)
+    if lines:
+        yield from name_lines(np.arange(float(len(next(iter(lines.values()))))), lines)
+
+
+def _outwards(values: FloatArray, scale: Scale, best: Literal["lowest", "highest"]) -> FloatArray:
+    """How far out numbers lie, from 0.12 to 1; 0 where there is none."""
+    low, high, at = (
+        np.log(floats(x)) if scale.log else floats(x) for x in (scale.low, scale.high, scale.place(values))
+    )
+    share = (at - low) / (high - low)
+    return np.where(np.isnan(share), 0.0, 0.12 + 0.88 * (1 - share if best == "lowest" else share))
+
+
+def _web(
+    scale: Scale, columns: Sequence[str], angles: FloatArray, best: Literal["lowest", "highest"], unit: float
+) -> Iterator[Mark]:
+    """Rings with their numbers, and spokes with their names; `unit` is an inch on the axes."""
+    axis = scale.axis("")
+    ticks = axis.ticks or tuple(np.linspace(scale.low, scale.high, 4)[1:-1].tolist())
+    texts = axis.texts or tuple(f"{tick:.3g}" for tick in ticks)
+    around = np.linspace(0, 2 * np.pi, 181)
+    kept = range(0, len(ticks), -(-len(ticks) // 4))
+    for radius in (1.0, *(float(_outwards(floats(ticks[k]), scale, best)) for k in kept)):
+        yield Line(x=radius * np.sin(around), y=radius * np.cos(around), color=RULE, width=0.6, layer=0.9)
+    for k in kept:
+        radius = float(_outwards(floats(ticks[k]), scale, best))
+        yield PointLabel(x=0.0, y=radius, text=texts[k], color=MUTED)
+    for angle, column in zip(angles, columns, strict=True):
+        x, y = float(np.sin(angle)), float(np.cos(angle))
+        yield Line(x=np.array([0, x]), y=np.array([0, y]), color=RULE, width=0.6, layer=0.9)
+        name = shown(column, 14)
+        left = (0.055 * len(name) * (1 - x) / 2 + 0.05) * unit  # text begins at its point
+        yield PointLabel(x=1.06 * x - left, y=1.07 * y + 0.07 * unit, text=name)
+
+
+def _round(
+    lines: Mapping[str, FloatArray], scale: Scale, angles: FloatArray, best: Literal["lowest", "highest"]
+) -> Iterator[Mark]:
+    closed = np.append(angles, angles[0])
+    for index, (name, line) in enumerate(lines.items()):
+        out = _outwards(np.append(line, line[0]), scale, best)
+        drawn = Line(x=out * np.sin(closed), y=out * np.cos(closed), algorithm=name, width=1.5, layer=3)
+        yield replace(drawn, name=f"line-{index}", markers=Markers("o", size=3.5))

@@ -1,0 +1,33 @@
+"""Captions of what is drawn of attainment functions beyond one surface; see `captions`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polarbear.descriptions import listed
+from polarbear.figures.sentences import markers
+from polarbear.figures.style import CROWD
+from polarbear.quantities import plural
+
+
+def target_sensitivity(algorithms: int, changes: Mapping[int, float]) -> str:
+    """Caption of `target_sensitivity` with the changes of ranks by number of targets."""
+    told = listed(f"{change:g} ({count} targets)" for count, change in changes.items())
+    return (
+        "Left: the mean share attained within the budget, averaged over all values (EAF, solid) and over evenly spaced "
+        "targets (broken). Right: target-based less EAF-based share, mean over "
+        f"{plural(algorithms, 'algorithm')} and, as dots, one standard deviation to both sides. Ranked by the area "
+        f"below their curves, algorithms change ranks against the EAF by {told}: half the sum of the "
+        "absolute differences of ranks."
+    )
+
+
+def vorobev_expectation(algorithms: int, *, runs: bool = False) -> str:
+    """Caption of `vorobev_expectation`, with single runs or without."""
+    return (
+        "Vorob'ev expectations: of the level curves of an algorithm's attainment function the one whose area over the "
+        "convergence curve is closest to the mean of its runs. The number beside the name is the deviation, the mean "
+        "share of the area that lies between a run and this line."
+        + (" Thin lines are single runs." if runs and algorithms <= CROWD else "")
+        + markers(algorithms)
+    )

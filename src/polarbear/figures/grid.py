@@ -1,0 +1,83 @@
+"""Many figures of one kind as panels of one, such as one for each function."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from polarbear.figures import captions
+from polarbear.figures.figure import Figure
+from polarbear.figures.marks import EndLabel
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.style import MICRO, SMALL, WIDE, Look, shown
+
+
+def grid(
+    figures: Mapping[str, Figure], *, columns: int = 4, width: float = WIDE, height: float | None = None
+) -> Figure:
+    """Figures of one kind side by side, such as one for each function (IOHprofiler thesis, tables 3.1 and 3.2).
+
+    Marks: those of the single figures; names at the ends of lines are left out, and colours are told in one key above.
+
+    Args:
+        figures: By title, such as the function; made with the same `order`, so that colours agree.
+        columns: How many stand side by side.
+        width: Inches.
+        height: Inches; default in proportion to the number of rows.
+
+    Raises:
+        ValueError: If there is no figure, or an algorithm has another look in one than in another.
+    """
+    if not figures:
+        raise ValueError("there are no figures to draw; give at least one")
+    looks: dict[str, Look] = {}
+    for title, figure in figures.items():
+        for name, look in figure.looks.items():
+            if looks.setdefault(name, look) != look:
+                raise ValueError(f"{title!r} draws {name!r} in another colour; make all figures with the same order")
+    columns = min(columns, len(figures))
+    rows = -(-len(figures) // columns)
+    first = next(iter(figures.values()))
+    drawn = {mark.algorithm for figure in figures.values() for panel in figure.panels for mark in panel.marks} - {""}
+    entries = tuple(
+        Entry(text=shown(name, 18), algorithm=name, width=1.6, symbol=look.marker, size=3.5)
+        for name, look in looks.items()
+        if name in drawn
+    )
+    panels = (
+        _panel(figure.panels[0], title, left=not number % columns, bottom=number >= len(figures) - columns)
+        for number, (title, figure) in enumerate(figures.items())
+    )
+    across = 4 if width > 5 else 2
+    return Figure(
+        title=first.title,
+        alt=f"{len(figures)} panels: {first.alt}",
+        caption=captions.grid(len(figures), first.caption),
+        width=width,
+        height=height or rows * max(0.72 * width / columns, 1.2) + 0.18 * -(-len(entries) // across) + 0.2,
+        panels=tuple(panels),
+        columns=columns,
+        looks=looks,
+        key=Key(entries=entries, columns=across, size=SMALL if width > 5 else MICRO) if entries else None,
+    )
+
+
+def _panel(panel: Panel, title: str, *, left: bool, bottom: bool) -> Panel:
+    """A panel with its title, few ticks, and labels of axes only at the edges of the grid."""
+    return replace(
+        panel,
+        title=shown(title, 22),
+        key=None,
+        x=_with_few_ticks(panel.x, labelled=bottom),
+        y=_with_few_ticks(panel.y, labelled=left),
+        marks=tuple(mark for mark in panel.marks if not isinstance(mark, EndLabel)),
+    )
+
+
+def _with_few_ticks(axis: Axis, *, labelled: bool) -> Axis:
+    label = axis.label if labelled else ""
+    if axis.ticks is None:
+        return replace(axis, label=label, most=3)
+    step = -(-len(axis.ticks) // 4)
+    texts = axis.texts[::step] if axis.texts else None
+    return replace(axis, label=label, ticks=axis.ticks[::step], texts=texts)
