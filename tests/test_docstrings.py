@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import itertools
 import pkgutil
 import re
 from pathlib import Path
@@ -12,7 +13,7 @@ import polarbear
 
 SECTION = re.compile(r"^(?:Args|Attributes):\n((?:(?: {4}.*)?\n)*)", re.MULTILINE)
 ENTRY = re.compile(r"^ {4}((?:\*{0,2}\w+(?:, )?)+)(?: \(.*\))?:", re.MULTILINE)
-AS_THERE = re.compile(r"\b(?:[Aa]s(?: in| of| for)?|see|of)\s+`(\w+)`")
+AS_THERE = re.compile(r"\b(?:[Aa]s(?: in| of| for)?|see|of)\s+`(\w+)`(?:\s+and\s+`(\w+)`)?")
 """Where a docstring leaves its parameters to that of another function or class."""
 
 
@@ -46,7 +47,8 @@ def documented(thing):
         for names in ENTRY.findall(section)
         for name in names.split(",")
     }
-    there = (NAMED[name] for name in AS_THERE.findall(texts[0]) if name in NAMED and NAMED[name] is not thing)
+    named = itertools.chain.from_iterable(AS_THERE.findall(texts[0]))
+    there = (NAMED[name] for name in named if name in NAMED and NAMED[name] is not thing)
     return own.union(*map(documented, there))
 
 
