@@ -81,7 +81,17 @@ def to_data(text: str) -> Path:
         raise typer.BadParameter(
             f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
         )
-    return to_place(text)
+    return to_study(text)
+
+
+def to_study(text: str) -> Path:
+    """Where a study is: at a path, or what the library has under the name, where there is nothing at that path."""
+    from polarbear.store import Library
+
+    path = to_place(text)
+    if not path.exists() and (library := Library()).holds(text):
+        return library.get(text).path
+    return path
 
 
 def place_option(help_: str, **settings: Any) -> Any:
@@ -95,7 +105,7 @@ def repeatable(name: str, help_: str) -> Any:
 
 
 StudyArgument = Annotated[
-    Path, typer.Argument(parser=to_place, help="The study's directory, or its URL.", show_default=False)
+    Path, typer.Argument(parser=to_study, help="The study's directory, or its URL.", show_default=False)
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
@@ -156,7 +166,11 @@ FinalTargetOption = Annotated[
 ]
 DataArgument = Annotated[
     list[Path],
-    typer.Argument(parser=to_data, help="Studies, archives, folders or files of recorded runs.", show_default=False),
+    typer.Argument(
+        parser=to_data,
+        help="Studies, archives, folders or files of recorded runs, or names in the library.",
+        show_default=False,
+    ),
 ]
 
 

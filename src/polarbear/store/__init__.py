@@ -22,6 +22,7 @@ from polarbear.store.formats.reading import Options
 from polarbear.store.formats.reports import ArchiveRefused, IncompleteData, Limits, Progress, Reading, Skipped
 from polarbear.store.formats.supervision import read as read_data
 from polarbear.store.formats.supervision import read_reference
+from polarbear.store.library import DataSet, Library
 from polarbear.store.lock import take_over
 from polarbear.store.merging import Conflict, MergeConflict, Merged, merge
 from polarbear.store.paths import place, remote
@@ -33,9 +34,11 @@ __all__ = [
     "ArchiveRefused",
     "Conflict",
     "Damage",
+    "DataSet",
     "Exported",
     "Imported",
     "IncompleteData",
+    "Library",
     "Limits",
     "MergeConflict",
     "Merged",

@@ -102,8 +102,7 @@ def runtime_samples(subject: Subject, targets: ArrayLike | None = None, *, wide:
 
 
 def value_samples(subject: Subject, budgets: ArrayLike | None = None, *, wide: bool = False) -> Data:
-    """The best value of every run at every budget; arguments as in `value_statistics` and
-    `runtime_samples`."""
+    """The best value of every run at each budget; arguments as in `value_statistics` and `runtime_samples`."""
     return _samples(
         "value-samples", "budget", ((*each, *_values(*each[:2], budgets)) for each in _cells(subject)), wide=wide
     )

@@ -11,7 +11,7 @@ GROUPS = {
     "Run": ("race", "run", "resume", "conform"),
     "Look": ("show", "check", "report", "verify", "optimizers", "suites", "models"),
     "Compare": ("select", "assess", "compare", "table", "landscape"),
-    "Share": ("import", "export", "merge", "knowledge"),
+    "Share": ("import", "archive", "export", "merge", "knowledge"),
 }
 """The commands in the order in which one works."""
 
