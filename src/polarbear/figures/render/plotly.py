@@ -8,9 +8,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polarbear.figures.figure import Figure
 from polarbear.figures.marks import EndLabel, Mark
-from polarbear.figures.panels import Axis, Bar, Entry, Panel
+from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel
 from polarbear.figures.render.plotly_marks import (
     PIXELS,
     SYMBOLS,
@@ -33,7 +32,7 @@ _PITCH = 96.0
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
 
 
-def draw(figure: Figure, *, x: Scale | None = None, y: Scale | None = None, dark: bool = False) -> dict[str, Any]:
+def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dark: bool = False) -> dict[str, Any]:
     """A figure as plotly's data and layout.
 
     Args:
@@ -66,7 +65,7 @@ def draw(figure: Figure, *, x: Scale | None = None, y: Scale | None = None, dark
     return {"data": list(_once(traces)), "layout": layout}
 
 
-def switchable(figure: Figure, which: str) -> bool:
+def switchable(figure: Drawing, which: str) -> bool:
     """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""
     axes: list[Axis] = [getattr(panel, which) for panel in figure.panels]
     named = any(axis.hidden or axis.scale == "nines" or (axis.texts and axis.scale == "linear") for axis in axes)
@@ -84,7 +83,7 @@ def _scaled(axis: Axis, scale: Scale | None) -> Axis:
     return replace(axis, scale=scale, low=low, high=high, ticks=None, texts=None, minor=None, rug=None)
 
 
-def _layout(figure: Figure, tint: Callable[[str], str]) -> dict[str, Any]:
+def _layout(figure: Drawing, tint: Callable[[str], str]) -> dict[str, Any]:
     keyed = figure.key or any(panel.key for panel in figure.panels)
     named = any(isinstance(mark, EndLabel) for panel in figure.panels for mark in panel.marks)
     layout: dict[str, Any] = {
@@ -99,14 +98,13 @@ def _layout(figure: Figure, tint: Callable[[str], str]) -> dict[str, Any]:
         "legend": {"groupclick": "togglegroup", "itemsizing": "constant", "bgcolor": "rgba(0,0,0,0)"},
         "shapes": [],
         "annotations": [],
-        "uirevision": figure.title,
     }
     if keyed and not named:
         layout["legend"] |= {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
     return layout
 
 
-def _domain(at: int, figure: Figure) -> tuple[list[float], list[float]]:
+def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
     """Where a panel lies, as shares of the figure's width and height."""
     rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
     row, column = divmod(at, columns)
@@ -119,7 +117,7 @@ def _domain(at: int, figure: Figure) -> tuple[list[float], list[float]]:
 def _panel(
     panel: Panel,
     at: int,
-    figure: Figure,
+    figure: Drawing,
     tint: Callable[[str], str],
     traces: list[dict[str, Any]],
     layout: dict[str, Any],
