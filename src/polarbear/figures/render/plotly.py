@@ -51,9 +51,7 @@ def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dar
     """
     for which, scale in (("x", x), ("y", y)):
         if scale is not None and not switchable(figure, which):
-            raise ValueError(
-                f"{which} is {scale!r}, but that axis of {figure.title!r} has one scale only; leave it out"
-            )
+            raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
     tint = _on_dark if dark else str
     traces: list[dict[str, Any]] = []
     layout = _layout(figure, tint)
