@@ -52,7 +52,11 @@ class TestEveryFigure:
 
     def test_every_algorithm_that_is_named_stands_in_the_legend_once(self, name):
         figure = EXAMPLES[name]()
-        ends = {(mark.algorithm, mark.text) for mark in all_marks(figure) if isinstance(mark, marks.EndLabel)}
+        ends = {
+            (mark.algorithm, f"<b>{mark.text}</b>" if mark.bold else mark.text)
+            for mark in all_marks(figure)
+            if isinstance(mark, marks.EndLabel)
+        }
         entries = [trace for trace in draw(figure)["data"] if trace["showlegend"]]
         texts = [(trace["name"], trace["legendgroup"]) for trace in entries]
         assert len(texts) == len(set(texts))

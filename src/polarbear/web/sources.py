@@ -27,6 +27,7 @@ class Sources:
 
     def __init__(self, paths: Iterable[str | Path], library: str | Path | None = None) -> None:
         self._paths: dict[str, Path] = {}
+        self._listed: dict[str, None] = {}
         for path in paths:
             self.add(Path(path))
         if library is not None:
@@ -35,8 +36,12 @@ class Sources:
                 if path.resolve().is_relative_to(root) and not path.name.startswith("."):
                     self.add(path)
 
-    def add(self, path: Path) -> str:
+    def add(self, path: Path, *, listed: bool = True) -> str:
         """Open a path, and return the name that it goes by.
+
+        Args:
+            path: What to open.
+            listed: Whether it is among the `names`.
 
         Raises:
             FileNotFoundError: If there is nothing.
@@ -49,12 +54,14 @@ class Sources:
             number += 1
             name = f"{stem} ({number})"
         self._paths[name] = path.resolve()
+        if listed:
+            self._listed[name] = None
         return name
 
     @property
     def names(self) -> tuple[str, ...]:
         """What can be looked at."""
-        return tuple(self._paths)
+        return tuple(self._listed)
 
     def path(self, name: str) -> Path:
         """Where it lies.
@@ -65,6 +72,10 @@ class Sources:
         if name not in self._paths:
             raise ValueError(f"no study {name!r} is open;{did_you_mean(name, self.names)}")
         return self._paths[name]
+
+    def stamp(self, name: str) -> int:
+        """When it was changed last, in nanoseconds; ValueError if nothing of that name is open."""
+        return _stamp(self.path(name))
 
     def is_race(self, name: str) -> bool:
         """Whether it is the study of a race."""

@@ -250,7 +250,8 @@ def _(mark: PointLabel, place: Place) -> Traces:
 @traces_of.register
 def _(mark: EndLabel, place: Place) -> Traces:
     """Names at the ends of lines are entries of the legend, where a click hides what they name."""
-    return [legend_entry(mark, escaped(mark.text), place, {"color": place.color(mark), "width": 2})]
+    text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
+    return [legend_entry(mark, text, place, {"color": place.color(mark), "width": 2})]
 
 
 def legend_entry(
