@@ -37,11 +37,11 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         lang="en",
     )
 
-    def page(path: str, search: str) -> tuple[Any, int]:
+    def page(path: str, search: str) -> tuple[Any, str]:
         try:
             address = Address.of(path or "/", search or "", sources.names)
         except FAULTS as fault:
-            return html.Div([_lost(), message(fault)], className="shell"), 0
+            return html.Div([_lost(), message(fault)], className="shell"), ""
         body = html.Div([_side(address, sources), main(address, sources)], className="body")
         look = "shell dark" if address.dark else "shell"
         return html.Div([header(address, sources), body], className=look), _seen(address, sources)
@@ -52,7 +52,7 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         Input("address", "pathname"),
         Input("address", "search"),
     )
-    def show(path: str, search: str) -> tuple[Any, int]:
+    def show(path: str, search: str) -> tuple[Any, str]:
         return page(path, search)
 
     @app.callback(
@@ -64,7 +64,7 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         State("seen", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: int, path: str, search: str, seen: int | None) -> Any:
+    def follow(_: int, path: str, search: str, seen: str | None) -> Any:
         try:
             address = Address.of(path or "/", search or "", sources.names)
         except FAULTS:
@@ -138,11 +138,12 @@ def _text(value: Any) -> str:
         return text
 
 
-def _seen(address: Address, sources: Sources) -> int:
+def _seen(address: Address, sources: Sources) -> str:
+    """When the study was changed last; as text, since nanoseconds are more than browsers count."""
     try:
-        return sources.stamp(address.view.study)
+        return str(sources.stamp(address.view.study))
     except FAULTS:
-        return 0
+        return ""
 
 
 def _lost() -> Any:

@@ -22,7 +22,7 @@ from polarbear.web.sources import Sources
 FAULTS = (ValueError, OSError, StudyError, ExtraMissing)
 """What is said in place of what was asked for."""
 FORMATS = ("svg", "pdf", "png", "eps")
-_ROWS = 500
+MOST_ROWS = 100
 """Rows of a table that a page shows."""
 
 
@@ -148,8 +148,8 @@ def _figure(figure: Figure, address: Address) -> list[Any]:
 def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
     rows = _chosen(data, address)
     head = html.Thead(html.Tr([html.Th(_heading(name, address)) for name in data.columns]))
-    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows[:_ROWS]])
-    more = f"The first {_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > _ROWS else ""
+    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows[:MOST_ROWS]])
+    more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
     table = [
         _labelled("show rows with", _typed("find", address.look.get("find", ""))),
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
