@@ -188,7 +188,7 @@ def test_a_study_that_grows_is_followed(page, site):
 
 def test_a_study_that_stays_as_it_is_is_not_drawn_again(page, site):
     go(page, site, "/overview/loaded?study=runs")
-    with page.expect_response(lambda answer: '"id":"tick"' in (answer.request.post_data or "")) as looked:
+    with page.expect_response(lambda answer: "tick.n_intervals" in (answer.request.post_data or "")) as looked:
         pass
     assert looked.value.status == 204, "which is no content"
 

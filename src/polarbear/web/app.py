@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
+from dash.exceptions import PreventUpdate
 
 from polarbear.quantities import plural
 from polarbear.store import Imported
@@ -67,10 +68,10 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
     def follow(_: int, path: str, search: str, seen: str | None) -> Any:
         try:
             address = Address.of(path or "/", search or "", sources.names)
-        except FAULTS:
-            return no_update, no_update
+        except FAULTS as fault:
+            raise PreventUpdate from fault
         if _seen(address, sources) == seen:
-            return no_update, no_update
+            raise PreventUpdate
         return page(path, search)
 
     @app.callback(
