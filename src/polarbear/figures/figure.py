@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polarbear.assess.report.data import Data
+from polarbear.extras import optional
 from polarbear.figures.panels import Drawing
 
 if TYPE_CHECKING:
@@ -62,6 +63,17 @@ class Figure(Drawing):
         from polarbear.figures.render.matplotlib import draw
 
         return self.__dict__.get("_drawn") or draw(self)
+
+    def plotly(self, **options: Any) -> Any:
+        """The figure as one of plotly, with options of `polarbear.figures.render.plotly.draw`, such as ``x="log"``.
+
+        Raises:
+            ExtraMissing: If plotly is not installed.
+            ValueError: If an axis cannot have the scale asked for.
+        """
+        from polarbear.figures.render.plotly import draw
+
+        return optional("plotly.graph_objects", "serve", "an interactive figure").Figure(draw(self, **options))
 
     def draw_on(self, axes: Axes | Sequence[Axes]) -> None:
         """Draw on Matplotlib's axes that are there already, one for each panel.

@@ -2,46 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from polarbear import figures
+from polarbear.analyzer.assessment import charts
 from polarbear.analyzer.html import Picture, picture
-from polarbear.assess import (
-    Bounds,
-    RuntimeDistribution,
-    attained_share,
-    attainment_ecdf,
-    bootstrap_band,
-    eaf_difference_grid,
-    eaf_grid,
-    parameter_at_times,
-    parameter_names,
-    summarize_values,
-    values_at,
-)
-from polarbear.assess.functions import function_name
+from polarbear.assess import parameter_names
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
 from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
-from polarbear.figures import Distribution
-from polarbear.figures.style import PALETTE
-from polarbear.records import FloatArray
 
-_GRID = 60
-_RESAMPLES = 500
-_OTHERS = "best of the others"
-_STEPS = 400
-_QUARTILES = (0.25, 0.5, 0.75)
-_SHOWN_TARGET = 1e-7
-"""The target of heat maps and of scaling, if some algorithm reached it on half of the functions."""
 _COMPARED, _MOST_COMPARED = 4, 8
 """Attainment differences are drawn of the algorithms with the largest areas where a function has more than eight."""
 
@@ -68,9 +45,9 @@ def overview(assessment: Assessment, background: Assessment | None = None) -> li
         cells = assessment.subject.within(dimension)
         functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
         place = f"{functions} in {dimension}-D" if dimension else functions
-        if drawn := _runtime_distributions(assessment, cells, place, background):
-            pictures.append(drawn)
-        pictures.append(_expected_runtimes(assessment, cells, place))
+        if drawn := charts.runtime_distributions(assessment, cells, place, background):
+            pictures.append(drawn.picture)
+        pictures.append(charts.expected_runtimes(assessment, cells, place).picture)
     return pictures
 
 
@@ -84,35 +61,35 @@ def plates(
             groups.setdefault((cell.suite, cell.group), []).append(cell)
         for (suite, group), cells in groups.items() if len(groups) > 1 else ():
             place = f"{suite} {group or 'other functions'} in {dimension}-D"
-            if drawn := _runtime_distributions(assessment, cells, place, background):
-                yield Plate("function groups", "-".join((*place.split(), "runtime-distributions")), drawn)
+            if drawn := charts.runtime_distributions(assessment, cells, place, background):
+                yield Plate("function groups", "-".join((*place.split(), "runtime-distributions")), drawn.picture)
     for suite, function in dict.fromkeys((cell.suite, cell.function) for cell in assessment.subject.cells):
-        if scaled := _scaling(assessment, suite, function):
+        if scaled := charts.scaling(assessment, suite, function):
             name = "-".join(filter(None, (suite, function_label(function), "scaling")))
-            yield Plate("scaling with the dimension", name, scaled)
+            yield Plate("scaling with the dimension", name, scaled.picture)
     for cell in assessment.subject.cells if every_function else ():
-        yield from (Plate(cell.title, *named) for named in _of_cell(assessment, cell, background))
+        yield from (Plate(cell.title, name, each.picture) for name, each in _of_cell(assessment, cell, background))
 
 
-def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) -> Iterator[tuple[str, Picture]]:
+def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) -> Iterator[tuple[str, charts.Exhibit]]:
     """The figures of one function in one dimension, each with a name."""
     stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
-    if drawn := _runtime_distributions(assessment, [cell], cell.title, background):
+    if drawn := charts.runtime_distributions(assessment, [cell], cell.title, background):
         yield f"{stem}-runtime-distributions", drawn
     if cell.targets is not None:
-        yield f"{stem}-ert", _over_targets(assessment, cell, cell.targets)
-    yield f"{stem}-convergence", _convergence(assessment, cell)
-    yield f"{stem}-attainment-ecdf", _attainment_ecdf(assessment, cell)
+        yield f"{stem}-ert", charts.over_targets(assessment, cell, cell.targets)
+    yield f"{stem}-convergence", charts.convergence(assessment, cell)
+    yield f"{stem}-attainment-ecdf", charts.attainment_ecdf(assessment, cell)
     for name in cell.trials:
-        yield f"{stem}-attainment-{name}", _attainment(cell, name)
+        yield f"{stem}-attainment-{name}", charts.attainment(cell, name)
         for parameter in parameter_names(cell.trials[name].runs):
-            yield f"{stem}-{parameter}-{name}", _parameter(assessment, cell, name, parameter)
+            yield f"{stem}-{parameter}-{name}", charts.parameter(assessment, cell, name, parameter)
     compared = sorted(cell.trials, key=lambda name: -assessment.area(cell, name))
     compared = compared[:_COMPARED] if len(compared) > _MOST_COMPARED else sorted(compared)
     for pair in combinations(compared, 2):
-        yield f"{stem}-difference-{pair[0]}-{pair[1]}", _difference(assessment, cell, pair)
+        yield f"{stem}-difference-{pair[0]}-{pair[1]}", charts.difference(assessment, cell, pair)
     for name in compared if len(cell.trials) > 2 else ():
-        yield f"{stem}-difference-{name}-portfolio", _portfolio_difference(assessment, cell, name)
+        yield f"{stem}-difference-{name}-portfolio", charts.portfolio_difference(assessment, cell, name)
 
 
 def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[Picture]:
@@ -130,7 +107,7 @@ def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[
         form=lambda number: f"{number:.0f}",
     )
     alt = f"Matrix of {listed(names)}: on how many problems the row is significantly better."
-    data = Data.of("wins", ("algorithm", *names), _labelled(names, comparison.wins))
+    data = Data.of("wins", ("algorithm", *names), charts.labelled(names, comparison.wins))
     pictures = [picture(replace(matrix, title="Significant wins", alt=alt), (data,))]
     if len(comparison.cells) == 1:
         ((problem, ranks),) = comparison.orders.items()
@@ -143,295 +120,3 @@ def comparison_pictures(comparison: Comparison, order: tuple[str, ...]) -> list[
         figure = replace(figure, title=f"Who beats whom on {problem}")
         pictures.append(picture(figure, (Data.of("order", ("better", "worse"), pairs),)))
     return pictures
-
-
-def _runtime_distributions(
-    assessment: Assessment, cells: Sequence[Cell], place: str, background: Assessment | None
-) -> Picture | None:
-    """Runtime distributions over cells of one dimension; None if no algorithm ran on all of them.
-
-    The best of all is a broad pale line. Of many algorithms those that solve most have colours, the others are grey,
-    and so are those in the background.
-    """
-    distributions = assessment.pooled(cells)
-    if not distributions:
-        return None
-    dimension, unit = cells[0].dimension, cells[0].unit
-    cost = "evaluations / dimension" if dimension else "evaluations"
-    curves = {name: _curve(one, unit) for name, one in distributions.items()}
-    named = sorted(curves, key=lambda name: (-distributions[name].solved, curves[name].middle))[: len(PALETTE)]
-    named = [name for name in curves if name in named]
-    others = [curve for name, curve in curves.items() if name not in named]
-    if background is not None:
-        places = {(cell.suite, cell.function, cell.dimension) for cell in cells}
-        archived = [cell for cell in background.subject.cells if (cell.suite, cell.function, cell.dimension) in places]
-        if len(archived) == len(cells):
-            others += [_curve(one, unit) for one in background.pooled(archived).values()]
-    reference = ("best of these", _curve(assessment.best_of_all(cells), unit)) if len(curves) > 1 else None
-    figure = figures.runtime_distributions(
-        {name: curves[name] for name in named},
-        reference=reference,
-        background=others,
-        order=_colored(assessment, named),
-        cost=cost,
-        restarts=any(one.simulated.any() for one in distributions.values()),
-    )
-    pairs = next(iter(distributions.values())).problems
-    figure = replace(
-        figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
-    )
-    rows = _by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
-    return _picture(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
-
-
-def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
-    """The names in the order in which colours are dealt: all of few, else those of one figure."""
-    return named if len(assessment.subject.algorithms) > len(PALETTE) else assessment.subject.algorithms
-
-
-def _curve(distribution: RuntimeDistribution, unit: int) -> Distribution:
-    """A runtime distribution with runtimes divided by the dimension."""
-    steps, spent = _thinned(distribution), distribution.cross[0] / unit if distribution.cross else None
-    return replace(Distribution.of(distribution), at=steps / unit, share=distribution.at(steps), spent=spent)
-
-
-def _expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Picture:
-    """Heat map of expected runtimes to one target, by algorithm and function."""
-    names = [row.algorithm for row in assessment.standings if row.dimension == cells[0].dimension]
-    index = _index(assessment, cells)
-    table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
-    several = len({cell.suite for cell in cells}) > 1
-    functions = [f"{cell.suite} {cell.label}".strip() if several else cell.function for cell in cells]
-    target = _target_name(cells, index)
-    label = "ERT / dimension" if cells[0].dimension else "ERT"
-    figure = figures.heat_map(
-        table,
-        names,
-        functions,
-        label=label,
-        numbers=f"The expected runtime to {target}, in {label.replace('ERT', 'evaluations')}",
-        best="lowest",
-        spacing="log",
-        column_label="function",
-    )
-    alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
-    figure = replace(figure, title=f"Expected runtimes to {target}", alt=alt)
-    return _picture(figure, f"ert {place}", ("algorithm", *functions), _labelled(names, table), place)
-
-
-def _over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Picture:
-    summaries = {name: assessment.runtimes[cell, name] for name in cell.trials}
-    sizes = {summary.runs for summary in summaries.values()}
-    runs = sizes.pop() if len(sizes) == 1 else None
-    figure = figures.ert_over_targets(
-        targets,
-        {name: summary.ert for name, summary in summaries.items()},
-        successes={name: summary.successes for name, summary in summaries.items()} if runs else None,
-        runs=runs,
-        order=assessment.subject.algorithms,
-        target=f"target {'value' if cell.absolute else 'precision'}",
-    )
-    rows = _by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
-    return _picture(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.title)
-
-
-def _scaling(assessment: Assessment, suite: str, function: str) -> Picture | None:
-    """Expected runtimes to one target over the dimension; None with fewer than two dimensions."""
-    own = [cell for cell in assessment.subject.cells if (cell.suite, cell.function) == (suite, function)]
-    cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
-    if len(cells) < 2:
-        return None
-    place = f"{suite} {function_label(function)}".strip()
-    names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
-    index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
-    ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
-    if len(names) > len(PALETTE):  # those that reach the target in most dimensions, in the last one fastest
-        reached = {name: np.isfinite(times).sum() for name, times in ert.items()}
-        names = sorted(names, key=lambda name: (-reached[name], ert[name][-1]))[: len(PALETTE)]
-        ert = {name: ert[name] for name in sorted(names)}
-    spent = {
-        name: [float(cell.trials[name].evaluations.max()) if name in cell.trials else np.nan for cell in cells]
-        for name in ert
-    }
-    figure = figures.ert_over_dimension(dimensions, ert, spent=spent, order=_colored(assessment, list(ert)))
-    figure = replace(figure, title=f"Scaling of the expected runtime to {_target_name(cells, index)}")
-    if len(ert) < len({name for cell in cells for name in cell.trials}):
-        most = f" Only the {len(ert)} algorithms that get furthest are shown."
-        figure = replace(figure, caption=figure.caption + most)
-    rows = zip(dimensions, *ert.values(), strict=True)
-    where = f"{suite} {function_name(suite, function)}".strip()
-    return _picture(figure, f"scaling {place}", ("dimension", *ert), rows, where)
-
-
-def _convergence(assessment: Assessment, cell: Cell) -> Picture:
-    budgets = cell.budgets(_GRID)
-    values = {name: values_at(cell.curves(name), budgets) for name in cell.trials}
-    quantiles = {  # before the first evaluation of a run its value is unknown rather than infinite
-        name: summarize_values(np.where(np.isinf(best), np.nan, best), levels=_QUARTILES).quantiles
-        for name, best in values.items()
-    }
-    figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=_value_label(cell))
-    rows = _by_algorithm({name: (budgets, *levels) for name, levels in quantiles.items()})
-    columns = ("algorithm", "evaluations", "q25", "median", "q75")
-    return _picture(figure, f"convergence {cell.name}", columns, rows, cell.title)
-
-
-def _attainment_ecdf(assessment: Assessment, cell: Cell) -> Picture:
-    budgets = cell.budgets(_GRID)
-    shares = {name: attainment_ecdf(cell.curves(name), values=cell.value_bounds(name))(budgets) for name in cell.trials}
-    area = {name: assessment.area(cell, name) for name in cell.trials}
-    figure = figures.attainment_ecdf(
-        budgets, shares, area=area, bands=_bands(cell, budgets), order=assessment.subject.algorithms
-    )
-    rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
-    return _picture(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
-
-
-def _attainment(cell: Cell, name: str) -> Picture:
-    budgets, values = _grid(cell)
-    share = eaf_grid(values_at(cell.curves(name), budgets), values)
-    figure = replace(
-        figures.attainment(budgets, values, share, value=_value_label(cell)),
-        title=f"Empirical attainment function of {name}",
-        alt=f"Share of the runs of {name} that attained each value within each budget.",
-    )
-    return _surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.title)
-
-
-def _difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Picture:
-    budgets, values = _grid(cell)
-    first, second = (values_at(cell.curves(name), budgets) for name in pair)
-    difference = eaf_difference_grid(first, [second], values)
-    figure = figures.attainment_difference(
-        budgets,
-        values,
-        difference,
-        pair,
-        medians=(_attained_by_half(first), _attained_by_half(second)),
-        order=assessment.subject.algorithms,
-        value=_value_label(cell),
-    )
-    return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
-
-
-def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
-    """(2, T) bootstrap bands of the attainment ECDFs, of the algorithms with at least two runs."""
-    bands: dict[str, FloatArray] = {}
-    for name, trials in cell.trials.items():
-        if len(trials.runs) > 1:
-            shares = values_at(attained_share(cell.curves(name), values=cell.value_bounds(name)), budgets)
-            band = bootstrap_band(shares, rng=np.random.default_rng(0), resamples=_RESAMPLES)
-            bands[name] = np.stack([band.lower, band.upper])
-    return bands
-
-
-def _portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Picture:
-    """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
-    budgets, values = _grid(cell)
-    best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
-    others = [best[each] for each in best if each != name]
-    difference = eaf_difference_grid(best[name], others, values)
-    figure = figures.attainment_difference(
-        budgets,
-        values,
-        difference,
-        (name, _OTHERS),
-        order=(*assessment.subject.algorithms, _OTHERS),
-        value=_value_label(cell),
-    )
-    return _surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
-
-
-def _attained_by_half(values: FloatArray) -> FloatArray:
-    """(T,) the best value that half of the runs or more attained by each time, (runs, T); NaN where they have none."""
-    half = np.sort(values, axis=0)[(len(values) + 1) // 2 - 1]
-    return np.where(np.isfinite(half), half, np.nan)
-
-
-def _parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> Picture:
-    budgets = cell.budgets(_GRID)
-    logged = parameter_at_times(cell.trials[name].runs, parameter, budgets)
-    quantiles = summarize_values(logged, levels=_QUARTILES, omit_unknown=True).quantiles
-    figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
-    rows, columns = zip(budgets, *quantiles, strict=True), ("evaluations", "q25", "median", "q75")
-    return _picture(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.title)
-
-
-def _picture(
-    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], place: str
-) -> Picture:
-    """A figure with its data, which are named in letters, digits and hyphens."""
-    slug = "-".join("".join(c if c.isalnum() else " " for c in name).split())
-    return picture(figure, (Data.of(slug, columns, rows),), place)
-
-
-def _surface(
-    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, place: str
-) -> Picture:
-    rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return _picture(figure, name, ("evaluations", "value", "share"), rows, place)
-
-
-def _by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """A row for each entry of an algorithm's columns, with its name first."""
-    return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
-
-
-def _labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
-    return ([name, *row] for name, row in zip(names, table, strict=True))
-
-
-def _thinned(distribution: RuntimeDistribution) -> FloatArray:
-    """Some of the runtimes at which the distribution steps: all of a few, else evenly many per decade."""
-    runtimes = distribution.runtimes
-    if np.unique(runtimes).size <= _STEPS:
-        return np.unique(runtimes)
-    wanted = Bounds.of(runtimes, log=True).spaced(_STEPS)
-    return np.unique(runtimes[np.searchsorted(runtimes, wanted, side="right") - 1])
-
-
-def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
-    """Budgets and values of a surface, as far as the runs of the cell reach."""
-    budgets = cell.budgets(_GRID)
-    best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
-    reached = best[np.isfinite(best)] if np.isfinite(best).any() else np.zeros(1)
-    if cell.knows_optima:
-        least = cell.precisions.low
-        low, high = max(float(reached.min()), least), max(float(reached.max()), least)
-        return budgets, np.geomspace(low, max(high, 10 * low), _GRID)
-    low, high = float(reached.min()), float(reached.max())
-    return budgets, np.linspace(low, high if low < high else low + max(1.0, abs(low)), _GRID)
-
-
-def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
-    """The expected runtime to one target; NaN if the algorithm did not run there."""
-    return assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan
-
-
-def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
-    """Which target heat maps and scaling show: that next to 1e-7, or if that is easier the hardest reached on half."""
-    targets = cells[0].targets
-    if targets is None or cells[0].absolute or _differ(cells):
-        return -1
-    wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
-    reached = np.array(
-        [np.isfinite([assessment.runtimes[cell, name].ert for name in cell.trials]).any(axis=0) for cell in cells]
-    )
-    enough = np.flatnonzero(reached.mean(axis=0) >= 0.5)
-    return min(wanted, int(enough[-1]) if enough.size else 0)
-
-
-def _differ(cells: Sequence[Cell]) -> bool:
-    """Whether functions have targets of their own."""
-    return len({tuple(cell.targets) for cell in cells if cell.targets is not None}) > 1
-
-
-def _target_name(cells: Sequence[Cell], index: int) -> str:
-    cell = cells[0]
-    if cell.targets is None or _differ(cells):
-        return "the hardest target"
-    return f"{'value' if cell.absolute else 'precision'} {cell.targets[index]:.3g}"
-
-
-def _value_label(cell: Cell) -> str:
-    return "best precision so far" if cell.knows_optima else "best value so far"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 GROUPS = {
     "Run": ("race", "run", "resume", "conform"),
-    "Look": ("show", "check", "report", "verify", "optimizers", "suites", "models"),
+    "Look": ("show", "serve", "check", "report", "verify", "optimizers", "suites", "models"),
     "Compare": ("select", "assess", "compare", "table", "landscape"),
     "Share": ("import", "archive", "export", "merge", "knowledge"),
 }

@@ -1,0 +1,247 @@
+"""Figures drawn by plotly: a figure becomes plain values that plotly.js draws and ``plotly.graph_objects`` takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from polarbear.figures.marks import EndLabel, Mark
+from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel
+from polarbear.figures.render.plotly_marks import (
+    PIXELS,
+    SYMBOLS,
+    Place,
+    coordinate,
+    drawn_at,
+    escaped,
+    legend_entry,
+    numbers,
+    stepped,
+    traces_of,
+)
+from polarbear.figures.style import INK, MUTED, RULE, SURFACE, hex_of, rgb_of
+
+Scale = Literal["log", "linear"]
+
+_DARK = {INK: "#E6E8EB", MUTED: "#A4ABB3", RULE: "#333A42", SURFACE: "#14171A", "#FFFFFF": "#14171A"}
+_PITCH = 96.0
+"""Pixels in an inch of the figure's height on screens."""
+_FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
+
+
+def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dark: bool = False) -> dict[str, Any]:
+    """A figure as plotly's data and layout.
+
+    Args:
+        figure: The figure.
+        x: The scale of horizontal axes, in place of their own.
+        y: The scale of vertical axes, in place of their own.
+        dark: Whether it stands on a dark page.
+
+    Returns:
+        A dictionary with "data" and "layout", which ``plotly.graph_objects.Figure`` takes. Each trace has the name of
+        its mark as "meta"; numbers that are infinite or unknown are None. Names at the ends of lines and keys are
+        entries of the legend.
+
+    Raises:
+        ValueError: If no axis can have the scale asked for; see `switchable`.
+    """
+    for which, scale in (("x", x), ("y", y)):
+        if scale is not None and not switchable(figure, which):
+            raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
+    tint = _on_dark if dark else str
+    traces: list[dict[str, Any]] = []
+    layout = _layout(figure, tint)
+    for at, panel in enumerate(figure.panels):
+        _panel(replace(panel, x=_scaled(panel.x, x), y=_scaled(panel.y, y)), at, figure, tint, traces, layout)
+    entries = [*(figure.key.entries if figure.key else ()), *(e for p in figure.panels if p.key for e in p.key.entries)]
+    first = Place(figure.panels[0].x, figure.panels[0].y, "", figure.looks, tint)
+    traces += [_entry(entry, first) for entry in entries]
+    return {"data": list(_once(traces)), "layout": layout}
+
+
+def switchable(figure: Drawing, which: str) -> bool:
+    """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""
+    axes: list[Axis] = [getattr(panel, which) for panel in figure.panels]
+    named = any(axis.hidden or axis.scale == "nines" or (axis.texts and axis.scale == "linear") for axis in axes)
+    marks = [mark for panel in figure.panels for mark in panel.marks]
+    positive = all(np.nanmax(np.asarray(mark.data().get(which, 1.0), dtype=float), initial=-1) > 0 for mark in marks)
+    return not named and positive
+
+
+def _scaled(axis: Axis, scale: Scale | None) -> Axis:
+    """An axis with another scale, whose limits and ticks come from the data."""
+    if scale in (None, axis.scale):
+        return axis
+    keep = scale == "linear" or min(axis.low or 0, axis.high or 0) > 0
+    low, high = (axis.low, axis.high) if keep else (None, None)
+    return replace(axis, scale=scale, low=low, high=high, ticks=None, texts=None, minor=None, rug=None)
+
+
+def _layout(figure: Drawing, tint: Callable[[str], str]) -> dict[str, Any]:
+    keyed = figure.key or any(panel.key for panel in figure.panels)
+    named = any(isinstance(mark, EndLabel) for panel in figure.panels for mark in panel.marks)
+    layout: dict[str, Any] = {
+        "height": max(300, round(figure.height * _PITCH)),
+        "font": {"family": _FONT, "size": 12.5, "color": tint(INK)},
+        "paper_bgcolor": tint(SURFACE),
+        "plot_bgcolor": tint(SURFACE),
+        "margin": {"l": 60, "r": 24, "t": 34, "b": 48},
+        "hovermode": "closest",
+        "hoverlabel": {"font": {"family": _FONT}},
+        "showlegend": bool(keyed or named),
+        "legend": {"groupclick": "togglegroup", "itemsizing": "constant", "bgcolor": "rgba(0,0,0,0)"},
+        "shapes": [],
+        "annotations": [],
+    }
+    if keyed and not named:
+        layout["legend"] |= {"orientation": "h", "x": 0, "y": 1.02, "yanchor": "bottom"}
+    return layout
+
+
+def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
+    """Where a panel lies, as shares of the figure's width and height."""
+    rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
+    row, column = divmod(at, columns)
+    across, down = 0.10 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
+    width, height = (1 - across * (columns - 1)) / columns, (1 - down * (rows - 1)) / rows
+    left, top = column * (width + across), 1 - row * (height + down)
+    return [left, min(1.0, left + width)], [max(0.0, top - height), top]
+
+
+def _panel(
+    panel: Panel,
+    at: int,
+    figure: Drawing,
+    tint: Callable[[str], str],
+    traces: list[dict[str, Any]],
+    layout: dict[str, Any],
+) -> None:
+    number = str(at + 1) if at else ""
+    across, up = _domain(at, figure)
+    layout[f"xaxis{number}"] = _axis(panel.x, tint) | {"domain": across, "anchor": f"y{number}"}
+    layout[f"yaxis{number}"] = _axis(panel.y, tint) | {"domain": up, "anchor": f"x{number}"}
+    place = Place(panel.x, panel.y, number, figure.looks, tint)
+    if panel.behind:
+        second = str(len(figure.panels) + at + 1)
+        layout[f"yaxis{second}"] = _axis(panel.behind.y, tint) | {
+            "overlaying": f"y{number}",
+            "side": "right",
+            "anchor": f"x{number}",
+        }
+        behind = Place(panel.x, panel.behind.y, number, figure.looks, tint)
+        for mark in sorted(panel.behind.marks, key=_layer):
+            traces += [trace | {"yaxis": f"y{second}"} for trace in traces_of(mark, behind)]
+    for mark in sorted(panel.marks, key=_layer):
+        traces += traces_of(mark, place)
+    if panel.title:
+        layout["annotations"].append(_heading(panel.title, number, tint))
+    if panel.bar:
+        traces.append(_bar(panel.bar, place, up, tint))
+    layout["shapes"] += place.shapes
+    layout["annotations"] += place.annotations
+
+
+def _layer(mark: Mark) -> float:
+    return mark.layer
+
+
+def _heading(title: str, number: str, tint: Callable[[str], str]) -> dict[str, Any]:
+    where = {"xref": f"x{number} domain", "yref": f"y{number} domain", "x": 0, "y": 1, "yshift": 6}
+    font = {"size": 12.5, "color": tint(INK)}
+    anchor = {"xanchor": "left", "yanchor": "bottom", "showarrow": False}
+    return {"text": f"<b>{_plain(title)}</b>", "font": font} | where | anchor
+
+
+def _plain(label: str) -> str:
+    r"""A label without the signs of mathematics; ``\$`` is a dollar."""
+    return escaped(label.replace(r"\$", "\0").replace("$", "").replace("\0", "$"))
+
+
+def _axis(axis: Axis, tint: Callable[[str], str]) -> dict[str, Any]:
+    ink, rule = tint(MUTED), tint(RULE)
+    look: dict[str, Any] = {
+        "type": "log" if axis.scale == "log" else "linear",
+        "title": {"text": _plain(axis.label), "standoff": 8},
+        "showgrid": axis.grid,
+        "gridcolor": rule,
+        "zeroline": False,
+        "showline": axis.line,
+        "linecolor": ink,
+        "ticks": "outside" if axis.line else "",
+        "tickcolor": ink,
+        "visible": not axis.hidden,
+        "automargin": True,
+        "exponentformat": "power",
+    }
+    if axis.low is not None and axis.high is not None:
+        look["range"] = [coordinate(axis, axis.low), coordinate(axis, axis.high)]
+    if axis.ticks is not None:
+        look["tickvals"] = numbers(drawn_at(axis, axis.ticks))
+        texts = axis.texts or [f"{tick:g}" for tick in axis.ticks]
+        look |= {"tickmode": "array", "ticktext": [escaped(text) for text in texts]}
+    elif axis.scale == "log":
+        look |= {"dtick": 1, "minor": {"ticks": "outside", "tickcolor": ink, "ticklen": 3}}
+    return look
+
+
+def _entry(entry: Entry, place: Place) -> dict[str, Any]:
+    """An entry of a key in the legend; those without line and symbol are areas."""
+    mark = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink)
+    color = place.color(mark)
+    line = {"color": color, "width": entry.width * PIXELS} if entry.width else None
+    if line and entry.dash:
+        line["dash"] = "dash"
+    symbol = entry.symbol or ("" if entry.width else "s")
+    marker = {"symbol": SYMBOLS[symbol], "size": 9, "color": color} if symbol else None
+    return legend_entry(mark, escaped(entry.text), place, line, marker)
+
+
+def _bar(bar: Bar, place: Place, up: list[float], tint: Callable[[str], str]) -> dict[str, Any]:
+    """The numbers that shades stand for, beside a trace without points."""
+    if bar.shades:
+        ends = np.log10([bar.shades.low, bar.shades.high]) if bar.shades.log else [bar.shades.low, bar.shades.high]
+        stops = bar.shades.stops
+        scale: list[list[Any]] = [[k / (len(stops) - 1), color] for k, color in enumerate(stops)]
+    else:
+        ends, scale = (bar.edges[0], bar.edges[-1]), stepped(bar.edges, bar.colors)
+    low, high = map(float, ends)
+    log = bool(bar.shades and bar.shades.log)
+    drawn: dict[str, Any] = {
+        "title": {"text": _plain(bar.label), "side": "right" if not bar.above else "top"},
+        "thickness": 12,
+        "outlinewidth": 0,
+        "tickfont": {"color": tint(INK)},
+        **({"orientation": "h", "y": 1.0, "yanchor": "bottom", "len": 0.5} if bar.above else _beside(up)),
+    }
+    if bar.ticks is not None:
+        texts = bar.texts or tuple(f"{tick:g}" for tick in bar.ticks)
+        drawn |= {"tickvals": [float(np.log10(tick)) if log else tick for tick in bar.ticks]}
+        drawn |= {"ticktext": [escaped(text) for text in texts]}
+    elif log:
+        drawn |= {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
+    marker = {"color": [low], "cmin": low, "cmax": high, "colorscale": scale, "showscale": True, "colorbar": drawn}
+    return place.trace(Mark(), [np.nan], [np.nan], mode="markers", marker=marker, hoverinfo="skip")
+
+
+def _beside(up: list[float]) -> dict[str, Any]:
+    return {"y": up[0], "yanchor": "bottom", "len": up[1] - up[0], "x": 1.01}
+
+
+def _once(traces: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """The traces, each entry of the legend once."""
+    known: set[tuple[str, str]] = set()
+    for trace in traces:
+        entry = trace["name"], trace["legendgroup"]
+        if not trace["showlegend"] or entry not in known:
+            yield trace
+        if trace["showlegend"]:
+            known.add(entry)
+
+
+def _on_dark(color: str) -> str:
+    """A colour for dark pages: greys the other way round, all others a third lighter."""
+    return _DARK.get(color) or hex_of(1 - 0.68 * (1 - rgb_of(color)))

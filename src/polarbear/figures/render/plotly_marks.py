@@ -1,0 +1,337 @@
+"""Marks as traces, shapes and annotations of plotly, in plain values: plotly itself is not needed to make them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.assess.arrays import floats
+from polarbear.descriptions import printable
+from polarbear.figures.marks import (
+    Band,
+    Bars,
+    Cells,
+    Edge,
+    EndLabel,
+    Label,
+    Line,
+    Mark,
+    PointLabel,
+    Points,
+    Shades,
+    Steps,
+    Surface,
+)
+from polarbear.figures.panels import Axis
+from polarbear.figures.scales import stretch
+from polarbear.figures.style import Look, blend
+from polarbear.records import FloatArray
+
+SYMBOLS = {
+    "o": "circle",
+    "^": "triangle-up",
+    "s": "square",
+    "v": "triangle-down",
+    "D": "diamond",
+    "X": "x",
+    "x": "x-thin-open",
+    "|": "line-ns-open",
+    ".": "circle",
+}
+"""Plotly's names of the symbols of `Markers`."""
+PIXELS = 4 / 3
+"""In a point of paper."""
+_BEYOND, _UNKNOWN = "#3A3D42", "#C9CDD2"
+_AT = "(%{x}, %{y})"
+
+Traces = list[dict[str, Any]]
+
+
+@dataclass(slots=True)
+class Place:
+    """Where marks are drawn, and what they have become so far.
+
+    Attributes:
+        x: The horizontal axis.
+        y: The vertical axis.
+        number: Of both axes in plotly's names, such as ``""`` or ``"2"``.
+        looks: Of the algorithms.
+        tint: What becomes of a colour, such as on a dark page.
+        shapes: Of the layout.
+        annotations: Of the layout.
+    """
+
+    x: Axis
+    y: Axis
+    number: str
+    looks: Mapping[str, Look]
+    tint: Callable[[str], str]
+    shapes: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+    annotations: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
+
+    def color(self, mark: Mark) -> str:
+        """The colour of a mark."""
+        return self.tint(mark.color_in(self.looks))
+
+    def trace(self, mark: Mark, x: ArrayLike, y: ArrayLike, **options: Any) -> dict[str, Any]:
+        """A trace that is hidden and shown together with its algorithm, or with others of its colour."""
+        return {
+            "type": "scatter",
+            "x": numbers(x),
+            "y": numbers(drawn_at(self.y, y)),
+            "xaxis": f"x{self.number}",
+            "yaxis": f"y{self.number}",
+            "name": escaped(mark.algorithm or mark.name),
+            "meta": mark.name,
+            "legendgroup": mark.algorithm or mark.color_in(self.looks),
+            "showlegend": False,
+            "hovertemplate": _hover(mark),
+        } | options
+
+
+def _hover(mark: Mark) -> str:
+    if not mark.name:
+        return ""
+    return f"{escaped(mark.algorithm)}<br>{_AT}<extra></extra>" if mark.algorithm else f"{_AT}<extra></extra>"
+
+
+def escaped(text: str) -> str:
+    """Text that plotly shows as it stands; it takes some tags for its own."""
+    return printable(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def numbers(values: ArrayLike) -> list[float | None]:
+    """Finite numbers, and None where a line is broken."""
+    return [value if np.isfinite(value) else None for value in floats(values).ravel().tolist()]
+
+
+def drawn_at(axis: Axis, values: ArrayLike) -> FloatArray:
+    """Where numbers lie on an axis of plotly, which knows no axis of nines."""
+    return stretch(floats(values)) if axis.scale == "nines" else floats(values)
+
+
+def coordinate(axis: Axis, value: float) -> float:
+    """A number as shapes and annotations take it: its logarithm on a log axis."""
+    return float(np.log10(value)) if axis.scale == "log" else float(drawn_at(axis, value))
+
+
+@singledispatch
+def traces_of(mark: Mark, place: Place) -> Traces:  # noqa: ARG001
+    """The traces of a mark; shapes and annotations are added to `place`.
+
+    Raises:
+        TypeError: If there is no such kind of mark.
+    """
+    raise TypeError(
+        f"mark {mark.name!r} is a {type(mark).__name__}; figures are made of those in polarbear.figures.marks"
+    )
+
+
+def _dash(lengths: Sequence[float], width: float) -> dict[str, str]:
+    return {"dash": ",".join(f"{length * width * PIXELS:.3g}px" for length in lengths)} if lengths else {}
+
+
+@traces_of.register
+def _(mark: Line, place: Place) -> Traces:
+    line = {"color": place.color(mark), "width": mark.width * PIXELS} | _dash(mark.dash, mark.width)
+    options: dict[str, Any] = {"mode": "lines", "line": line, "cliponaxis": mark.clip}
+    if mark.steps:
+        line["shape"] = "hv"
+    if markers := mark.markers:
+        size = markers.size * PIXELS
+        sizes: Any = size if markers.at is None else [size * (at in markers.at) for at in range(mark.x.size)]
+        options["marker"] = {"symbol": SYMBOLS[markers.symbol], "size": sizes, "color": line["color"]}
+        options["mode"] = "lines+markers"
+        if markers.apart:
+            options["marker"]["maxdisplayed"] = 8
+    return [place.trace(mark, mark.x, mark.y, **options)]
+
+
+@traces_of.register
+def _(mark: Points, place: Place) -> Traces:
+    color = place.color(mark)
+    edge = {"width": mark.edge * PIXELS, "color": place.tint(mark.rim) if mark.rim else color}
+    fill = place.tint(mark.fill) if mark.fill else color
+    marker = {"symbol": SYMBOLS[mark.symbol], "size": mark.size * PIXELS, "color": fill, "line": edge}
+    return [place.trace(mark, mark.x, mark.y, mode="markers", marker=marker, cliponaxis=mark.clip)]
+
+
+@traces_of.register
+def _(mark: Bars, place: Place) -> Traces:
+    color = place.color(mark)
+    low, high = drawn_at(place.y, mark.low), drawn_at(place.y, mark.high)
+    reach = {"type": "data", "symmetric": False, "array": numbers(high - low), "arrayminus": [0.0] * mark.x.size}
+    bars = reach | {"color": color, "thickness": mark.width * PIXELS, "width": mark.cap * PIXELS}
+    return [place.trace(mark, mark.x, mark.low, mode="markers", marker={"size": 0.1, "color": color}, error_y=bars)]
+
+
+@traces_of.register
+def _(mark: Band, place: Place) -> Traces:
+    low, high = np.broadcast_to(floats(mark.low), mark.x.shape), mark.high
+    known = np.isfinite(mark.x) & np.isfinite(low) & np.isfinite(high)
+    parts = [part for part in np.split(np.arange(known.size), np.flatnonzero(~known)) if known[part].any()]
+    outlines = [_outline(mark, low, part[known[part]]) for part in parts]
+    return [_area(mark, place, outlines, mark.opacity)]
+
+
+def _outline(mark: Band, low: FloatArray, part: Any) -> tuple[FloatArray, FloatArray]:
+    """The outline of one stretch of a band, along its top and back along its bottom."""
+    x, bottom, top = mark.x[part], low[part], mark.high[part]
+    if mark.steps:
+        x, bottom, top = np.repeat(x, 2)[1:], np.repeat(bottom, 2)[:-1], np.repeat(top, 2)[:-1]
+    return np.concatenate([x, x[::-1]]), np.concatenate([top, bottom[::-1]])
+
+
+def _area(
+    mark: Mark, place: Place, outlines: Iterable[tuple[FloatArray, FloatArray]], opacity: float
+) -> dict[str, Any]:
+    """A filled trace of closed outlines."""
+    closed = [(np.append(x, np.nan), np.append(y, np.nan)) for x, y in outlines]
+    x, y = (np.concatenate([np.empty(0), *(outline[at] for outline in closed)])[:-1] for at in (0, 1))
+    look = {"fill": "toself", "fillcolor": place.color(mark), "opacity": opacity, "line": {"width": 0}}
+    return place.trace(mark, x, y, mode="lines", hoverinfo="skip", hovertemplate=None, **look)
+
+
+@traces_of.register
+def _(mark: Steps, place: Place) -> Traces:
+    x = np.repeat(mark.edges, 2)
+    y = np.concatenate([[mark.base], np.repeat(mark.y, 2), [mark.base]])
+    if mark.fill:
+        return [_area(mark, place, [(x, y)], 1.0)]
+    line = {"color": place.color(mark), "width": mark.width * PIXELS}
+    return [place.trace(mark, x, y, mode="lines", line=line)]
+
+
+@traces_of.register
+def _(mark: Edge, place: Place) -> Traces:
+    begin, straight, *controls, end = mark.points
+    t = np.linspace(0, 1, 20)[:, np.newaxis]
+    stops, weights = (straight, *controls, end), (1, 3, 3, 1)
+    curve = sum(w * t**k * (1 - t) ** (3 - k) * at for k, (w, at) in enumerate(zip(weights, stops, strict=True)))
+    x, y = np.vstack([begin, curve]).T  # a cubic Bézier curve, by Bernstein's polynomials
+    line = {"color": place.color(mark), "width": mark.width * PIXELS}
+    return [place.trace(mark, x, y, mode="lines", line=line, hoverinfo="skip", hovertemplate=None)]
+
+
+@traces_of.register
+def _(mark: Label, place: Place) -> Traces:
+    above = mark.y is None
+    text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
+    place.annotations.append(
+        {
+            "text": text,
+            "xref": f"x{place.number} domain",
+            "yref": f"y{place.number} domain" if above else f"y{place.number}",
+            "x": 0 if mark.left else 1,
+            "y": 1 if mark.y is None else coordinate(place.y, mark.y),
+            "xshift": mark.shift[0] * PIXELS,
+            "yshift": mark.shift[1] * PIXELS,
+            "xanchor": "right" if mark.ends else "left",
+            "yanchor": "bottom" if above else "middle",
+            "showarrow": False,
+            "font": {"size": mark.size * 1.55, "color": place.color(mark)},
+        }
+    )
+    return []
+
+
+@traces_of.register
+def _(mark: PointLabel, place: Place) -> Traces:
+    options: dict[str, Any] = {"mode": "text", "text": [escaped(mark.text)], "textposition": "bottom right"}
+    font = {"size": 10, "color": place.color(mark)}
+    return [place.trace(mark, [mark.x], [mark.y], hoverinfo="skip", hovertemplate=None, textfont=font, **options)]
+
+
+@traces_of.register
+def _(mark: EndLabel, place: Place) -> Traces:
+    """Names at the ends of lines are entries of the legend, where a click hides what they name."""
+    text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
+    return [legend_entry(mark, text, place, {"color": place.color(mark), "width": 2})]
+
+
+def legend_entry(
+    mark: Mark, text: str, place: Place, line: Mapping[str, Any] | None, marker: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """A trace without points that stands in the legend alone."""
+    mode = "+".join(kind for kind, look in (("lines", line), ("markers", marker)) if look)
+    looks = {name: look for name, look in (("line", line), ("marker", marker)) if look}
+    return place.trace(mark, [np.nan], [np.nan], mode=mode, showlegend=True, **looks) | {"name": text}
+
+
+@traces_of.register
+def _(mark: Surface, place: Place) -> Traces:
+    x, y = (np.append(at, end) for at, end in ((mark.x, _end(place.x, mark.x)), (mark.y, _end(place.y, mark.y))))
+    inside = np.where((mark.z >= mark.edges[0]) & (mark.z <= mark.edges[-1]), mark.z, np.nan)
+    heat = place.trace(mark, x, y) | {
+        "type": "heatmap",
+        "z": [numbers(row) for row in inside.T],
+        "zmin": float(mark.edges[0]),
+        "zmax": float(mark.edges[-1]),
+        "colorscale": stepped(mark.edges, mark.colors),
+        "showscale": False,
+        "hovertemplate": f"{_AT}: %{{z:.3g}}<extra></extra>",
+    }
+    return [heat, *(_border(mark, place, x, y, *border) for border in mark.borders)]
+
+
+def _end(axis: Axis, grid: FloatArray) -> float:
+    """Where the last cell of a grid ends: with the axis, or with the grid where the data give the limits."""
+    return float(grid[-1]) if axis.high is None else axis.high
+
+
+def _border(
+    mark: Surface, place: Place, x: FloatArray, y: FloatArray, level: float, color: str, width: float
+) -> dict[str, Any]:
+    """The sides of cells between which a surface reaches a number."""
+    above = mark.z >= level
+    across, up = np.nonzero(above[1:] != above[:-1]), np.nonzero(above[:, 1:] != above[:, :-1])
+    gaps = np.full(across[0].size + up[0].size, np.nan)
+    sides_x = np.column_stack([np.r_[x[across[0] + 1], x[up[0]]], np.r_[x[across[0] + 1], x[up[0] + 1]], gaps])
+    sides_y = np.column_stack([np.r_[y[across[1]], y[up[1] + 1]], np.r_[y[across[1] + 1], y[up[1] + 1]], gaps])
+    line = {"color": color, "width": width * PIXELS}
+    quiet = {"hoverinfo": "skip", "hovertemplate": None, "meta": ""}
+    return place.trace(mark, sides_x, sides_y, mode="lines", line=line, **quiet)
+
+
+def stepped(edges: ArrayLike, colors: Sequence[str]) -> list[list[Any]]:
+    """A colour scale of plotly with one colour between each two edges."""
+    at = floats(edges)
+    share = ((at - at[0]) / (at[-1] - at[0])).tolist()
+    return [[share[k + end], color] for k, color in enumerate(colors) for end in (0, 1)]
+
+
+def shade(shades: Shades, value: float) -> str:
+    """The colour of a number; dark grey if it is infinite, pale grey if it is not known."""
+    if not np.isfinite(value):
+        return _UNKNOWN if np.isnan(value) else _BEYOND
+    low, high, at = np.log([shades.low, shades.high, value]) if shades.log else (shades.low, shades.high, value)
+    return blend(shades.stops, float(np.clip((at - low) / (high - low), 0, 1)) if high > low else 0.5)
+
+
+@traces_of.register
+def _(mark: Cells, place: Place) -> Traces:
+    colors = [shade(mark.shades, value) for value in mark.value.tolist()]
+    for left, right, y, color in zip(mark.x, mark.x_end, mark.y, colors, strict=True):
+        ends = {"x0": float(left), "x1": float(right), "y0": y - mark.height / 2, "y1": y + mark.height / 2}
+        edge = {"line": {"width": 1 if mark.gaps else 0, "color": "#FFFFFF"}, "layer": "below"}
+        refs = {"xref": f"x{place.number}", "yref": f"y{place.number}"}
+        place.shapes.append({"type": "rect", "fillcolor": color, **ends, **edge, **refs})
+    middle = np.sqrt(mark.x * mark.x_end) if place.x.scale == "log" else (mark.x + mark.x_end) / 2
+    marks = {"color": [_text_on(color) for color in colors], "size": 10}
+    texts = [escaped(text) for text in mark.text]
+    shown = {"mode": "text", "text": texts, "textfont": marks, "customdata": numbers(mark.value)}
+    if mark.size is not None:  # there is room for it in some cells alone: it shows when pointed at
+        invisible = {"size": 9, "opacity": 0.0, "symbol": "square"}
+        shown |= {"mode": "markers", "marker": invisible}
+    names = [escaped(name) for name in mark.names] or [mark.name] * len(texts)
+    return [place.trace(mark, middle, mark.y, hovertext=names, hovertemplate="%{text}<extra></extra>", **shown)]
+
+
+def _text_on(color: str) -> str:
+    red, green, blue = (int(color[at : at + 2], 16) for at in (1, 3, 5))
+    return "#FFFFFF" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.58 * 255 else "#12304A"

@@ -1,0 +1,7 @@
+"""The analyzer in the browser: pages of views, each of which is a value, an address and Python that makes the same."""
+
+from polarbear.web.pages import PAGES, views_of
+from polarbear.web.sources import Sources
+from polarbear.web.views import View
+
+__all__ = ["PAGES", "Sources", "View", "views_of"]

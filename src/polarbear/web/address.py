@@ -1,0 +1,82 @@
+"""Addresses of pages: a view, and how it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+from urllib.parse import parse_qsl, quote, urlencode
+
+from polarbear.figures import Figure
+from polarbear.figures.render.plotly import Scale, draw, switchable
+from polarbear.web.pages import PAGES, views_of
+from polarbear.web.views import View
+
+LOOKS = {"x": ("log", "linear"), "y": ("log", "linear"), "theme": ("dark",), "sort": None, "find": None}
+"""How a view is looked at, and what can be said of it; None for any text."""
+
+
+@dataclass(frozen=True)
+class Address:
+    """A page as it is looked at.
+
+    Attributes:
+        page: One of the `PAGES`.
+        view: The view on it.
+        look: Which of `LOOKS` are given.
+    """
+
+    page: str
+    view: View
+    look: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    @classmethod
+    def of(cls, path: str, search: str, studies: tuple[str, ...]) -> Address:
+        """The page at a path, with the parameters of a query; by default the first page, its first view and study.
+
+        Raises:
+            ValueError: If there is no such page or view, or a parameter is unknown.
+        """
+        page, _, kind = path.strip("/").partition("/")
+        page = page or next(iter(PAGES))
+        if page not in PAGES:
+            raise ValueError(f"there is no page {page!r}; there are {', '.join(PAGES)}")
+        query = dict(parse_qsl(search.lstrip("?"), keep_blank_values=True))
+        look = {name: text for name in LOOKS if (text := query.pop(name, ""))}
+        for name, text in look.items():
+            if (known := LOOKS[name]) is not None and text not in known:
+                raise ValueError(f"{name} is {text!r}; it is one of {', '.join(known)}")
+        study = query.pop("study", "") or next(iter(studies), "")
+        rest = urlencode({"study": study, **query}, quote_via=quote)
+        return cls(page, View.at(f"/{page}/{kind or views_of(page)[0].name}?{rest}"), look)
+
+    @property
+    def url(self) -> str:
+        """The address."""
+        return self.view.url + (f"&{urlencode(self.look, quote_via=quote)}" if self.look else "")
+
+    def file(self, ending: str) -> str:
+        """The address of the view as a file."""
+        return f"/file{self.view.url.replace('?', f'.{ending}?', 1)}"
+
+    def on(self, page: str, kind: str) -> str:
+        """The address of another view of the same study, with the parameters that both have."""
+        other = View(kind, self.view.study)
+        shared = {name: text for name, text in self.view.params.items() if name in other.of_kind.controls}
+        look = {name: text for name, text in self.look.items() if name == "theme"}
+        return Address(page, replace(other, params=shared), look).url
+
+    def with_look(self, **given: str) -> str:
+        """The same address looked at otherwise; what is empty is left out."""
+        look = {name: text for name, text in {**self.look, **given}.items() if text}
+        return replace(self, look=look).url
+
+    @property
+    def dark(self) -> bool:
+        """Whether the page is dark."""
+        return self.look.get("theme") == "dark"
+
+    def drawn(self, figure: Figure) -> dict[str, Any]:
+        """The figure as plotly's; axes that have one scale alone keep it."""
+        scales = {which: self.look[which] for which in ("x", "y") if which in self.look and switchable(figure, which)}
+        return draw(figure, dark=self.dark, **cast(dict[str, Scale], scales))  # pyright: ignore[reportArgumentType]

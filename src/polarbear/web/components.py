@@ -1,0 +1,199 @@
+"""What pages are made of."""
+
+# pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnknownArgumentType=false
+# (dash declares its components without types)
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+from dash import dcc, html
+
+from polarbear.assess.report.data import Data
+from polarbear.extras import ExtraMissing
+from polarbear.figures import Figure
+from polarbear.figures.render.plotly import switchable
+from polarbear.store import StudyError
+from polarbear.web.address import Address
+from polarbear.web.kind import Choice, Control, Number
+from polarbear.web.pages import PAGES, views_of
+from polarbear.web.sources import Sources
+
+FAULTS = (ValueError, OSError, StudyError, ExtraMissing)
+"""What is said in place of what was asked for."""
+FORMATS = ("svg", "pdf", "png", "eps")
+MOST_ROWS = 100
+"""Rows of a table that a page shows."""
+
+
+def message(text: object) -> Any:
+    """What is wrong, and what to do."""
+    return html.Div(str(text), className="caution", role="alert", id="message")
+
+
+def header(address: Address, sources: Sources) -> Any:
+    """Pages, and which study is looked at."""
+    links = [
+        dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == address.page))
+        for name, page in PAGES.items()
+    ]
+    studies = list(dict.fromkeys((*sources.names, address.view.study)))
+    theme = dcc.Link("Light" if address.dark else "Dark", href=address.with_look(theme="" if address.dark else "dark"))
+    return html.Header(
+        [
+            html.Div(["polarbear", html.Span(" analyzer")], className="brand"),
+            html.Nav(links, **{"aria-label": "Pages"}),
+            html.Div(
+                [_labelled("study", _select("study", [name for name in studies if name], address.view.study)), theme],
+                className="right",
+            ),
+        ]
+    )
+
+
+def _current(yes: bool) -> str:
+    return "current" if yes else ""
+
+
+def _labelled(label: str, control: Any) -> Any:
+    return html.Label([html.Span(label), control], className="control")
+
+
+def _select(name: str, options: Iterable[str], value: str) -> Any:
+    return dcc.Dropdown(
+        list(options), value, id={"type": "control", "name": name}, clearable=False, className="select", maxHeight=320
+    )
+
+
+def _typed(name: str, value: object, *, number: bool = False) -> Any:
+    kind = "number" if number else "text"
+    given = {"step": "any"} if number else {}
+    return dcc.Input(value=value, type=kind, debounce=True, id={"type": "control", "name": name}, **given)
+
+
+def sidebar(address: Address, sources: Sources) -> Any:
+    """The views of a page, and the parameters of the one that is shown."""
+    views = [
+        html.Li(dcc.Link(k.title, href=address.on(k.page, k.name), className=_current(k.name == address.view.kind)))
+        for k in views_of(address.page)
+    ]
+    return html.Aside(
+        [
+            html.P(PAGES[address.page].purpose, className="note"),
+            html.Nav(html.Ul(views), **{"aria-label": "Views"}),
+            html.Div(_controls(address, sources), className="controls"),
+        ]
+    )
+
+
+def _controls(address: Address, sources: Sources) -> list[Any]:
+    kind = address.view.of_kind
+    try:
+        source = sources.get(address.view.study, kind.needs)
+        return [_control(name, of, address.view.params.get(name), source) for name, of in kind.controls.items()]
+    except FAULTS:  # the message stands in the middle of the page
+        return []
+
+
+def _control(name: str, control: Control, given: str | None, source: Any) -> Any:
+    if isinstance(control, Choice):
+        known = list(control.choices(source))
+        drawn = _select(name, known, given if given is not None else next(iter(known), ""))
+    else:
+        value = control.default if given is None else given
+        drawn = _typed(name, value, number=isinstance(control, Number))
+    return _labelled(control.label, drawn)
+
+
+def main(address: Address, sources: Sources) -> Any:
+    """What a view shows, with its data, its files and its code; or what is wrong."""
+    view = address.view
+    kind = view.of_kind
+    heading = [html.H1(kind.title), html.P(kind.summary, className="note")]
+    try:
+        shown = view.show(sources)
+        code = view.code(sources)
+        body = [
+            *([html.Pre(shown.text, className="answer", id="answer")] if shown.text else []),
+            *(_figure(shown.figure, address) if shown.figure else []),
+            *(_table(shown.data, address, folded=shown.figure is not None)),
+            _code(code),
+        ]
+    except FAULTS as fault:
+        body = [message(fault)]
+    return html.Main([*heading, *body], id="main")
+
+
+def _figure(figure: Figure, address: Address) -> list[Any]:
+    switches = [
+        _labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
+        for which in ("x", "y")
+        if switchable(figure, which)
+    ]
+    graph = dcc.Graph(
+        figure=address.drawn(figure),
+        config={"displaylogo": False, "responsive": True, "modeBarButtonsToRemove": ["toImage", "select2d", "lasso2d"]},
+        id="figure",
+        className="graph",
+    )
+    caption = html.Figcaption([html.B(f"{figure.title}. "), figure.caption])
+    files = [html.A(ending.upper(), href=address.file(ending), download=True) for ending in FORMATS]
+    return [
+        html.Div(switches, className="controls across"),
+        html.Figure([html.Div(graph, role="img", **{"aria-label": figure.alt}), caption], id="exhibit"),
+        html.P(["Figure: ", *files], className="downloads"),
+    ]
+
+
+def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
+    rows = _chosen(data, address)
+    head = html.Thead(html.Tr([html.Th(_heading(name, address)) for name in data.columns]))
+    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows[:MOST_ROWS]])
+    more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
+    table = [
+        _labelled("show rows with", _typed("find", address.look.get("find", ""))),
+        html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
+        html.P(more, className="note"),
+    ]
+    files = [html.A(ending.upper(), href=address.file(ending), download=True) for ending in ("csv", "json")]
+    shown = [html.Details([html.Summary("Data as a table"), *table], id="data")] if folded else table
+    return [*shown, html.P(["Data: ", *files], className="downloads")]
+
+
+def _heading(name: str, address: Address) -> Any:
+    by = address.look.get("sort", "")
+    arrow = {name: " ↑", f"-{name}": " ↓"}.get(by, "")
+    return dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
+
+
+def _chosen(data: Data, address: Address) -> list[tuple[Any, ...]]:
+    """The rows that hold the text looked for, sorted; numbers before text, what is unknown last."""
+    words = address.look.get("find", "").lower()
+    rows = [row for row in data.rows if not words or any(words in str(cell).lower() for cell in row)]
+    by = address.look.get("sort", "")
+    if by.removeprefix("-") in data.columns:
+        at = data.columns.index(by.removeprefix("-"))
+        known = [row for row in rows if row[at] is not None]
+        known.sort(key=lambda row: _order(row[at]), reverse=by.startswith("-"))
+        return [*known, *(row for row in rows if row[at] is None)]
+    return list(rows)
+
+
+def _order(cell: Any) -> tuple[bool, float, str]:
+    number = isinstance(cell, int | float) or cell in ("inf", "-inf")
+    return not number, float(cell) if number else 0.0, "" if number else cast(str, cell)
+
+
+def _cell(cell: Any) -> Any:
+    text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else {"inf": "∞"}.get(cell, str(cell))
+    return html.Td(text, className="text" if isinstance(cell, str) and cell != "inf" else "")
+
+
+def _code(code: str) -> Any:
+    return html.Details(
+        [
+            html.Summary("Python that makes this"),
+            dcc.Clipboard(target_id="code", title="copy", className="copy"),
+            html.Pre(code, id="code"),
+        ]
+    )

@@ -1,0 +1,171 @@
+"""Kinds of views: a function each, whose annotations say what it is made from and what can be chosen."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, get_args, get_type_hints
+
+from polarbear.analyzer.assessment.charts import Exhibit
+from polarbear.assess.report import Assessment, Cell
+from polarbear.assess.report.data import Data
+from polarbear.figures import Figure
+
+MOST_LISTED = 12
+"""Choices that a message names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What a view shows.
+
+    Attributes:
+        data: Its numbers; a table, if there is no figure.
+        figure: The figure, if there is one.
+        text: What it says, in words.
+    """
+
+    data: Data
+    figure: Figure | None = None
+    text: str = ""
+
+    @classmethod
+    def of(cls, exhibit: Exhibit) -> Shown:
+        """A figure with the numbers that it shows."""
+        return cls(exhibit.data, exhibit.figure)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A parameter that is one of several texts, which depend on what is loaded; the first is its default."""
+
+    label: str
+    choices: Callable[[Any], Sequence[str]]
+
+    def convert(self, text: str | None, source: Any) -> str:
+        """The text if it is among the choices, by default the first.
+
+        Raises:
+            ValueError: If it is not, or there is nothing to choose.
+        """
+        known = list(self.choices(source))
+        if not known:
+            raise ValueError(f"there is no {self.label} to choose from in these data")
+        if text is None:
+            return known[0]
+        if text not in known:
+            more = "" if len(known) <= MOST_LISTED else f" and {len(known) - MOST_LISTED} more"
+            raise ValueError(f"{self.label} is {text!r}; it is one of {', '.join(known[:MOST_LISTED])}{more}")
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A parameter that is a number from `low` to `high`."""
+
+    label: str
+    low: float
+    high: float
+    default: float
+    whole: bool = False
+
+    def convert(self, text: str | None, source: Any) -> float:  # noqa: ARG002
+        """The number that the text is.
+
+        Raises:
+            ValueError: If it is none, or out of range.
+        """
+        try:
+            value = self.default if text is None else float(text)
+        except ValueError:
+            value = float("nan")
+        if not self.low <= value <= self.high or (self.whole and value != int(value)):
+            kind = "whole number" if self.whole else "number"
+            raise ValueError(f"{self.label} is {text!r}; it is a {kind} from {self.low:g} to {self.high:g}")
+        return int(value) if self.whole else value
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A parameter in words, which its view understands."""
+
+    label: str
+    default: str
+
+    def convert(self, text: str | None, source: Any) -> str:  # noqa: ARG002
+        """The text, or its default."""
+        return self.default if text is None else text
+
+
+Control = Choice | Number | Text
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of view.
+
+    Attributes:
+        name: In its address.
+        page: The page that it stands on.
+        title: What it shows.
+        make: Shows it, from what is loaded and the parameters.
+        needs: What it is made from: "Assessment", "Reading" or "Result".
+        controls: Its parameters.
+    """
+
+    name: str
+    page: str
+    title: str
+    make: Callable[..., Shown]
+    needs: str
+    controls: Mapping[str, Control]
+
+    @property
+    def summary(self) -> str:
+        """What its function says of itself."""
+        return (inspect.getdoc(self.make) or "").split("\n")[0]
+
+
+KINDS: dict[str, Kind] = {}
+"""All kinds of views by name, in the order of their pages."""
+
+
+def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
+    """Make a kind of view of a function that shows it; its parameters are annotated with their controls."""
+
+    def register(make: Callable[..., Shown]) -> Callable[..., Shown]:
+        first, *hints = (
+            (name, hint) for name, hint in get_type_hints(make, include_extras=True).items() if name != "return"
+        )
+        name = make.__name__.replace("_", "-")
+        controls: dict[str, Control] = {parameter: get_args(hint)[1] for parameter, hint in hints}
+        KINDS[name] = Kind(name, page, title, make, first[1].__name__, controls)
+        return make
+
+    return register
+
+
+def cell_of(assessment: Assessment, problem: str) -> Cell:
+    """The problem of that name, which is among the `problems`."""
+    return next(cell for cell in assessment.subject.cells if cell.name == problem)
+
+
+def problems(assessment: Assessment) -> list[str]:
+    """The names of all problems."""
+    return [cell.name for cell in assessment.subject.cells]
+
+
+def algorithms(assessment: Assessment) -> tuple[str, ...]:
+    """The names of all algorithms."""
+    return assessment.subject.algorithms
+
+
+def dimensions(assessment: Assessment) -> list[str]:
+    """All dimensions, as text; ``"any"`` where none is known."""
+    return [str(dimension) if dimension else "any" for dimension in assessment.subject.dimensions]
+
+
+Problem = Annotated[str, Choice("problem", problems)]
+Algorithm = Annotated[str, Choice("algorithm", algorithms)]
+Dimension = Annotated[str, Choice("dimension", dimensions)]

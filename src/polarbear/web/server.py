@@ -1,0 +1,172 @@
+"""The server: who may ask, what browsers are told to refuse, and figures and tables as files."""
+
+# pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false, reportUnusedFunction=false
+# (flask's and waitress' types are incomplete)
+from __future__ import annotations
+
+import hmac
+import io
+import secrets
+import socket
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from polarbear.extras import optional
+from polarbear.web.components import FAULTS, FORMATS
+from polarbear.web.sources import Sources
+from polarbear.web.uploads import LARGEST, Uploads
+from polarbear.web.views import View
+
+HERE = "127.0.0.1"
+_TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "eps": "application/postscript"}
+_TEXTS = {"csv": "text/csv; charset=utf-8", "json": "application/json"}
+_DRAWING = threading.Lock()
+"""Matplotlib's settings belong to the whole process."""
+_COOKIE = "polarbear"
+_THREADS = 4
+
+
+@dataclass
+class Server:
+    """A server that is ready to run.
+
+    Attributes:
+        url: Where it answers, with the token if one is needed.
+        token: What visitors have to bring; empty if it answers this machine alone.
+    """
+
+    url: str
+    token: str
+    _waitress: Any
+    _uploads: Uploads
+    _closed: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Serve until `close`."""
+        try:
+            self._waitress.run()
+        except OSError:
+            if not self._closed.is_set():  # else another thread has closed what this one listens to
+                raise
+        finally:
+            self._uploads.close()
+
+    def close(self) -> None:
+        """Stop, from any thread."""
+        self._closed.set()
+        self._waitress.close()
+
+
+def make_server(
+    paths: Iterable[str | Path], *, library: str | Path | None = None, host: str = HERE, port: int = 0
+) -> Server:
+    """A server of the analyzer.
+
+    Args:
+        paths: Studies, or other tools' files, folders and archives.
+        library: A folder of further ones.
+        host: Where to listen. Any other than 127.0.0.1 demands a token from visitors.
+        port: Where to listen; 0 for a free one.
+
+    Raises:
+        ExtraMissing: If dash or waitress is not installed.
+        FileNotFoundError: If there is nothing at a path.
+        OSError: If the port is taken.
+    """
+    optional("dash", "serve", "polarbear serve")
+    waitress = optional("waitress", "serve", "polarbear serve")
+    from polarbear.web.app import make_app
+
+    sources = Sources(paths, library)
+    uploads = Uploads(sources)
+    listening = socket.create_server((host, port))
+    port = listening.getsockname()[1]
+    token = "" if host in (HERE, "localhost", "::1") else secrets.token_urlsafe(24)
+    app = make_app(sources, uploads)
+    policy = _policy(app.csp_hashes())
+    _guard(app.server, token, policy)
+    _files(app.server, sources)
+    made = waitress.create_server(app.server, sockets=[listening], threads=_THREADS, max_request_body_size=2 * LARGEST)
+    url = f"http://{host}:{port}/" + (f"?token={token}" if token else "")
+    return Server(url, token, made, uploads)
+
+
+def _policy(hashes: Iterable[str]) -> str:
+    """What pages may load: what comes from here, and dash's own inline scripts."""
+    return "; ".join(
+        (
+            "default-src 'self'",
+            f"script-src 'self' {' '.join(hashes)}",
+            "style-src 'self' 'unsafe-inline'",  # plotly.js positions its parts by styles
+            "img-src 'self' data: blob:",
+            *("object-src 'none'", "base-uri 'none'", "frame-ancestors 'none'", "form-action 'self'"),
+        )
+    )
+
+
+def _guard(server: Any, token: str, policy: str) -> None:
+    """Let in who has the token, or asks by this machine's own name; tell browsers what to refuse."""
+    from flask import Response, abort, redirect, request
+
+    server.config["MAX_CONTENT_LENGTH"] = 2 * LARGEST
+
+    @server.before_request
+    def let_in() -> Any:
+        if not token:
+            if request.host.rpartition(":")[0] not in (HERE, "localhost", "[::1]"):
+                abort(403, "this address is not the analyzer's; open the one that polarbear serve printed")
+            return None
+        if hmac.compare_digest(request.cookies.get(_COOKIE, "").encode(), token.encode()):
+            return None
+        if not hmac.compare_digest(request.args.get("token", "").encode(), token.encode()):
+            abort(403, "open the address with the token that polarbear serve printed")
+        entered = redirect(request.path)
+        entered.set_cookie(_COOKIE, token, httponly=True, samesite="Strict")
+        return entered
+
+    @server.after_request
+    def say(response: Response) -> Response:
+        response.headers["Content-Security-Policy"] = policy
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["X-Frame-Options"] = "DENY"
+        response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+        response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
+        return response
+
+
+def _files(server: Any, sources: Sources) -> None:
+    """Serve each view as a file, at its address with an ending."""
+    from flask import Response, request
+
+    # before dash's own route, which answers every path
+    @server.route("/file/<page>/<name>")
+    def file(page: str, name: str) -> Response:
+        kind, _, ending = name.rpartition(".")
+        try:
+            view = View.at(f"/{page}/{kind}?{request.query_string.decode()}")
+            content, media = _written(view, ending, sources)
+        except FAULTS as fault:
+            return Response(f"{fault}\n", 404, mimetype="text/plain")
+        return Response(content, content_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
+
+
+def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
+    """A view in the format of an ending, and its media type."""
+    if ending in _TEXTS:
+        data = view.data(sources)
+        return data.csv() if ending == "csv" else data.json(), _TEXTS[ending]
+    if ending not in FORMATS:
+        raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *_TEXTS))}")
+    figure = view.figure(sources)
+    if figure is None:
+        raise ValueError(f"{view.of_kind.title} has no figure; its data are csv or json")
+    with _DRAWING:
+        if ending == "svg":
+            return figure.svg(), _TYPES[ending]
+        content = io.BytesIO()
+        figure.matplotlib().savefig(content, format=ending, dpi=200)
+    return content.getvalue(), _TYPES[ending]

@@ -1,0 +1,217 @@
+"""The analyzer in a browser: every page, its numbers, its controls, files that are sent, and a race that grows."""
+
+import re
+import shutil
+import threading
+from pathlib import Path
+
+import pytest
+
+from polarbear import store
+from polarbear.results import load
+from polarbear.web import PAGES, View, views_of
+from tests.analyzer.recorded import runs
+from tests.web.test_views import CANNOT_BE_SHOWN, study_for
+
+pytest.importorskip("dash", reason="dash is not installed")
+playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+from polarbear.web.components import MOST_ROWS  # noqa: E402
+from polarbear.web.server import make_server  # noqa: E402
+
+CHROMIUM = shutil.which("chromium")
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+ARGUMENTS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+
+
+@pytest.fixture(scope="module")
+def site(folder, tmp_path_factory):
+    """The server of both studies, and of one that grows."""
+    growing = tmp_path_factory.mktemp("growing") / "growing.study"
+    with store.create(growing, {"kind": "test"}) as kept:
+        for run in runs()[:2]:
+            kept.append(run)
+        kept.commit()
+        server = make_server([folder / "runs.study", folder / "race.study", growing])
+        server.growing = kept
+        threading.Thread(target=server.run, daemon=True).start()
+        yield server
+        server.close()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with playwright.sync_playwright() as driver:
+        chromium = driver.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield chromium
+        chromium.close()
+
+
+@pytest.fixture
+def page(browser, site):
+    """A page that loads nothing from elsewhere, and on which nothing goes wrong."""
+    page = browser.new_page(viewport={"width": 1366, "height": 768})
+    elsewhere, faults = [], []
+    page.on("request", lambda request: elsewhere.append(request.url))
+    page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.set_default_timeout(15_000)
+    yield page
+    page.close()
+    assert [url for url in elsewhere if not url.startswith((site.url, "data:", "blob:"))] == []
+    assert faults == [], "what the policy refuses stands there as well"
+
+
+def go(page, site, address):
+    page.goto(site.url.rstrip("/") + address)
+    page.wait_for_selector("#main, #message")
+
+
+def table(page):
+    """The cells of the table, which may be folded away."""
+    return page.eval_on_selector_all(
+        "#table tbody tr", "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
+    )
+
+
+def test_every_view_of_every_page_is_reached_by_clicks(page, site):
+    go(page, site, "/")
+    for name, each in PAGES.items():
+        page.get_by_label("Pages").get_by_role("link", name=each.title, exact=True).click()
+        page.wait_for_url(re.compile(f"/{name}/"))
+        first, *others = views_of(name)
+        page.get_by_role("heading", name=first.title, exact=True).wait_for()
+        for kind in others:
+            page.get_by_label("Views").get_by_role("link", name=kind.title, exact=True).click()
+            page.get_by_role("heading", name=kind.title, exact=True).wait_for()
+
+
+@pytest.mark.parametrize("kind", [kind.name for page in PAGES for kind in views_of(page)])
+def test_every_view_shows_its_data_or_says_why_not(page, site, sources, kind):
+    view = View(kind, study_for(kind))
+    go(page, site, view.url)
+    if kind in CANNOT_BE_SHOWN:
+        assert CANNOT_BE_SHOWN[kind] in page.locator("#message").inner_text()
+        return
+    assert page.locator("#message").count() == 0
+    assert len(table(page)) == min(MOST_ROWS, len(view.data(sources).rows))
+    if view.figure(sources) is not None:
+        page.wait_for_selector("#figure .main-svg")
+        assert page.locator("#exhibit figcaption").inner_text().startswith(view.figure(sources).title)
+
+
+def test_numbers_on_the_page_are_those_of_the_assessment(page, site, sources):
+    go(page, site, "/overview/standings?study=runs")
+    shown = {(row[0], row[1]): float(row[6]) for row in table(page)}
+    standings = sources.get("runs", "Assessment").standings
+    assert shown == {(str(s.dimension), s.algorithm): pytest.approx(s.aocc, rel=1e-5) for s in standings}
+
+
+def test_a_control_changes_the_address_and_what_is_shown(page, site):
+    go(page, site, "/race/what-if?study=race")
+    page.get_by_label("α").fill("1")
+    page.get_by_label("α").press("Enter")
+    page.wait_for_url(re.compile("alpha=1"))
+    page.get_by_text("With α = 1 and").wait_for()
+    page.reload()
+    page.get_by_text("With α = 1 and").wait_for()
+    assert page.get_by_label("α").input_value() == "1"
+
+
+def test_what_is_wrong_in_an_address_or_a_control_is_said_in_place(page, site):
+    go(page, site, "/race/what-if?study=race&alpha=7")
+    assert "α is '7'; it is a number from 0.5 to 1" in page.locator("#message").inner_text()
+    page.get_by_label("α").fill("0.95")
+    page.get_by_label("α").press("Enter")
+    page.get_by_text("With α = 0.95").wait_for()
+    go(page, site, "/race/what-if?study=nothing")
+    assert "no study 'nothing' is open" in page.locator("#message").inner_text()
+
+
+def test_axes_are_switched_and_names_hide_what_they_name(page, site):
+    go(page, site, "/fixed-budget/convergence?study=runs&x=linear")
+    page.wait_for_selector("#figure .main-svg")
+    kind = "() => document.querySelector('#figure .js-plotly-plot').layout.xaxis.type"
+    assert page.evaluate(kind) == "linear"
+    visible = "() => document.querySelectorAll('#figure .scatterlayer .js-line').length"
+    before = page.evaluate(visible)
+    page.locator("#figure .legendtoggle").first.click()
+    page.wait_for_function(f"{visible} < {before}".replace("() => ", "() => ", 1))
+
+
+def test_tables_are_sorted_and_searched(page, site):
+    go(page, site, "/overview/loaded?study=runs")
+    page.get_by_role("link", name="dimension").click()
+    page.wait_for_url(re.compile("sort=dimension"))
+    page.get_by_role("link", name="dimension ↑").click()
+    page.wait_for_url(re.compile("sort=-dimension"))
+    page.get_by_text("dimension ↓").wait_for()
+    assert [row[2] for row in table(page)] == ["5", "5", "2", "2"]
+
+
+def test_sent_files_are_imported_or_refused(page, site, tmp_path):
+    good = store.export(runs(), tmp_path / "good.csv", "csv")
+    damaged, hostile = tmp_path / "damaged.tgz", tmp_path / "hostile.tar"
+    damaged.write_bytes(b"\x1f\x8b\x08\x00damaged")
+    with_link(hostile)
+    go(page, site, "/overview/loaded?study=runs")
+    send = page.locator("#upload input[type=file]")
+    for refused in (damaged, hostile):
+        send.set_input_files(refused)
+        page.locator("#uploaded [role=alert]", has_text=refused.name).wait_for()
+    send.set_input_files(good)
+    page.locator("#look").click()
+    page.get_by_text("48 runs of 2 algorithms").first.wait_for()
+    assert re.search("study=good-[0-9a-f]{12}", page.url)
+
+
+def with_link(path: Path):
+    """An archive that holds a link out of itself."""
+    import tarfile
+
+    with tarfile.open(path, "w") as archive:
+        link = tarfile.TarInfo("data.csv")
+        link.type, link.linkname = tarfile.SYMTYPE, "/etc/passwd"
+        archive.addfile(link)
+
+
+def test_a_study_that_grows_is_followed(page, site):
+    go(page, site, "/overview/loaded?study=growing")
+    assert page.locator("#answer").inner_text().startswith("2 runs")
+    for run in runs()[2:6]:
+        site.growing.append(run)
+    site.growing.commit()
+    page.get_by_text("6 runs of 2 algorithms").wait_for()
+
+
+def test_a_study_that_stays_as_it_is_is_not_drawn_again(page, site):
+    go(page, site, "/overview/loaded?study=runs")
+    with page.expect_response(lambda answer: "tick.n_intervals" in (answer.request.post_data or "")) as looked:
+        pass
+    assert looked.value.status == 204, "which is no content"
+
+
+def test_two_visitors_share_nothing(browser, page, site):
+    other = browser.new_context().new_page()
+    go(page, site, "/race/what-if?study=race&alpha=0.8")
+    other.goto(f"{site.url}race/what-if?study=race")
+    other.get_by_text("With α = 0.99").wait_for()
+    page.get_by_text("With α = 0.8 and").wait_for()
+    other.close()
+
+
+def test_the_answer_of_a_race_is_that_of_its_result(page, site, folder):
+    go(page, site, "/race/ratings?study=race&theme=dark")
+    assert page.locator("#answer").inner_text() == load(folder / "race.study").answer.headline
+    background = "getComputedStyle(document.querySelector('.shell')).backgroundColor"
+    assert page.evaluate(background) == "rgb(20, 23, 26)"
+
+
+def test_pages_are_reached_by_the_keyboard(page, site):
+    go(page, site, "/")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    page.wait_for_url(re.compile("/fixed-target/"))

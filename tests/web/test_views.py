@@ -1,0 +1,142 @@
+"""Views are values: addresses, numbers, figures and Python that makes the same."""
+
+import json
+
+import numpy as np
+import pytest
+
+from polarbear import store
+from polarbear.assess.report import Assessment, subject_of
+from polarbear.results import load
+from polarbear.web import PAGES, Sources, View, views_of
+from polarbear.web.kind import KINDS
+
+CANNOT_BE_SHOWN = {"parameter": "logged no parameters", "pairs": "alone; there are no pairs"}
+"""Views that say why they show nothing of these studies."""
+
+
+def study_for(kind):
+    return "race" if KINDS[kind].needs == "Result" else "runs"
+
+
+@pytest.fixture(params=[name for name in KINDS if name not in CANNOT_BE_SHOWN])
+def view(request):
+    return View(request.param, study_for(request.param))
+
+
+class TestEveryView:
+    def test_is_found_at_its_address(self, view):
+        assert View.at(view.url) == view
+
+    def test_shows_numbers_that_can_be_written(self, view, sources):
+        data = view.data(sources)
+        assert data.rows or view.kind == "skipped", "all of it can be read"
+        assert len(json.loads(data.json())) == len(data.columns)
+
+    def test_has_python_that_makes_the_same(self, view, sources, tmp_path, monkeypatch, capsys):
+        monkeypatch.chdir(tmp_path)
+        made = {}
+        exec(compile(view.code(sources), view.kind, "exec"), made)
+        assert made["shown"].data == view.data(sources)
+        figure = view.figure(sources)
+        if figure is None:
+            assert capsys.readouterr().out == view.data(sources).csv() + "\n"
+        else:
+            assert made["shown"].figure.svg() == figure.svg()
+            assert (tmp_path / f"{view.kind}.pdf").read_bytes().startswith(b"%PDF")
+
+
+@pytest.mark.parametrize("kind", CANNOT_BE_SHOWN)
+def test_what_cannot_be_shown_is_said(kind, sources):
+    with pytest.raises(ValueError, match=CANNOT_BE_SHOWN[kind]):
+        View(kind, study_for(kind)).show(sources)
+
+
+def test_every_view_stands_on_a_page():
+    assert [kind for page in PAGES for kind in views_of(page)] != []
+    assert {kind.name for page in PAGES for kind in views_of(page)} == set(KINDS)
+    assert all(kind.summary.endswith(".") for kind in KINDS.values())
+
+
+class TestAddresses:
+    def test_hold_parameters_of_any_text(self):
+        view = View("expected-runtime", "a & b=c/ü", {"problem": "f1 in 5-D?&"})
+        assert View.at(view.url) == view
+
+    @pytest.mark.parametrize(
+        ("address", "complaint"),
+        [
+            ("/eaf/attainmet", "there is no view 'attainmet'; did you mean 'attainment'"),
+            ("/eaf/attainment?study=runs&algoritm=fast", "no parameter 'algoritm'; did you mean 'algorithm'"),
+            ("/eaf/attainment?study=rnus", "no study 'rnus' is open; did you mean 'runs'"),
+            ("/eaf/attainment?study=runs&algorithm=medium", "algorithm is 'medium'; it is one of fast, slow"),
+            ("/eaf/attainment?study=../../etc", "no study '../../etc' is open"),
+            ("/race/what-if?study=race&alpha=2", "α is '2'; it is a number from 0.5 to 1"),
+            ("/race/what-if?study=race&alpha=nan", "α is 'nan'; it is a number"),
+            ("/race/ratings?study=runs", "runs is no race; open the study of one, or make one"),
+            ("/select/deploy?study=race&size=1.5", "portfolio size is '1.5'; it is a whole number from 1 to 32"),
+            ("/select/deploy?study=race&budget=much", "much"),
+            ("/eaf/difference?study=runs&against=fast", "fast is compared with itself"),
+        ],
+    )
+    def test_that_are_wrong_are_answered_with_what_is_right(self, address, complaint, sources):
+        with pytest.raises(ValueError, match=complaint.replace("?", r"\?")):
+            View.at(address).show(sources)
+
+
+class TestNumbers:
+    def test_of_expected_runtimes_are_those_the_runs_were_made_with(self, sources):
+        data = View("expected-runtime", "runs", {"problem": "bbob f1 in 5-D"}).data(sources)
+        ert = {(row[0], row[1]): row[2] for row in data.rows}
+        assert ert["fast", 1.0] == 2 * 5 + 2.5
+
+    def test_of_tables_are_those_of_the_assessment(self, sources, folder):
+        assessment = Assessment(subject_of(store.read(folder / "runs.study")))
+        assert View("standings", "runs").data(sources) == assessment.standing_data
+        shown = View("runtimes", "runs", {"problem": "bbob f2 in 2-D"}).data(sources)
+        assert shown.rows == tuple(r[3:] for r in assessment.runtime_data.rows if r[:3] == ("bbob", "2", 2))
+
+    def test_what_if_nothing_else_leaves_the_pareto_set_of_the_race(self, sources, folder):
+        result = load(folder / "race.study")
+        view = View("what-if", "race", {"alpha": str(result.settings.alpha), "epsilon": str(result.settings.epsilon)})
+        stay = [row[0] for row in view.data(sources).rows if row[3] == "True"]
+        assert stay == list(result.pareto_set)
+
+    def test_what_if_certainty_is_asked_for_eliminates_nobody_on_doubt(self, sources):
+        rows = View("what-if", "race", {"alpha": "1"}).data(sources).rows
+        assert {row[0] for row in rows if row[3] == "True"} >= {row[0] for row in rows if row[2] < 1}
+
+    def test_of_a_race_are_those_of_its_result(self, sources, folder):
+        drawn = View("ratings", "race").figure(sources).data
+        np.testing.assert_equal(drawn, load(folder / "race.study").plot.ratings().data)
+
+
+class TestSources:
+    def test_of_a_library_lie_within_it(self, folder, tmp_path):
+        library = tmp_path / "library"
+        library.mkdir()
+        (library / "outside.study").symlink_to(folder / "runs.study")
+        (library / "within.csv").write_text("x")
+        assert Sources([], library).names == ("within.csv",)
+
+    def test_of_one_name_are_told_apart(self, folder, tmp_path):
+        from tests.web.studies import recorded
+
+        again = recorded(tmp_path / "runs.study")
+        assert Sources([folder / "runs.study", again, again]).names == ("runs", "runs (2)")
+
+    def test_that_do_not_exist_are_refused(self, tmp_path):
+        with pytest.raises(FileNotFoundError, match="there is nothing at"):
+            Sources([tmp_path / "none.study"])
+
+    def test_are_read_again_when_they_have_grown(self, tmp_path):
+        from tests.analyzer.recorded import runs
+
+        with store.create(tmp_path / "grows.study", {"kind": "test"}) as kept:
+            kept.append(runs()[0])
+            kept.commit()
+            open_ = Sources([tmp_path / "grows.study"])
+            assert len(open_.get("grows", "Reading").runs) == 1
+            kept.append(runs()[1])
+            kept.commit()
+            assert len(open_.get("grows", "Reading").runs) == 2
