@@ -497,5 +497,4 @@ def test_a_kill_between_merging_and_deleting_does_no_harm(path, run, monkeypatch
         study.append(run(5))
         study.compact()
         assert len(parts(path)) == 1
-    assert store.read(path) == [run(seed) for seed in range(6)]
-    assert store.open(path).damaged == ()
+    assert (store.read(path), store.open(path).damaged) == ([run(seed) for seed in range(6)], ())

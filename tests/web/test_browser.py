@@ -88,6 +88,7 @@ def test_every_view_of_every_page_is_reached_by_clicks(page, site):
             page.get_by_role("heading", name=kind.title, exact=True).wait_for()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [kind.name for page in PAGES for kind in views_of(page)])
 def test_every_view_shows_its_data_or_says_why_not(page, site, sources, kind):
     view = View(kind, study_for(kind))
