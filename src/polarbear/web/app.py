@@ -19,6 +19,9 @@ from polarbear.web.uploads import LARGEST, Uploads
 
 _REFRESH = 3_000
 """Milliseconds between looks at the disk, for a race that is running."""
+_MOMENT = 700
+"""Milliseconds after which work that is not done is shown to be under way."""
+_WAITING = "Reading the data and computing what is to be shown …"
 _NAMED = 20
 """Problems of an import that are listed."""
 
@@ -33,7 +36,7 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
             dcc.Location(id="address", refresh="callback-nav"),
             dcc.Interval(id="tick", interval=_REFRESH),
             dcc.Store(id="seen"),
-            html.Div(id="page"),
+            dcc.Loading(html.Div(id="page"), delay_show=_MOMENT, custom_spinner=html.P(_WAITING, className="waiting")),
         ],
         lang="en",
     )
