@@ -24,8 +24,8 @@ LONG = [
     "how-to/read-the-report.md",
     "how-to/run-a-plan.md",
 ]
-ELSEWHERE = "--cluster"
-"""The option of lines that need other machines."""
+ELSEWHERE = ("--cluster", "serve ")
+"""What marks lines that need other machines, or go on until they are interrupted."""
 PLAN = """
 [plan]
 budget = "60*d"
@@ -113,7 +113,7 @@ def commands(page):
     """The commands that its consoles show."""
     for console in re.findall(r"^```console\n(.*?)^```", page.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE):
         for line in re.findall(r"^\$ polarbear (.*)$", console.replace("\\\n", " "), re.MULTILINE):
-            if ELSEWHERE not in line:
+            if not any(mark in line for mark in ELSEWHERE):
                 yield shlex.split(line, comments=True)
 
 

@@ -11,6 +11,7 @@ from scipy.stats import false_discovery_control
 
 from polarbear.bias.null import SAMPLES, SEED, null_distribution
 from polarbear.bias.uniformity import SMALLEST_SAMPLE, STATISTICS, uniformity_statistics
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 from polarbear.validation import real_number
 
@@ -57,7 +58,7 @@ class Bias:
     @property
     def sentence(self) -> str:
         """The verdict in words."""
-        of = f"{self.runs} final points in {self.dimension} dimension{'s' * (self.dimension > 1)}"
+        of = f"{plural(self.runs, 'final point')} in {plural(self.dimension, 'dimension')}"
         if not self.biased:
             return f"No evidence of structural bias: no test rejects that {of} are uniform (level {self.alpha:g})."
         dimensions = int(self.rejected[self.counts].any(axis=0).sum())
