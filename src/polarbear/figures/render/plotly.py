@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from polarbear.figures.marks import EndLabel, Mark
+from polarbear.figures.marks import EndLabel, Label, Mark
 from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel
 from polarbear.figures.render.plotly_marks import (
     PIXELS,
@@ -27,6 +27,8 @@ from polarbear.figures.style import INK, MUTED, RULE, SURFACE, hex_of, rgb_of
 Scale = Literal["log", "linear"]
 
 _DARK = {INK: "#E6E8EB", MUTED: "#A4ABB3", RULE: "#333A42", SURFACE: "#14171A", "#FFFFFF": "#14171A"}
+_LETTER = 8
+"""Pixels of a letter beside a panel."""
 _PITCH = 96.0
 """Pixels in an inch of the figure's height on screens."""
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
@@ -83,13 +85,15 @@ def _scaled(axis: Axis, scale: Scale | None) -> Axis:
 
 def _layout(figure: Drawing, tint: Callable[[str], str]) -> dict[str, Any]:
     keyed = figure.key or any(panel.key for panel in figure.panels)
-    named = any(isinstance(mark, EndLabel) for panel in figure.panels for mark in panel.marks)
+    marks = [mark for panel in figure.panels for mark in panel.marks]
+    named = any(isinstance(mark, EndLabel) for mark in marks)
+    beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
     layout: dict[str, Any] = {
         "height": max(300, round(figure.height * _PITCH)),
         "font": {"family": _FONT, "size": 12.5, "color": tint(INK)},
         "paper_bgcolor": tint(SURFACE),
         "plot_bgcolor": tint(SURFACE),
-        "margin": {"l": 60, "r": 24, "t": 34, "b": 48},
+        "margin": {"l": 60, "r": 24 + _LETTER * max(map(len, beside), default=0), "t": 34, "b": 48},
         "hovermode": "closest",
         "hoverlabel": {"font": {"family": _FONT}},
         "showlegend": bool(keyed or named),
