@@ -9,14 +9,18 @@ from __future__ import annotations
 from polarbear.bias.across import across_dimensions, across_statistics
 from polarbear.bias.judge import Bias, judge
 from polarbear.bias.null import critical_values
+from polarbear.bias.recorded import SUITE, Verdict, judge_runs
 from polarbear.bias.uniformity import STATISTICS, uniformity_statistics
 
 __all__ = [
     "STATISTICS",
+    "SUITE",
     "Bias",
+    "Verdict",
     "across_dimensions",
     "across_statistics",
     "critical_values",
     "judge",
+    "judge_runs",
     "uniformity_statistics",
 ]

@@ -1,0 +1,83 @@
+"""Verdicts on recorded runs on f0: one for each optimizer in each dimension."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from polarbear.bias.judge import Bias, judge
+from polarbear.bias.null import SAMPLES
+from polarbear.bias.uniformity import SMALLEST_SAMPLE
+from polarbear.quantities import plural
+from polarbear.records import FloatArray, Run
+
+SUITE = "random-values"
+"""The suite of f0."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """Whether an optimizer is biased in a dimension.
+
+    Attributes:
+        algorithm: Its name.
+        dimension: Number of variables d.
+        points: (n, d) the best points of its runs.
+        bias: The verdict on them.
+        lost: Runs that found nothing, and take no part.
+    """
+
+    algorithm: str
+    dimension: int
+    points: FloatArray
+    bias: Bias
+    lost: int
+
+    @property
+    def sentence(self) -> str:
+        """The verdict in words."""
+        without = f" {plural(self.lost, 'run')} found nothing." if self.lost else ""
+        return f"{self.algorithm}: {self.bias.sentence}{without}"
+
+
+def judge_runs(runs: Iterable[Run], *, alpha: float = 0.01, samples: int = SAMPLES) -> list[Verdict]:
+    """Judge recorded runs on f0 by their best points; runs on anything else are passed over.
+
+    Args:
+        runs: The runs, those on f0 made by `polarbear.problems.RandomValues`.
+        alpha: As of `judge`, for each verdict.
+        samples: As of `judge`.
+
+    Returns:
+        A verdict for each optimizer in each dimension (and box), by name and dimension.
+
+    Raises:
+        ValueError: If there is no run on f0, an optimizer has fewer than ten that found anything, or their points were
+            not kept.
+    """
+    groups: defaultdict[tuple[str, int, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        if run.problem.suite == SUITE:
+            groups[run.key.algorithm, run.problem.dimension, run.problem.function].append(run)
+    if not groups:
+        raise ValueError(f"there is no run on f0; run optimizers on the suite {SUITE!r}")
+    return [_judged(*where, group, alpha, samples) for where, group in sorted(groups.items())]
+
+
+def _judged(name: str, dimension: int, function: str, runs: list[Run], alpha: float, samples: int) -> Verdict:
+    found = [run for run in runs if run.trajectory.values.size and np.isfinite(run.trajectory.values[-1])]
+    points = [run.solution for run in found if run.solution is not None]
+    where = f"{name} in {plural(dimension, 'dimension')}"
+    if len(points) < len(found):
+        raise ValueError(f"{where}: {plural(len(found) - len(points), 'run')} came without a best point; run them anew")
+    if len(points) < SMALLEST_SAMPLE:
+        few = f"{where} has {plural(points, 'run')} on f0 that found anything"
+        raise ValueError(f"{few}; at least {SMALLEST_SAMPLE} are needed, and 50 are usual")
+    array = np.array(points)
+    _, *box = function.split("_")
+    lower, upper = map(float, box) if box else (0.0, 1.0)
+    bias = judge(array, lower=lower, upper=upper, alpha=alpha, samples=samples)
+    return Verdict(name, dimension, array, bias, len(runs) - len(found))

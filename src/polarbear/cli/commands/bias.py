@@ -1,0 +1,81 @@
+"""`polarbear bias`: whether optimizers prefer some part of the box whatever the objective says."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.cluster import Workers
+from polarbear.cli.executing import execute_plan, look_in
+from polarbear.cli.options import JsonOption, place_option, to_data, to_json
+from polarbear.cli.recorded import bad_input
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.bias import Verdict
+
+EXAMPLE = "polarbear bias plan.toml --workers 4"
+
+
+def bias(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PLAN|STUDY",
+            parser=to_data,
+            help="A plan (TOML) on the suite random-values, which is run, or recorded runs on it.",
+            show_default=False,
+        ),
+    ],
+    workers: Workers,
+    into: Annotated[
+        Path | None, place_option("Of a plan: the study's directory; default: the plan's name with .study.")
+    ] = None,
+    significance: Annotated[
+        float, typer.Option(min=1e-6, max=0.5, help="How often an unbiased optimizer may be called biased.")
+    ] = 0.01,
+    samples: Annotated[int, typer.Option(min=1000, help="Uniform samples by which p-values are computed.")] = 100_000,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell which optimizers are structurally biased, by where their runs on random values end."""
+    from polarbear import store
+    from polarbear.bias import judge_runs
+    from polarbear.cli.console import Console
+
+    if data.suffix == ".toml":
+        data = _run(data, into, workers)
+    with bad_input(), Console(stderr=True).status("judging"):
+        verdicts = judge_runs(store.read(data), alpha=significance, samples=samples)
+    echo(to_json([_values(verdict) for verdict in verdicts]) if as_json else "\n".join(v.sentence for v in verdicts))
+
+
+def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:
+    """Run a plan, to its end or from where it was left, and return its study."""
+    from polarbear.bias import SUITE
+    from polarbear.records import Instance
+    from polarbear.study import read_plan
+
+    look_in(plan_file.parent)
+    plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
+    if others := [problem.name for problem in plan.problems if Instance.parse(problem.name).suite != SUITE]:
+        raise typer.BadParameter(f"{plan_file} has {others[0]}; a structural bias shows on {SUITE!r} alone")
+    again = ["polarbear", "bias", str(plan_file), *(["--into", str(into)] if into else [])]
+    execute_plan(plan, path, shlex.join(again), workers, as_json=False)
+    return path
+
+
+def _values(verdict: Verdict) -> dict[str, Any]:
+    found = verdict.bias
+    return {
+        "algorithm": verdict.algorithm,
+        "dimension": verdict.dimension,
+        "runs": found.runs,
+        "lost": verdict.lost,
+        "biased": found.biased,
+        "p_value": found.p_value,
+        "level": found.level,
+        "tests": [name for name, counts in zip(found.tests, found.counts, strict=True) if counts],
+    }
