@@ -1,17 +1,25 @@
 """Views are values: addresses, numbers, figures and Python that makes the same."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polarbear import store
 from polarbear.assess.report import Assessment, subject_of
+from polarbear.records import Parameters
 from polarbear.results import load
 from polarbear.web import PAGES, Sources, View, views_of
 from polarbear.web.kind import KINDS
+from tests.analyzer.recorded import runs
 
-CANNOT_BE_SHOWN = {"parameter": "logged no parameters", "pairs": "alone; there are no pairs"}
+CANNOT_BE_SHOWN = {
+    "parameter": "logged no parameters",
+    "parameter-over-targets": "logged no parameters",
+    "pairs": "alone; there are no pairs",
+    "value-density": "all runs of each algorithm have the same best precision so far at 1000 evaluations",
+}
 """Views that say why they show nothing of these studies."""
 
 
@@ -77,6 +85,15 @@ class TestAddresses:
             ("/select/deploy?study=race&size=1.5", "portfolio size is '1.5'; it is a whole number from 1 to 32"),
             ("/select/deploy?study=race&budget=much", "much"),
             ("/eaf/difference?study=runs&against=fast", "fast is compared with itself"),
+            ("/fixed-target/own-targets?study=runs&targets=1,a", "targets '1,a': give numbers, such as"),
+            ("/fixed-target/runtime-histogram?study=runs&target=1 2", "target '1 2' is several; give one"),
+            (
+                "/fixed-target/runtime-histogram?study=runs&target=1e-9",
+                "no run on bbob f1 .* at target precision 1e-09",
+            ),
+            ("/fixed-target/fixed-probability?study=runs&probability=0", "probability of success is '0'"),
+            ("/coco/over-functions?study=runs&chart=radar", "at least 3 columns; there are 2"),
+            ("/comparisons/wins?study=runs&compared=rank", "compared is 'rank'; it is one of area over the curve"),
         ],
     )
     def test_that_are_wrong_are_answered_with_what_is_right(self, address, complaint, sources):
@@ -89,6 +106,56 @@ class TestNumbers:
         data = View("expected-runtime", "runs", {"problem": "bbob f1 in 5-D"}).data(sources)
         ert = {(row[0], row[1]): row[2] for row in data.rows}
         assert ert["fast", 1.0] == 2 * 5 + 2.5
+
+    def test_of_runtimes_are_those_the_runs_were_made_with(self, sources):
+        where = {"problem": "bbob f1 in 5-D", "targets": "1"}
+        long = View("runtimes-of-runs", "runs", where).data(sources)
+        assert sorted(row[-1] for row in long.rows if row[0] == "fast") == [10, 11, 12, 13, 14, 15]
+        wide = View("runtimes-of-runs", "runs", where | {"layout": "a column per run"}).data(sources)
+        assert [sorted(row[-6:]) for row in wide.rows if row[0] == "fast"] == [[10, 11, 12, 13, 14, 15]]
+        for probability, runtime in (("0.5", 12.5), ("1", 15)):
+            data = View("fixed-probability", "runs", {"problem": "bbob f1 in 5-D", "probability": probability}).data(
+                sources
+            )
+            assert {row[0]: row[2] for row in data.rows if row[1] == 1.0}["fast"] == runtime
+
+    def test_of_missed_targets_are_penalized(self, sources):
+        data = View("average-runtime", "runs", {"problem": "bbob f1 in 5-D", "penalty": "3"}).data(sources)
+        assert {row[0]: row[2] for row in data.rows if row[1] == 1e-8}["slow"] == 3 * 500
+
+    def test_of_histograms_count_every_run(self, sources):
+        for kind in ("runtime-histogram", "value-histogram"):
+            rows = View(kind, "runs").data(sources).rows
+            assert {name: sum(row[3] for row in rows if row[0] == name) for name in ("fast", "slow")} == {
+                "fast": 6,
+                "slow": 6,
+            }
+
+    def test_of_densities_have_an_area_of_one(self, sources):
+        rows = [row for row in View("value-density", "runs", {"budget": "20"}).data(sources).rows if row[0] == "fast"]
+        at, density = np.array([row[1:] for row in rows], dtype=float).T
+        assert np.trapezoid(density, np.log10(at)) == pytest.approx(1, abs=0.02)
+
+    def test_of_values_end_with_every_run(self, sources):
+        rows = View("value-ecdf", "runs", {"budget": "20"}).data(sources).rows
+        assert [max(row[2] for row in rows if row[0] == name) for name in ("fast", "slow")] == [1, 1]
+
+    def test_of_comparisons_say_who_is_ahead(self, sources):
+        assert View("wins", "runs").data(sources).rows == (("fast", 0.0, 4.0), ("slow", 0.0, 0.0))
+        assert [row[:2] for row in View("order", "runs").data(sources).rows] == [("fast", "slow")]
+        for kind in ("runtime-difference", "value-difference"):
+            assert "with probability 1;" in View(kind, "runs").show(sources).text
+
+    def test_of_parameters_are_those_logged(self, tmp_path):
+        with store.create(tmp_path / "logged.study", {"kind": "test"}) as kept:
+            for made in runs():
+                at = made.trajectory.evaluations
+                kept.append(replace(made, parameters=Parameters(at, {"step": 1 / at, "rate": 2 / at})))
+        open_ = Sources([tmp_path / "logged.study"])
+        over = View("parameter-over-targets", "logged", {"problem": "bbob f1 in 5-D", "logged": "rate"}).data(open_)
+        assert {row[0]: row[2] for row in over.rows}[1.0] == pytest.approx(2 / 13)
+        with pytest.raises(ValueError, match="logged no 'speed'; they logged step, rate"):
+            View("parameter", "logged", {"logged": "speed"}).show(open_)
 
     def test_of_tables_are_those_of_the_assessment(self, sources, folder):
         assessment = Assessment(subject_of(store.read(folder / "runs.study")))

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+import numpy as np
+from scipy.stats import rankdata
 
+from polarbear import figures
 from polarbear.analyzer.assessment import charts
+from polarbear.assess import Bounds, rank_changes, target_sensitivity, vorobev
 from polarbear.assess.report import Assessment
-from polarbear.web.kind import Algorithm, Choice, Problem, Shown, cell_of, view
-
-
-def _others(assessment: Assessment) -> tuple[str, ...]:
-    """The algorithms, the first one last: by default two different ones are compared."""
-    first, *others = assessment.subject.algorithms
-    return (*others, first)
-
-
-Other = Annotated[str, Choice("against", _others)]
+from polarbear.records import FloatArray
+from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, cell_of, view
 
 
 @view("eaf", "Attainment surface")
@@ -41,6 +36,51 @@ def difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, a
 def attainment_ecdf(assessment: Assessment, problem: Problem) -> Shown:
     """Share of the values of one function that are attained, over the budget, with the area beneath."""
     return Shown.of(charts.attainment_ecdf(assessment, cell_of(assessment, problem)))
+
+
+@view("eaf", "Vorob'ev expectation")
+def expectation(assessment: Assessment, problem: Problem) -> Shown:
+    """The mean convergence curve of each algorithm (Vorob'ev expectation), and how much its runs deviate from it."""
+    cell = cell_of(assessment, problem)
+    budgets, values = charts.grid_of(cell)
+    times, limits = Bounds.of(budgets, log=True), Bounds.of(values, log=cell.knows_optima)
+    found = {name: vorobev(cell.curves(name), times=times, values=limits) for name in cell.trials}
+    drawn = figures.vorobev_expectation(
+        budgets, found, order=assessment.subject.algorithms, value=charts.value_label(cell)
+    )
+    rows = ((name, each.level, each.aocc, each.mean_aocc, each.deviation) for name, each in found.items())
+    columns = ("algorithm", "level", "aocc", "mean_aocc", "deviation")
+    return Shown.of(charts.exhibit(drawn, f"vorobev {cell.name}", columns, rows, cell.title))
+
+
+@view("eaf", "Sensitivity to targets")
+def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
+    """Runtime distributions with several numbers of targets beside the one without any, and how ranks change."""
+    cells = assessment.subject.within(0 if dimension == "any" else int(dimension))
+    names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
+    if not names or not all(cell.knows_optima for cell in cells):
+        raise ValueError("no algorithm ran on all problems, or not all optima are known; this needs both")
+    times = Bounds(1.0, max(cell.longest for cell in cells), log=True)
+    curves = {name: [cell.curves(name) for cell in cells] for name in names}
+    found = target_sensitivity(curves, times=times, values=cells[0].precisions)
+    order = _ranks(found.exact_area)
+    changes = [rank_changes(order, _ranks(areas)) for areas in found.areas]
+    drawn = figures.target_sensitivity(found, order=assessment.subject.algorithms)
+    rows = (
+        (count, name, area, exact)
+        for count, areas in zip(found.counts, found.areas, strict=True)
+        for name, area, exact in zip(found.names, areas, found.exact_area, strict=True)
+    )
+    shown = charts.exhibit(
+        drawn, f"sensitivity {dimension}", ("targets", "algorithm", "area", "exact"), rows, dimension
+    )
+    said = ", ".join(f"{change:g} with {count}" for count, change in zip(found.counts, changes, strict=True))
+    return Shown(shown.data, shown.figure, f"Rank changes against no targets at all: {said}.")
+
+
+def _ranks(areas: FloatArray) -> FloatArray:
+    """1 for the largest."""
+    return np.asarray(rankdata(-areas), dtype=np.float64)
 
 
 def _check(cell: charts.Cell, algorithm: str) -> None:

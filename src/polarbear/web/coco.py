@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import lru_cache
+from typing import Annotated, Any, Literal, cast
 
+import numpy as np
+from scipy.stats import rankdata
+
+from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess.report import Assessment, runtime_tables, table_rows
+from polarbear.assess.report import (
+    Assessment,
+    budget_based_targets,
+    runtime_tables,
+    suggest_targets,
+    table_rows,
+    target_data,
+    targets_of,
+    with_targets,
+)
 from polarbear.assess.report.data import Data
+from polarbear.records import FloatArray
 from polarbear.web.fixed_target import coco_chart
-from polarbear.web.kind import Choice, Dimension, Shown, view
+from polarbear.web.kind import Choice, Dimension, Shown, one_of, view
 
 ALL = "all functions"
 
@@ -24,6 +41,8 @@ def _functions(assessment: Assessment) -> list[str]:
 
 Group = Annotated[str, Choice("functions", _groups)]
 Function = Annotated[str, Choice("function", _functions)]
+TargetKind = Annotated[str, one_of("targets", "budget", "log", "linear", "bbob")]
+Chart = Annotated[str, one_of("chart", "lines", "radar", "ranks")]
 
 
 @view("coco", "Runtime distributions")
@@ -35,11 +54,39 @@ def runtime_distributions(assessment: Assessment, dimension: Dimension, group: G
     return coco_chart(assessment, cells, f"{group} in {dimension}-D" if dimension != "any" else group)
 
 
+@view("coco", "Runtime distributions to other targets")
+def distributions_by_targets(assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind) -> Shown:
+    """Share of function-target pairs reached, with targets from budgets or between the extremes that were reached."""
+    return runtime_distributions(_by_targets(assessment, targets), dimension, group)
+
+
+@view("coco", "Targets")
+def targets(assessment: Assessment, targets: TargetKind) -> Shown:
+    """Targets of every function as a table, to be edited and given to `polarbear assess --targets`."""
+    return Shown(target_data(targets_of(_by_targets(assessment, targets).subject)))
+
+
 @view("coco", "Expected runtimes")
 def expected_runtimes(assessment: Assessment, dimension: Dimension) -> Shown:
     """Expected runtime of each algorithm on each function to one target."""
     place = f"{dimension}-D" if dimension != "any" else ALL
     return Shown.of(charts.expected_runtimes(assessment, _within(assessment, dimension), place))
+
+
+@view("coco", "Expected runtimes as a chart")
+def over_functions(assessment: Assessment, dimension: Dimension, chart: Chart) -> Shown:
+    """Expected runtimes to one target as lines over functions, as a radar chart, or as ranks."""
+    place = f"{dimension}-D" if dimension != "any" else ALL
+    table = charts.expected_runtimes(assessment, _within(assessment, dimension), place)
+    (_, *functions), names = table.data.columns, assessment.subject.algorithms
+    ert = {str(name): _floats(row) for name, *row in table.data.rows}
+    if chart == "ranks":
+        ranked = rankdata(np.where(np.isnan(list(ert.values())), np.inf, list(ert.values())), axis=0)
+        drawn = figures.rank_chart(dict(zip(ert, ranked, strict=True)), functions, order=names)
+    else:
+        draw = figures.radar if chart == "radar" else figures.across_columns
+        drawn = draw(ert, functions, label="ERT / dimension" if dimension != "any" else "ERT", order=names)
+    return Shown(table.data, replace(drawn, title=f"{table.figure.title}, {chart}"))
 
 
 @view("coco", "Scaling with the dimension")
@@ -61,3 +108,18 @@ def table(assessment: Assessment) -> Shown:
 
 def _within(assessment: Assessment, dimension: str) -> tuple[charts.Cell, ...]:
     return assessment.subject.within(0 if dimension == "any" else int(dimension))
+
+
+@lru_cache(maxsize=4)
+def _by_targets(assessment: Assessment, targets: str) -> Assessment:
+    """The same runs with other targets."""
+    if targets == "budget":
+        table = budget_based_targets(assessment)
+    else:
+        table = suggest_targets(assessment.subject, cast(Literal["log", "linear", "bbob"], targets))
+    return Assessment(with_targets(assessment.subject, table))
+
+
+def _floats(row: Iterable[Any]) -> FloatArray:
+    """Cells of a table as numbers; NaN where nothing is known."""
+    return np.array([np.nan if cell is None else float(cell) for cell in row])

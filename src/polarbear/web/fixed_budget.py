@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Annotated
 
-from polarbear.analyzer.assessment import charts
-from polarbear.assess import parameter_names
-from polarbear.assess.report import Assessment, compare
-from polarbear.assess.report.data import Data
-from polarbear.web.fixed_target import only
-from polarbear.web.kind import Algorithm, Number, Problem, Shown, cell_of, view
+import numpy as np
 
+from polarbear import figures
+from polarbear.analyzer.assessment import charts
+from polarbear.assess import (
+    ValueSummary,
+    parameter_at_targets,
+    parameter_names,
+    summarize_values,
+    value_distribution,
+    values_at,
+)
+from polarbear.assess.report import Assessment, Cell, compare, value_samples, value_statistics
+from polarbear.assess.report.data import Data
+from polarbear.figures import Distribution
+from polarbear.records import FloatArray
+from polarbear.web.fixed_target import alone, only
+from polarbear.web.kind import (
+    Algorithm,
+    Layout,
+    Number,
+    Other,
+    Problem,
+    Shown,
+    Text,
+    cell_of,
+    numbers_in,
+    one_of,
+    view,
+)
+from polarbear.web.samples import Samples
+
+_GRID = 100
+_STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
+    "median": lambda found: found.median,
+    "mean": lambda found: found.mean,
+    "geometric mean": lambda found: found.geometric_mean,
+}
+_BANDS: dict[str, Callable[[ValueSummary], FloatArray]] = {
+    "quartiles": lambda found: found.quantiles,
+    "mean ± standard deviation": lambda found: found.mean + np.array([[-1.0], [1.0]]) * found.standard_deviation,
+}
+Budgets = Annotated[str, Text("budgets (empty: ten up to the longest run)", "")]
+Statistic = Annotated[str, one_of("statistic", *_STATISTICS)]
+Around = Annotated[str, one_of("around it", "nothing", *_BANDS, "single runs")]
+Parameter = Annotated[str, Text("parameter (empty: the first logged)", "")]
 Budget = Annotated[float, Number("budget", 1, 1e15, 1000)]
 
 
@@ -32,14 +72,104 @@ def areas(assessment: Assessment, problem: Problem) -> Shown:
     return Shown(only(assessment, assessment.area_data, problem))
 
 
-@view("fixed-budget", "Parameter over the budget")
-def parameter(assessment: Assessment, problem: Problem, algorithm: Algorithm) -> Shown:
-    """Median and quartiles of the first logged parameter of an algorithm on one function."""
+@view("fixed-budget", "Statistics at own budgets")
+def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets) -> Shown:
+    """Per algorithm and budget: mean, geometric mean, standard deviation and quantiles of the best value so far."""
+    return Shown(only(assessment, value_statistics(alone(assessment, problem), _typed(budgets)), problem))
+
+
+@view("fixed-budget", "Values of single runs")
+def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, layout: Layout) -> Shown:
+    """The best value of every run at each budget."""
+    found = value_samples(alone(assessment, problem), _typed(budgets), wide=layout == "a column per run")
+    return Shown(only(assessment, found, problem))
+
+
+@view("fixed-budget", "Average value over the budget")
+def average_value(assessment: Assessment, problem: Problem, statistic: Statistic, around: Around) -> Shown:
+    """Median, mean or geometric mean of the best values, with quartiles, a standard deviation or single runs."""
     cell = cell_of(assessment, problem)
-    names = parameter_names(cell.trials[algorithm].runs) if algorithm in cell.trials else ()
-    if not names:
-        raise ValueError(f"runs of {algorithm} on {problem} logged no parameters")
-    return Shown.of(charts.parameter(assessment, cell, algorithm, next(iter(names))))
+    budgets = cell.budgets(_GRID)
+    runs = {name: _values_at(cell, name, budgets) for name in cell.trials}
+    found = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
+    lines = {name: _STATISTICS[statistic](each) for name, each in found.items()}
+    drawn = figures.fixed_budget_curves(
+        budgets,
+        lines,
+        bands={name: _BANDS[around](each) for name, each in found.items()} if around in _BANDS else None,
+        runs=runs if around == "single runs" else None,
+        statistic=statistic,
+        band=around if around in _BANDS else "",
+        value=charts.value_label(cell),
+        order=assessment.subject.algorithms,
+    )
+    rows = charts.by_algorithm({name: (budgets, line) for name, line in lines.items()})
+    columns = ("algorithm", "evaluations", statistic)
+    return Shown.of(charts.exhibit(drawn, f"{statistic} {cell.name}", columns, rows, cell.title))
+
+
+@view("fixed-budget", "Distribution of values")
+def value_ecdf(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
+    """Share of runs that have reached each value within a budget."""
+    samples = _values_within(assessment, problem, budget)
+    steps = {name: value_distribution(each) for name, each in samples.of.items()}
+    drawn = figures.value_distributions(
+        {name: Distribution(at=each.x, share=each.y) for name, each in steps.items()},
+        budget=samples.at,
+        value=samples.what,
+        order=samples.order,
+    )
+    rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
+    columns = ("algorithm", samples.what, "share")
+    return Shown.of(charts.exhibit(drawn, f"ecdf {problem} {budget:g}", columns, rows, f"{problem}, {samples.at}"))
+
+
+@view("fixed-budget", "Histogram of values")
+def value_histogram(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
+    """How many runs have which value after a budget, in bins that all algorithms share."""
+    return _values_within(assessment, problem, budget).histogram()
+
+
+@view("fixed-budget", "Density of values")
+def value_density(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
+    """Densities of the values after a budget, with the single runs."""
+    samples = _values_within(assessment, problem, budget)
+    curves = samples.densities()
+    runs = {name: np.where(np.isfinite(each), each, np.nan) for name, each in samples.of.items()}
+    drawn = figures.value_densities(curves, runs=runs, budget=samples.at, value=samples.what, order=samples.order)
+    return samples.density(drawn, curves)
+
+
+@view("fixed-budget", "Cumulative difference of values")
+def value_difference(
+    assessment: Assessment, problem: Problem, budget: Budget, algorithm: Algorithm, against: Other
+) -> Shown:
+    """Whether one of two algorithms is better among the good runs, the poor runs, or all."""
+    return _values_within(assessment, problem, budget).difference(algorithm, against)
+
+
+@view("fixed-budget", "Parameter over the budget")
+def parameter(assessment: Assessment, problem: Problem, algorithm: Algorithm, logged: Parameter) -> Shown:
+    """Median and quartiles of a logged parameter of an algorithm on one function."""
+    cell = cell_of(assessment, problem)
+    return Shown.of(charts.parameter(assessment, cell, algorithm, _logged(cell, algorithm, logged)))
+
+
+@view("fixed-budget", "Parameter over targets")
+def parameter_over_targets(assessment: Assessment, problem: Problem, algorithm: Algorithm, logged: Parameter) -> Shown:
+    """Median and quartiles of a logged parameter when the runs reached each target."""
+    cell = cell_of(assessment, problem)
+    name = _logged(cell, algorithm, logged)
+    if cell.targets is None:
+        raise ValueError(
+            f"{problem} has no targets, as its optimum is not known; look at the parameter over the budget"
+        )
+    targets = np.flip(cell.targets)
+    values = parameter_at_targets(cell.trials[algorithm].runs, name, targets, absolute=cell.absolute)
+    quantiles = summarize_values(values, levels=(0.25, 0.5, 0.75), omit_unknown=True).quantiles
+    drawn = figures.parameter_over_targets(targets, {algorithm: quantiles}, name, order=assessment.subject.algorithms)
+    rows, columns = zip(targets, *quantiles, strict=True), ("target", "q25", "median", "q75")
+    return Shown.of(charts.exhibit(drawn, f"{name} {problem} {algorithm}", columns, rows, cell.title))
 
 
 @view("fixed-budget", "Pairwise tests at a budget")
@@ -54,3 +184,38 @@ def tests(assessment: Assessment, budget: Budget) -> Shown:
         if i != j
     ]
     return Shown(Data.of("tests", ("problem", "better", "worse", "p"), rows), text=f"Compared: {comparison.measure}.")
+
+
+def _typed(budgets: str) -> FloatArray | None:
+    found = numbers_in(budgets, "budgets")
+    return found if found.size else None
+
+
+def _values_at(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
+    """(runs, budgets) best values, not below what precisions are measured to; NaN before a run's first value."""
+    best = values_at(cell.curves(name), budgets)
+    best = np.maximum(best, cell.precisions.low) if cell.knows_optima else best
+    return np.where(np.isfinite(best), best, np.nan)
+
+
+def _values_within(assessment: Assessment, problem: str, budget: float) -> Samples:
+    """The best value of every run within a budget; inf where it has none."""
+    cell = cell_of(assessment, problem)
+    values = {name: _values_at(cell, name, np.array([budget]))[:, 0] for name in cell.trials}
+    known = {name: np.where(np.isnan(each), np.inf, each) for name, each in values.items()}
+    what, at = charts.value_label(cell), f"{budget:g} evaluations"
+    return Samples(known, what, at, cell.title, assessment.subject.algorithms)
+
+
+def _logged(cell: Cell, algorithm: str, parameter: str) -> str:
+    """The parameter of that name, or the first that the algorithm logged.
+
+    Raises:
+        ValueError: If it logged none, or not this one.
+    """
+    names = parameter_names(cell.trials[algorithm].runs) if algorithm in cell.trials else ()
+    if not names:
+        raise ValueError(f"runs of {algorithm} on {cell.name} logged no parameters")
+    if parameter and parameter not in names:
+        raise ValueError(f"runs of {algorithm} on {cell.name} logged no {parameter!r}; they logged {', '.join(names)}")
+    return parameter or names[0]

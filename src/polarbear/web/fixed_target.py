@@ -2,21 +2,52 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess.report import Assessment
+from polarbear.assess import RuntimeSummary, summarize
+from polarbear.assess.report import Assessment, Cell, Subject, runtime_samples, runtime_statistics, with_targets
 from polarbear.assess.report.data import Data
-from polarbear.web.kind import Problem, Shown, cell_of, view
+from polarbear.records import FloatArray
+from polarbear.web.kind import (
+    Algorithm,
+    Layout,
+    Number,
+    Other,
+    Problem,
+    Shown,
+    Text,
+    cell_of,
+    numbers_in,
+    one_of,
+    view,
+)
+from polarbear.web.samples import Samples
+
+_AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
+    "PAR-c": lambda found: found.par,
+    "median": lambda found: found.median,
+    "mean of successes": lambda found: found.mean,
+}
+_COST = "runtime (evaluations)"
+Targets = Annotated[str, Text("targets (empty: ten, evenly spaced)", "")]
+Target = Annotated[str, Text("target (empty: the hardest that all reached)", "")]
+Statistic = Annotated[str, one_of("statistic", *_AVERAGES)]
+Penalty = Annotated[float, Number("penalty c of PAR-c", 1, 1e6, 10)]
+Around = Annotated[str, one_of("around it", "nothing", "quartiles", "mean ± standard deviation", "single runs")]
+Probability = Annotated[float, Number("probability of success", 0.01, 1, 0.5)]
 
 
 @view("fixed-target", "Expected runtime over targets")
 def expected_runtime(assessment: Assessment, problem: Problem) -> Shown:
     """Expected runtime (ERT) to each target on one function."""
-    cell = cell_of(assessment, problem)
-    if cell.targets is None:
-        raise ValueError(
-            f"expected runtimes on {problem} need targets, and its optimum is not known; look at the fixed budget"
-        )
-    return Shown.of(charts.over_targets(assessment, cell, cell.targets))
+    cell, targets = _with_targets(assessment, problem)
+    return Shown.of(charts.over_targets(assessment, cell, targets))
 
 
 @view("fixed-target", "Runtime distribution")
@@ -29,6 +60,75 @@ def runtime_distribution(assessment: Assessment, problem: Problem) -> Shown:
 def runtimes(assessment: Assessment, problem: Problem) -> Shown:
     """Per algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10."""
     return Shown(only(assessment, assessment.runtime_data, problem))
+
+
+@view("fixed-target", "Statistics at own targets")
+def runtime_quantiles(assessment: Assessment, problem: Problem, targets: Targets, penalty: Penalty) -> Shown:
+    """Per algorithm and target: successes, mean, standard deviation, nine quantiles, PAR-c, ERT."""
+    at = _typed(targets)
+    return Shown(only(assessment, runtime_statistics(alone(assessment, problem), at, penalty=penalty), problem))
+
+
+@view("fixed-target", "Runtimes of single runs")
+def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets, layout: Layout) -> Shown:
+    """The runtime of every run to each target; inf where it was missed."""
+    found = runtime_samples(alone(assessment, problem), _typed(targets), wide=layout == "a column per run")
+    return Shown(only(assessment, found, problem))
+
+
+@view("fixed-target", "Average runtime over targets")
+def average_runtime(
+    assessment: Assessment, problem: Problem, statistic: Statistic, penalty: Penalty, around: Around
+) -> Shown:
+    """PAR-c, median or mean of the runtimes to each target, with quartiles, a standard deviation or single runs."""
+    name = f"PAR-{penalty:g}" if statistic == "PAR-c" else statistic
+    return _over_targets(assessment, problem, _AVERAGES[statistic], name, penalty=penalty, around=around)
+
+
+@view("fixed-target", "Runtime at a probability of success")
+def fixed_probability(assessment: Assessment, problem: Problem, probability: Probability) -> Shown:
+    """The runtime within which a run reaches each target with that probability."""
+    name = f"{100 * probability:g} %-quantile"
+    return _over_targets(assessment, problem, lambda found: found.quantiles[2], name, probability=probability)
+
+
+@view("fixed-target", "Runtime distribution to own targets")
+def own_targets(
+    assessment: Assessment, problem: Problem, targets: Annotated[str, Text("targets", "100 10 1 0.1")]
+) -> Shown:
+    """Share of the targets that someone chose reached on one function over the budget, with simulated restarts."""
+    cell = cell_of(assessment, problem)
+    given = {(cell.suite, cell.function, cell.dimension): numbers_in(targets, "targets")}
+    chosen = Assessment(with_targets(alone(assessment, problem), given))
+    return coco_chart(chosen, list(chosen.subject.cells), problem)
+
+
+@view("fixed-target", "Histogram of runtimes")
+def runtime_histogram(assessment: Assessment, problem: Problem, target: Target) -> Shown:
+    """How many runs took how long to a target, in bins that all algorithms share."""
+    return _runtimes_to(assessment, problem, target).histogram()
+
+
+@view("fixed-target", "Density of runtimes")
+def runtime_density(assessment: Assessment, problem: Problem, target: Target) -> Shown:
+    """Densities of the runtimes to a target, with the single runs."""
+    samples = _runtimes_to(assessment, problem, target)
+    curves = samples.densities()
+    drawn = figures.runtime_densities(curves, runs=samples.of, target=samples.at, order=samples.order)
+    return samples.density(drawn, curves)
+
+
+@view("fixed-target", "Cumulative difference of runtimes")
+def runtime_difference(
+    assessment: Assessment, problem: Problem, target: Target, algorithm: Algorithm, against: Other
+) -> Shown:
+    """Whether one of two algorithms is faster among the fast runs, the slow runs, or all."""
+    return _runtimes_to(assessment, problem, target).difference(algorithm, against)
+
+
+def alone(assessment: Assessment, problem: str) -> Subject:
+    """The runs on one problem."""
+    return replace(assessment.subject, cells=(cell_of(assessment, problem),))
 
 
 def only(assessment: Assessment, table: Data, problem: str) -> Data:
@@ -48,3 +148,85 @@ def coco_chart(assessment: Assessment, cells: list[charts.Cell], place: str) -> 
     if drawn is None:
         raise ValueError(f"no algorithm ran on all functions of {place}; look at one of its functions")
     return Shown.of(drawn)
+
+
+def _typed(targets: str) -> FloatArray | None:
+    found = numbers_in(targets, "targets")
+    return found if found.size else None
+
+
+def _with_targets(assessment: Assessment, problem: str) -> tuple[Cell, FloatArray]:
+    """A problem and its targets, easiest first.
+
+    Raises:
+        ValueError: If it has none.
+    """
+    cell = cell_of(assessment, problem)
+    if cell.targets is None:
+        raise ValueError(f"runtimes on {problem} need targets, and its optimum is not known; look at the fixed budget")
+    return cell, cell.targets
+
+
+def _over_targets(
+    assessment: Assessment,
+    problem: str,
+    of: Callable[[RuntimeSummary], FloatArray],
+    statistic: str,
+    *,
+    penalty: float = 10.0,
+    around: str = "nothing",
+    probability: float = 0.5,
+) -> Shown:
+    """A statistic of the runtimes to every target of a problem."""
+    cell, targets = _with_targets(assessment, problem)
+    at = np.flip(targets)
+    hits = {name: np.flip(assessment.hits[cell, name], axis=1) for name in cell.trials}
+    found = {
+        name: summarize(
+            hits[name], trials.evaluations, levels=(0.25, 0.75, probability), penalty=penalty, weights=trials.weights
+        )
+        for name, trials in cell.trials.items()
+    }
+    lines = {name: of(each) for name, each in found.items()}
+    bands = {name: _band(each, around) for name, each in found.items() if around in _BANDS}
+    drawn = figures.fixed_target_curves(
+        at,
+        lines,
+        bands=bands,
+        runs=hits if around == "single runs" else None,
+        statistic=statistic,
+        band=around if bands else "",
+        target=_target_label(cell),
+        order=assessment.subject.algorithms,
+    )
+    rows = charts.by_algorithm({name: (at, line) for name, line in lines.items()})
+    columns = ("algorithm", "target", statistic)
+    return Shown.of(charts.exhibit(drawn, f"{statistic} {cell.name}", columns, rows, cell.title))
+
+
+_BANDS = ("quartiles", "mean ± standard deviation")
+
+
+def _band(found: RuntimeSummary, around: str) -> FloatArray:
+    """(2, targets) NaN where an end is infinite."""
+    spread = np.array([-1.0, 1.0])[:, None] * found.standard_deviation
+    ends = found.quantiles[:2] if around == "quartiles" else found.mean + spread
+    return np.where(np.isfinite(ends), ends, np.nan)
+
+
+def _target_label(cell: Cell) -> str:
+    return f"target {'value' if cell.absolute else 'precision'}"
+
+
+def _runtimes_to(assessment: Assessment, problem: str, target: str) -> Samples:
+    """The runtimes of all runs to a target; by default the hardest that a run of every algorithm reached."""
+    cell, targets = _with_targets(assessment, problem)
+    given = numbers_in(target, "target")
+    if given.size > 1:
+        raise ValueError(f"target {target!r} is several; give one")
+    if not given.size:
+        reached = np.all([np.isfinite(assessment.hits[cell, name]).any(axis=0) for name in cell.trials], axis=0)
+        given = targets[reached][-1:] if reached.any() else targets[:1]
+    runtimes = {name: trials.runtimes(given, absolute=cell.absolute)[:, 0] for name, trials in cell.trials.items()}
+    at = f"{_target_label(cell)} {given[0]:.3g}"
+    return Samples(runtimes, _COST, at, cell.title, assessment.subject.algorithms)

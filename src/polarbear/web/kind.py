@@ -7,10 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_type_hints
 
+import numpy as np
+
 from polarbear.analyzer.assessment.charts import Exhibit
 from polarbear.assess.report import Assessment, Cell
 from polarbear.assess.report.data import Data
 from polarbear.figures import Figure
+from polarbear.records import FloatArray
 
 MOST_LISTED = 12
 """Choices that a message names."""
@@ -139,6 +142,8 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
             (name, hint) for name, hint in get_type_hints(make, include_extras=True).items() if name != "return"
         )
         name = make.__name__.replace("_", "-")
+        if name in KINDS:
+            raise ValueError(f"there are two views {name!r}, on pages {KINDS[name].page} and {page}; rename one")
         controls: dict[str, Control] = {parameter: get_args(hint)[1] for parameter, hint in hints}
         KINDS[name] = Kind(name, page, title, make, first[1].__name__, controls)
         return make
@@ -166,6 +171,34 @@ def dimensions(assessment: Assessment) -> list[str]:
     return [str(dimension) if dimension else "any" for dimension in assessment.subject.dimensions]
 
 
+def others(assessment: Assessment) -> tuple[str, ...]:
+    """The algorithms, the first one last: by default two different ones are compared."""
+    first, *more = assessment.subject.algorithms
+    return (*more, first)
+
+
+def one_of(label: str, *choices: str) -> Choice:
+    """A parameter that is one of the same texts whatever is loaded."""
+    return Choice(label, lambda _: choices)
+
+
+def numbers_in(text: str, what: str) -> FloatArray:
+    """Numbers that someone typed, apart by spaces or commas; none in an empty text.
+
+    Raises:
+        ValueError: If one of the words is no finite number.
+    """
+    try:
+        found = np.array([float(word) for word in text.replace(",", " ").split()])
+    except ValueError:
+        found = np.array([np.nan])
+    if not np.isfinite(found).all():
+        raise ValueError(f"{what} {text!r}: give numbers, such as '100 1 0.01'")
+    return found
+
+
 Problem = Annotated[str, Choice("problem", problems)]
 Algorithm = Annotated[str, Choice("algorithm", algorithms)]
 Dimension = Annotated[str, Choice("dimension", dimensions)]
+Other = Annotated[str, Choice("against", others)]
+Layout = Annotated[str, one_of("layout", "a row per run", "a column per run")]

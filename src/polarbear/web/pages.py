@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from polarbear.web import attainment, coco, diagnostics, fixed_budget, fixed_target, overview, race, select
+from polarbear.web import attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
 from polarbear.web.kind import KINDS, Kind
 
 
@@ -20,13 +20,16 @@ PAGES = {
     "overview": Page("Overview", "overview", "What is loaded, and what of it could not be read."),
     "fixed-target": Page("Fixed target", "fixed_target", "How long algorithms take to reach targets."),
     "fixed-budget": Page("Fixed budget", "fixed_budget", "How good algorithms are after a budget."),
+    "comparisons": Page(
+        "Comparisons", "comparisons", "How algorithms compare: tests, ratings, rankings, contributions."
+    ),
     "coco": Page("COCO", "coco", "Runtimes over functions, groups and dimensions."),
     "eaf": Page("EAF", "attainment", "Which values are attained within which budgets."),
     "race": Page("Race", "race", "What a race has found, also while it runs."),
     "select": Page("Select", "select", "What to deploy."),
     "diagnostics": Page("Diagnostics", "diagnostics", "Whether the posterior may be believed."),
 }
-_MODULES = attainment, coco, diagnostics, fixed_budget, fixed_target, overview, race, select
+_MODULES = attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
 
 
 def views_of(page: str) -> list[Kind]:

@@ -94,8 +94,8 @@ def runtime_distributions(
     figure = replace(
         figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
     )
-    rows = _by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
-    return _exhibit(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
+    rows = by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
+    return exhibit(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
 
 
 def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
@@ -130,7 +130,7 @@ def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str)
     )
     alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
     figure = replace(figure, title=f"Expected runtimes to {target}", alt=alt)
-    return _exhibit(figure, f"ert {place}", ("algorithm", *functions), labelled(names, table), place)
+    return exhibit(figure, f"ert {place}", ("algorithm", *functions), labelled(names, table), place)
 
 
 def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exhibit:
@@ -146,8 +146,8 @@ def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exh
         order=assessment.subject.algorithms,
         target=f"target {'value' if cell.absolute else 'precision'}",
     )
-    rows = _by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
-    return _exhibit(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.title)
+    rows = by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
+    return exhibit(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.title)
 
 
 def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None:
@@ -175,7 +175,7 @@ def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None
         figure = replace(figure, caption=figure.caption + most)
     rows = zip(dimensions, *ert.values(), strict=True)
     where = f"{suite} {function_name(suite, function)}".strip()
-    return _exhibit(figure, f"scaling {place}", ("dimension", *ert), rows, where)
+    return exhibit(figure, f"scaling {place}", ("dimension", *ert), rows, where)
 
 
 def convergence(assessment: Assessment, cell: Cell) -> Exhibit:
@@ -186,10 +186,10 @@ def convergence(assessment: Assessment, cell: Cell) -> Exhibit:
         name: summarize_values(np.where(np.isinf(best), np.nan, best), levels=_QUARTILES).quantiles
         for name, best in values.items()
     }
-    figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=_value_label(cell))
-    rows = _by_algorithm({name: (budgets, *levels) for name, levels in quantiles.items()})
+    figure = figures.convergence(budgets, quantiles, order=assessment.subject.algorithms, value=value_label(cell))
+    rows = by_algorithm({name: (budgets, *levels) for name, levels in quantiles.items()})
     columns = ("algorithm", "evaluations", "q25", "median", "q75")
-    return _exhibit(figure, f"convergence {cell.name}", columns, rows, cell.title)
+    return exhibit(figure, f"convergence {cell.name}", columns, rows, cell.title)
 
 
 def attainment_ecdf(assessment: Assessment, cell: Cell) -> Exhibit:
@@ -200,16 +200,16 @@ def attainment_ecdf(assessment: Assessment, cell: Cell) -> Exhibit:
     figure = figures.attainment_ecdf(
         budgets, shares, area=area, bands=_bands(cell, budgets), order=assessment.subject.algorithms
     )
-    rows = _by_algorithm({name: (budgets, share) for name, share in shares.items()})
-    return _exhibit(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
+    rows = by_algorithm({name: (budgets, share) for name, share in shares.items()})
+    return exhibit(figure, f"attainment-ecdf {cell.name}", ("algorithm", "evaluations", "share"), rows, cell.title)
 
 
 def attainment(cell: Cell, name: str) -> Exhibit:
     """The empirical attainment function of an algorithm on one function."""
-    budgets, values = _grid(cell)
+    budgets, values = grid_of(cell)
     share = eaf_grid(values_at(cell.curves(name), budgets), values)
     figure = replace(
-        figures.attainment(budgets, values, share, value=_value_label(cell)),
+        figures.attainment(budgets, values, share, value=value_label(cell)),
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
@@ -218,7 +218,7 @@ def attainment(cell: Cell, name: str) -> Exhibit:
 
 def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exhibit:
     """Difference of the empirical attainment functions of two algorithms on one function."""
-    budgets, values = _grid(cell)
+    budgets, values = grid_of(cell)
     first, second = (values_at(cell.curves(name), budgets) for name in pair)
     difference = eaf_difference_grid(first, [second], values)
     figure = figures.attainment_difference(
@@ -228,14 +228,14 @@ def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exh
         pair,
         medians=(_attained_by_half(first), _attained_by_half(second)),
         order=assessment.subject.algorithms,
-        value=_value_label(cell),
+        value=value_label(cell),
     )
     return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
 
 
 def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhibit:
     """Where an algorithm attains more than each of the others on the same function, or less than one of them."""
-    budgets, values = _grid(cell)
+    budgets, values = grid_of(cell)
     best = {each: values_at(cell.curves(each), budgets) for each in cell.trials}
     others = [best[each] for each in best if each != name]
     difference = eaf_difference_grid(best[name], others, values)
@@ -245,7 +245,7 @@ def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhib
         difference,
         (name, _OTHERS),
         order=(*assessment.subject.algorithms, _OTHERS),
-        value=_value_label(cell),
+        value=value_label(cell),
     )
     return _surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
@@ -274,10 +274,10 @@ def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> 
     quantiles = summarize_values(logged, levels=_QUARTILES, omit_unknown=True).quantiles
     figure = figures.parameter_over_time(budgets, {name: quantiles}, parameter, order=assessment.subject.algorithms)
     rows, columns = zip(budgets, *quantiles, strict=True), ("evaluations", "q25", "median", "q75")
-    return _exhibit(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.title)
+    return exhibit(figure, f"{parameter} {cell.name} {name}", columns, rows, cell.title)
 
 
-def _exhibit(
+def exhibit(
     figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], place: str
 ) -> Exhibit:
     """A figure with its data, which are named in letters, digits and hyphens; `place` stands in its title."""
@@ -289,10 +289,10 @@ def _surface(
     figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, place: str
 ) -> Exhibit:
     rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return _exhibit(figure, name, ("evaluations", "value", "share"), rows, place)
+    return exhibit(figure, name, ("evaluations", "value", "share"), rows, place)
 
 
-def _by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
     """A row for each entry of an algorithm's columns, with its name first."""
     return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
 
@@ -311,7 +311,7 @@ def _thinned(distribution: RuntimeDistribution) -> FloatArray:
     return np.unique(runtimes[np.searchsorted(runtimes, wanted, side="right") - 1])
 
 
-def _grid(cell: Cell) -> tuple[FloatArray, FloatArray]:
+def grid_of(cell: Cell) -> tuple[FloatArray, FloatArray]:
     """Budgets and values of a surface, as far as the runs of the cell reach."""
     budgets = cell.budgets(_GRID)
     best = np.concatenate([values_at(cell.curves(name), budgets).ravel() for name in cell.trials])
@@ -348,5 +348,6 @@ def _target_name(cell: Cell, index: int) -> str:
     return f"{'value' if cell.absolute else 'precision'} {cell.targets[index]:.3g}"
 
 
-def _value_label(cell: Cell) -> str:
+def value_label(cell: Cell) -> str:
+    """What the best-so-far values of a problem are called."""
     return "best precision so far" if cell.knows_optima else "best value so far"

@@ -1,0 +1,121 @@
+"""How algorithms compare: tests of pairs, ratings, rankings, and what each adds to a portfolio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
+
+from polarbear import figures
+from polarbear.analyzer.assessment import charts
+from polarbear.assess import cluster_ranks, deep_ranking
+from polarbear.assess.report import Assessment, Comparison, compare
+from polarbear.figures import Figure
+from polarbear.web.kind import Number, Problem, Shown, one_of, view
+
+_T = TypeVar("_T")
+_MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
+Measure = Annotated[str, one_of("compared", *_MEASURES)]
+At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
+Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
+
+
+@view("comparisons", "Tests of pairs")
+def pair_tests(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
+    """Corrected p-values of all pairs on one problem: small where the row is better than the column."""
+    comparison = _compare(assessment, compared, at)
+    tests = _on(comparison.tests, problem)
+    return _shown("tests", tests.rows(), figures.p_values(tests), comparison, problem)
+
+
+@view("comparisons", "Order of algorithms")
+def order(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
+    """Which algorithms are significantly better than which on one problem."""
+    comparison = _compare(assessment, compared, at)
+    found = _on(comparison.orders, problem)
+    layers = [
+        [name for name, level in zip(found.names, found.levels.tolist(), strict=True) if level == depth]
+        for depth in range(int(found.levels.max()) + 1)
+    ]
+    arrows = [(row["better"], row["worse"]) for row in found.rows()]
+    drawn = figures.partial_order(layers, arrows, order=found.names, alpha=comparison.alpha)
+    return _shown("order", found.rows(), drawn, comparison, problem)
+
+
+@view("comparisons", "Wins over problems")
+def wins(assessment: Assessment, compared: Measure, at: At) -> Shown:
+    """On how many problems the row is significantly better than the column."""
+    comparison = _compare(assessment, compared, at)
+    names = comparison.algorithms
+    drawn = figures.heat_map(
+        comparison.wins,
+        names,
+        names,
+        label="problems won",
+        numbers=f"On how many of {len(comparison.cells)} problems the row is significantly better than the column",
+        form=lambda count: f"{count:g}",
+    )
+    rows = [
+        {"better": name, **dict(zip(names, row, strict=True))} for name, row in zip(names, comparison.wins, strict=True)
+    ]
+    return _shown("wins", rows, drawn, comparison)
+
+
+@view("comparisons", "Glicko-2 ratings")
+def glicko(assessment: Assessment, compared: Measure, at: At) -> Shown:
+    """Ratings from games between runs, with their deviations."""
+    comparison = _compare(assessment, compared, at)
+    drawn = figures.rating_candlesticks(comparison.ratings, order=comparison.algorithms)
+    return _shown("glicko", comparison.ratings.rows(), drawn, comparison)
+
+
+@view("comparisons", "Deep statistical comparison")
+def deep(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon) -> Shown:
+    """Ranks by comparing distributions, with alike algorithms and problems side by side (PerformViz)."""
+    comparison = _compare(assessment, compared, at)
+    if len(comparison.cells) < 2:
+        raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
+    ranking = deep_ranking(comparison.samples, centre="mean rank", epsilon=epsilon, alpha=comparison.alpha)
+    return _shown("deep", ranking.rows(), figures.clustered_ranks(cluster_ranks(ranking)), comparison)
+
+
+@view("comparisons", "Robust ranking over time")
+def robust_ranks(assessment: Assessment) -> Shown:
+    """The bootstrap ranking at every budget of the mean share of the way to the best value, with its uncertainty."""
+    comparison = _compare(assessment, _MEASURES[0], 0)
+    drawn = figures.robust_ranks_over_time(comparison.ranking, order=comparison.algorithms)
+    return _shown("robust-ranks", comparison.ranking.rows(), drawn)
+
+
+@view("comparisons", "Contributions to a portfolio")
+def portfolio(assessment: Assessment) -> Shown:
+    """What each algorithm adds to the runtime distribution of a portfolio of all: Shapley values, alone, last."""
+    comparison = _compare(assessment, _MEASURES[0], 0)
+    drawn = figures.contributions(comparison.contributions, order=comparison.algorithms)
+    return _shown("contributions", comparison.contributions.rows(), drawn)
+
+
+@lru_cache(maxsize=4)
+def _compare(assessment: Assessment, compared: str, at: float) -> Comparison:
+    """The comparison, of which several views show parts."""
+    if compared == "values at a budget":
+        return compare(assessment, budget=at)
+    return compare(assessment, target=at) if compared == "runtimes to a target" else compare(assessment)
+
+
+def _on(found: Mapping[str, _T], problem: str) -> _T:
+    if problem not in found:
+        raise ValueError(f"not all algorithms ran on {problem}; they did on {', '.join(found)}")
+    return found[problem]
+
+
+def _shown(
+    name: str,
+    rows: Sequence[Mapping[str, Any]],
+    drawn: Figure,
+    comparison: Comparison | None = None,
+    problem: str = "all problems",
+) -> Shown:
+    columns = tuple(rows[0]) if rows else ()
+    found = charts.exhibit(drawn, f"{name} {problem}", columns, (row.values() for row in rows), problem)
+    return Shown(found.data, found.figure, f"Compared: {comparison.measure}." if comparison else "")
