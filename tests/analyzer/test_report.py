@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 from benchmarks.pages import raced as raced_at_once
 from benchmarks.pages import screens
@@ -321,6 +322,25 @@ def test_data_that_is_not_finite_stays_json():
     data = Data.of("x", ("a", "b"), [(np.float64("nan"), -np.inf), (np.int64(3), 0.1)])
     assert json.loads(data.json()) == {"a": [None, 3], "b": ["-inf", 0.1]}
     assert data.csv().splitlines() == ["a,b", ",-inf", "3,0.1"]
+
+
+MARKUP = r"1*2*3_a_ `x` | <b>&amp;</b> [y](z) \ ~~n~~ # $"
+
+
+def test_markdown_says_what_the_data_say():
+    data = Data.of("x", ("f|1", "ERT"), [(MARKUP, 1 / 3), ("two\nlines", np.inf), (None, -12_345_678.9)])
+    tokens = MarkdownIt("commonmark").enable(["table", "strikethrough"]).parse(data.markdown())
+    cells = ["".join(part.content for part in token.children) for token in tokens if token.type == "inline"]
+    assert cells == ["f|1", "ERT", MARKUP, "0.333333", "two lines", "∞", "", "-1.23457e+07"]
+    assert {part.type for token in tokens for part in token.children or ()} == {"text"}, "nothing is taken for markup"
+
+
+def test_latex_aligns_numbers_right_and_text_left():
+    data = Data.of("x", ("fast_1", "ERT", "runs"), [("a & b", np.inf, 3), ("50 %", 1 / 3, None)])
+    begin, *lines = data.latex().splitlines()[1:]
+    assert begin == r"\begin{longtable}{lrr}"
+    assert lines[1] == r"fast\_1 & ERT & runs \\"
+    assert [line for line in lines if "&" in line][1:] == [r"a \& b & $\infty$ & 3 \\", r"50 \% & 0.333333 &  \\"]
 
 
 def test_report_is_written_whole_replaces_an_old_one_and_is_the_same_every_time(tmp_path, found):

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import polarbear as pb
 from polarbear import store
 from polarbear.results import load
 from polarbear.web import PAGES, View, views_of
 from tests.analyzer.recorded import runs
+from tests.study.entrants import crawl, descend, guess, sphere
 from tests.web.test_views import CANNOT_BE_SHOWN, study_for
 
 pytest.importorskip("dash", reason="dash is not installed")
@@ -26,15 +28,42 @@ ARGUMENTS = (
 )
 
 
+class Paced(pb.study.Observer):
+    """Lets a race begin a round when it is told to."""
+
+    def __init__(self):
+        self.may, self.waits = threading.Semaphore(1), threading.Semaphore(0)
+
+    def round_started(self, race, requests):
+        self.waits.release()
+        assert self.may.acquire(timeout=120)
+
+
 @pytest.fixture(scope="module")
-def site(folder, tmp_path_factory):
-    """The server of both studies, and of one that grows."""
+def running(tmp_path_factory):
+    """A race in a thread of its own, which has completed a round and waits to begin the second."""
+    path, pace = tmp_path_factory.mktemp("running") / "running.study", Paced()
+    times = pb.log_times(5, 200, 8)
+    race = pb.Race((guess, descend, crawl), times=times, alpha=0.95, epsilon=0.1, seed=2)
+    problem = pb.problems.FunctionProblem(sphere, lower=-2, upper=2, dimension=3)
+    thread = threading.Thread(target=pb.study.race, args=(race, problem, path), kwargs={"observer": pace})
+    thread.start()
+    for _ in range(2):
+        assert pace.waits.acquire(timeout=60)
+    yield path, pace, thread
+    pace.may.release(1_000)
+    thread.join(60)
+
+
+@pytest.fixture(scope="module")
+def site(folder, running, tmp_path_factory):
+    """The server of both studies, of one that grows, and of a race that is running."""
     growing = tmp_path_factory.mktemp("growing") / "growing.study"
     with store.create(growing, {"kind": "test"}) as kept:
         for run in runs()[:2]:
             kept.append(run)
         kept.commit()
-        server = make_server([folder / "runs.study", folder / "race.study", growing])
+        server = make_server([folder / "runs.study", folder / "race.study", growing, running[0]])
         server.growing = kept
         threading.Thread(target=server.run, daemon=True).start()
         yield server
@@ -185,6 +214,23 @@ def test_a_study_that_grows_is_followed(page, site):
         site.growing.append(run)
     site.growing.commit()
     page.get_by_text("6 runs of 2 algorithms").wait_for()
+
+
+def test_a_race_is_followed_while_it_runs(page, site, running):
+    path, pace, thread = running
+    go(page, site, "/race/rounds?study=running")
+    assert [row[0] for row in table(page)] == ["1"]
+    page.evaluate("window.loaded = 'once'")
+    pace.may.release()
+    rows = playwright.expect(page.locator("#table tbody tr"))
+    rows.to_have_count(2, timeout=15_000)
+    assert thread.is_alive(), "the race holds its study open"
+    pace.may.release(1_000)
+    thread.join(60)
+    result = load(path)
+    rows.to_have_count(len(result.rounds), timeout=15_000)
+    playwright.expect(page.locator("#answer")).to_have_text(result.answer.text, timeout=15_000)
+    assert page.evaluate("window.loaded") == "once", "nobody has reloaded the page"
 
 
 def test_a_study_that_stays_as_it_is_is_not_drawn_again(page, site):

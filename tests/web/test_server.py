@@ -47,6 +47,8 @@ class TestFiles:
         path = f"/file{view.url}".replace("?", ".csv?", 1)
         assert ask(server, path)[2].decode() == view.data(sources).csv()
         assert json.loads(ask(server, path.replace(".csv?", ".json?"))[2]) == json.loads(view.data(sources).json())
+        assert ask(server, path.replace(".csv?", ".tex?"))[2].decode() == view.data(sources).latex()
+        assert ask(server, path.replace(".csv?", ".md?"))[2].decode() == view.data(sources).markdown()
 
     @pytest.mark.parametrize(
         ("ending", "begin"), [("svg", b"<?xml"), ("pdf", b"%PDF"), ("png", b"\x89PNG"), ("eps", b"%!PS")]
@@ -62,7 +64,7 @@ class TestFiles:
             ("/file/eaf/attainment.exe?study=runs", "there is no format 'exe'"),
             ("/file/eaf/attainment.csv?study=../../etc/passwd", "is open"),
             ("/file/eaf/attainment.csv?study=%2Fetc%2Fpasswd", "is open"),
-            ("/file/overview/loaded.png?study=runs", "has no figure; its data are csv or json"),
+            ("/file/overview/loaded.png?study=runs", "has no figure; its data are csv, json, tex, md"),
             ("/file/eaf/nothing.csv?study=runs", "there is no view 'nothing'"),
         ],
     )

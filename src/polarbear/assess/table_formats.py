@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,18 +51,38 @@ def as_latex(table: RuntimeTable) -> str:
     """
     lines: list[str] = []
     for heading, rows in _blocks(table, _latex_cell):
-        name, *reference = (cell.translate(_LATEX).translate(_LATEX_SYMBOLS) for cell in heading)
+        name, *reference = map(latex_text, heading)
         lines.append(_latex_line([rf"\textbf{{{name}}}", *reference]))
-        lines += [_latex_line([name.translate(_LATEX), *cells]) for name, *cells in rows]
+        lines += [_latex_line([latex_text(name), *cells]) for name, *cells in rows]
         lines.append(r"\midrule")
     columns = "l" * (len(table.targets) + 1) + "r"
-    text = caption(table).translate(_LATEX).translate(_LATEX_SYMBOLS) + "Bold: best."
-    titles = _latex_line([r"$\varepsilon$", *_targets(table), r"\#succ"])
-    head = [rf"\caption{{{text}}} \\", r"\toprule", titles, r"\midrule", r"\endfirsthead"]
-    again = [r"\toprule", titles, r"\midrule", r"\endhead"]
-    body = [*head, *again, *lines[:-1], r"\bottomrule"]
+    titles = [r"$\varepsilon$", *_targets(table), r"\#succ"]
+    return _longtable(columns, titles, lines[:-1], latex_text(caption(table)) + "Bold: best.")
+
+
+def latex_rows(alignment: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    r"""Rows of plain text as a LaTeX table, which needs ``\usepackage{booktabs,longtable}``.
+
+    Args:
+        alignment: A letter per column, such as ``"lrr"``.
+        columns: Names of the columns.
+        rows: Each with one cell per column.
+    """
+    lines = [_latex_line(map(latex_text, row)) for row in rows]
+    return _longtable(alignment, [latex_text(name) for name in columns], lines)
+
+
+def latex_text(text: str) -> str:
+    """Plain text as LaTeX prints it."""
+    return text.translate(_LATEX).translate(_LATEX_SYMBOLS)
+
+
+def _longtable(alignment: str, titles: Sequence[str], lines: Sequence[str], title: str = "") -> str:
+    head = [r"\toprule", _latex_line(titles), r"\midrule"]
+    first = [rf"\caption{{{title}}} \\", *head, r"\endfirsthead"] if title else []
+    body = [*first, *head, r"\endhead", *lines, r"\bottomrule"]
     needed = r"% \usepackage{booktabs,longtable}"
-    return "\n".join([needed, rf"\begin{{longtable}}{{{columns}}}", *body, r"\end{longtable}", ""])
+    return "\n".join([needed, rf"\begin{{longtable}}{{{alignment}}}", *body, r"\end{longtable}", ""])
 
 
 def as_html(table: RuntimeTable) -> str:
@@ -174,7 +194,7 @@ def _html_cell(cell: _Cell) -> str:
     return f"{value}{cell.dispersion}{star}{evaluations}"
 
 
-def _latex_line(cells: Sequence[str]) -> str:
+def _latex_line(cells: Iterable[str]) -> str:
     return " & ".join(cells) + r" \\"
 
 

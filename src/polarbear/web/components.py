@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from dash import dcc, html
 
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, shown
 from polarbear.extras import ExtraMissing
 from polarbear.figures import Figure
 from polarbear.figures.render.plotly import switchable
@@ -22,6 +22,8 @@ from polarbear.web.sources import Sources
 FAULTS = (ValueError, OSError, StudyError, ExtraMissing)
 """What is said in place of what was asked for."""
 FORMATS = ("svg", "pdf", "png", "eps")
+TABLES = {"csv": "CSV", "json": "JSON", "tex": "LaTeX", "md": "Markdown"}
+"""Formats of tables by their endings."""
 MOST_ROWS = 100
 """Rows of a table that a page shows."""
 
@@ -111,12 +113,12 @@ def main(address: Address, sources: Sources) -> Any:
     kind = view.of_kind
     heading = [html.H1(kind.title), html.P(kind.summary, className="note")]
     try:
-        shown = view.show(sources)
+        made = view.show(sources)
         code = view.code(sources)
         body = [
-            *([html.Pre(shown.text, className="answer", id="answer")] if shown.text else []),
-            *(_figure(shown.figure, address) if shown.figure else []),
-            *(_table(shown.data, address, folded=shown.figure is not None)),
+            *([html.Pre(made.text, className="answer", id="answer")] if made.text else []),
+            *(_figure(made.figure, address) if made.figure else []),
+            *(_table(made.data, address, folded=made.figure is not None)),
             _code(code),
         ]
     except FAULTS as fault:
@@ -155,9 +157,9 @@ def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
         html.P(more, className="note"),
     ]
-    files = [html.A(ending.upper(), href=address.file(ending), download=True) for ending in ("csv", "json")]
-    shown = [html.Details([html.Summary("Data as a table"), *table], id="data")] if folded else table
-    return [*shown, html.P(["Data: ", *files], className="downloads")]
+    files = [html.A(name, href=address.file(ending), download=True) for ending, name in TABLES.items()]
+    content = [html.Details([html.Summary("Data as a table"), *table], id="data")] if folded else table
+    return [*content, html.P(["Data: ", *files], className="downloads")]
 
 
 def _heading(name: str, address: Address) -> Any:
@@ -185,8 +187,7 @@ def _order(cell: Any) -> tuple[bool, float, str]:
 
 
 def _cell(cell: Any) -> Any:
-    text = "" if cell is None else f"{cell:.6g}" if isinstance(cell, float) else {"inf": "∞"}.get(cell, str(cell))
-    return html.Td(text, className="text" if isinstance(cell, str) and cell != "inf" else "")
+    return html.Td(shown(cell), className="text" if isinstance(cell, str) and cell != "inf" else "")
 
 
 def _code(code: str) -> Any:

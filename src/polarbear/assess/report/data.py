@@ -8,12 +8,14 @@ import gzip
 import io
 import json
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from polarbear.assess.table_formats import latex_rows
 from polarbear.spreadsheets import disarmed
 
 _LARGE = 20_000
@@ -58,6 +60,21 @@ class Data:
         columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
         return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
+    def latex(self) -> str:
+        r"""A LaTeX table of six significant digits, for ``\usepackage{booktabs,longtable}``; numbers stand right."""
+        numeric = [all(_is_number(row[index]) for row in self.rows) for index in range(len(self.columns))]
+        alignment = "".join("r" if right else "l" for right in numeric)
+        return latex_rows(alignment, self.columns, self._shown())
+
+    def markdown(self) -> str:
+        """A table as GitHub's Markdown has it, of six significant digits; text stands there as it is, not as markup."""
+        rules = [["---"] * len(self.columns)]
+        lines = [[_markdown_text(cell) for cell in row] for row in (self.columns, *self._shown())]
+        return "".join(f"| {' | '.join(line)} |\n" for line in (*lines[:1], *rules, *lines[1:]))
+
+    def _shown(self) -> list[list[str]]:
+        return [[shown(cell) for cell in row] for row in self.rows]
+
     def frame(self) -> pl.DataFrame:
         """The table as a data frame of polars, infinite numbers as such."""
         import polars as pl
@@ -72,6 +89,22 @@ class Data:
         if len(content) <= _LARGE:
             return f"{self.name}.csv", data_uri("text/csv;charset=utf-8", content.encode())
         return f"{self.name}.csv.gz", data_uri("application/gzip", gzip.compress(content.encode(), mtime=0))
+
+
+def shown(cell: Cell) -> str:
+    """A cell as people read it: numbers of six significant digits, nothing where nothing is known."""
+    if isinstance(cell, float):
+        return f"{cell:.6g}"
+    return "" if cell is None else {"inf": "∞", "-inf": "-∞"}.get(str(cell), str(cell))
+
+
+def _is_number(cell: Cell) -> bool:
+    return cell is None or cell in _INFINITE or (isinstance(cell, int | float) and not isinstance(cell, bool))
+
+
+def _markdown_text(text: str) -> str:
+    """Plain text that Markdown does not take for markup, on one line."""
+    return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", " ".join(text.split()))
 
 
 def _numbers(cells: list[Cell]) -> list[Cell]:
