@@ -18,6 +18,7 @@ LONG = [
     "how-to/assess-recorded-runs.md",
     "how-to/check-an-optimizer.md",
     "how-to/choose-a-model.md",
+    "how-to/ask-whether-to-switch.md",
     "how-to/compare-algorithms.md",
     "how-to/race-from-a-study-file.md",
     "how-to/race-recorded-runs.md",

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
 from polarbear.assess import cluster_ranks, deep_ranking
-from polarbear.assess.report import Assessment, Comparison, compare
+from polarbear.assess.report import Assessment, Comparison, compare, switching_data, switching_in_words
+from polarbear.assess.report import switching as find_switching
 from polarbear.figures import Figure
-from polarbear.web.kind import Number, Problem, Shown, one_of, view
+from polarbear.web.kind import Number, Problem, Shown, cell_of, one_of, view
 
 _T = TypeVar("_T")
 _MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
 Measure = Annotated[str, one_of("compared", *_MEASURES)]
 At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
+Switches = Annotated[float, Number("switches at most", 1, 10, 1, whole=True)]
 Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
 
 
@@ -55,9 +58,7 @@ def wins(assessment: Assessment, compared: Measure, at: At) -> Shown:
         numbers=f"On how many of {len(comparison.cells)} problems the row is significantly better than the column",
         form=lambda count: f"{count:g}",
     )
-    rows = [
-        {"better": name, **dict(zip(names, row, strict=True))} for name, row in zip(names, comparison.wins, strict=True)
-    ]
+    rows = [dict(zip(("better", *names), row, strict=True)) for row in charts.labelled(names, comparison.wins)]
     return _shown("wins", rows, drawn, comparison)
 
 
@@ -93,6 +94,33 @@ def portfolio(assessment: Assessment) -> Shown:
     comparison = _compare(assessment, _MEASURES[0], 0)
     drawn = figures.contributions(comparison.contributions, order=comparison.algorithms)
     return _shown("contributions", comparison.contributions.rows(), drawn)
+
+
+@view("comparisons", "Switching between algorithms")
+def switching(assessment: Assessment, most: Switches) -> Shown:
+    """What switching at a target would gain on each problem, and what of it is left on runs held out."""
+    found = find_switching(assessment, switches=int(most))
+    return Shown(switching_data(found), text=switching_in_words(found))
+
+
+@view("comparisons", "Pairs of a switch")
+def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
+    """The least expected runtime on one problem if the row begins and hands over to the column, at the best target."""
+    alone = replace(assessment.subject, cells=(cell_of(assessment, problem),))
+    (best,) = find_switching(Assessment(alone), held_out=False).values()
+    drawn = figures.heat_map(
+        best.pairs,
+        best.names,
+        best.names,
+        label="ERT",
+        numbers=f"Expected runtimes on {problem} with one switch, at the best target, from the row to the column",
+        best="lowest",
+        spacing="log",
+        row_label="first",
+        column_label="second",
+    )
+    rows = [dict(zip(("first", *best.names), row, strict=True)) for row in charts.labelled(best.names, best.pairs)]
+    return replace(_shown("pairs", rows, drawn, problem=problem), text=f"Best: {best.policy}.")
 
 
 @lru_cache(maxsize=4)

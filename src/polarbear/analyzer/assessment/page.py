@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, count
 from pathlib import Path
 
@@ -12,9 +12,11 @@ from polarbear.analyzer.assessment.pictures import Plate, comparison_pictures, o
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import Table, fill_in, write_text
 from polarbear.analyzer.words import instant
+from polarbear.assess.comparisons import DynamicVirtualBest
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
+from polarbear.assess.report.subject import Cell
 from polarbear.descriptions import listed
 from polarbear.quantities import amount, plural
 from polarbear.store.atomic import make_directory
@@ -253,3 +255,26 @@ def comparison_tables(comparison: Comparison) -> list[Table]:
     )
     columns = ("algorithm", "Glicko-2", "mean rank", "wins", "losses", "best", "Shapley", "marginal")
     return [Table(caption, columns, rows)]
+
+
+def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
+    """What switching would gain, a row per problem."""
+    rows = tuple(
+        (
+            cell.name,
+            str(best.static),
+            str(best.policy),
+            f"{best.speed_up:.2f}",
+            f"{np.median(best.held_out):.2f}" if best.held_out.size else "–",
+            f"{best.probability:.2f}",
+        )
+        for cell, best in found.items()
+    )
+    caption = (
+        "Best alone: the algorithm with the least expected runtime to the final target. Best policy: who runs first, "
+        "at which target it hands over, and to whom. Speed-up: of the policy, on the runs that chose it. Held out: "
+        "the median speed-up of policies chosen on half of the runs, on the other half. P(faster): the posterior "
+        "probability that these are faster than the best alone."
+    )
+    columns = ("problem", "best alone", "best policy", "speed-up", "held out", "P(faster)")
+    return Table(caption, columns, rows, text_columns=frozenset({1, 2}))

@@ -4,6 +4,7 @@ from polarbear.assess.report.comparison import Comparison, compare
 from polarbear.assess.report.runtime_tables import left_out, runtime_tables, table_rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, Subject, subject_of
+from polarbear.assess.report.switching import switching, switching_data, switching_in_words
 from polarbear.assess.report.tables import (
     parameter_samples,
     parameter_statistics,
@@ -39,6 +40,9 @@ __all__ = [
     "runtime_tables",
     "subject_of",
     "suggest_targets",
+    "switching",
+    "switching_data",
+    "switching_in_words",
     "table_rows",
     "target_data",
     "targets_of",

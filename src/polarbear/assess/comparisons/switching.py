@@ -1,0 +1,330 @@
+"""Virtual best solvers that switch: start with one algorithm, hand over to another once a target is reached.
+
+What a handover costs is not known from separate runs: the second algorithm is taken to continue as if it had come to
+the target by itself. The best of thousands of policies looks better than it is; so policies are chosen on half of the
+runs and valued on the other half, unless told otherwise. Source: IOHprofiler thesis, section 5.1, definitions 5.2, 5.4
+and 5.5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess.arrays import floats
+from polarbear.assess.comparisons.contributions import EXACT_LIMIT, shapley_values
+from polarbear.assess.comparisons.samples import Result
+from polarbear.assess.runtimes import effort, ert
+from polarbear.records import FloatArray
+from polarbear.validation import whole_number
+
+_EQUAL = 1e-12
+"""Relative difference below which expected runtimes are equal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Policy(Result):
+    """Which algorithm runs until which target.
+
+    Attributes:
+        algorithms: In their order; one, if it never switches.
+        targets: At which it switches from each to the next.
+    """
+
+    algorithms: tuple[str, ...]
+    targets: tuple[float, ...] = ()
+
+    def __str__(self) -> str:
+        """Such as ``"BFGS → CMA-ES at 1e-07"``."""
+        *handed, last = self.algorithms
+        steps = [f"{name} → " for name in handed]
+        at = f" at {', '.join(f'{target:.3g}' for target in self.targets)}" if handed else ""
+        return "".join(steps) + last + at
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DynamicVirtualBest(Result):
+    """The best policy with switches on one function.
+
+    Attributes:
+        names: The n algorithms.
+        targets: (targets,) easiest first; the last is the final one.
+        erts: (n, targets) expected runtimes.
+        static: The best policy without switches (definition 5.4).
+        policy: The best policy (definition 5.5).
+        static_ert: Expected runtime of `static` to the final target.
+        ert: Expected runtime of `policy`.
+        pairs: (n, n) the smallest expected runtime of a policy with one switch from the row to the column; a switch at
+            the final target is one, too, and leaves nothing to the column.
+        held_out: The speed-up of policies that were chosen on half of the runs, on the other half: (splits,); empty if
+            not asked for.
+        promised: (splits,) what the same policies promised on the half on which they were chosen.
+        probability: The posterior probability that the policy is faster than the static one: of the held-out halves
+            with the policies chosen on the others, on average, or, if not asked for, of all runs.
+    """
+
+    names: tuple[str, ...]
+    targets: FloatArray
+    erts: FloatArray
+    static: Policy
+    policy: Policy
+    static_ert: float
+    ert: float
+    pairs: FloatArray
+    held_out: FloatArray
+    promised: FloatArray
+    probability: float
+
+    @property
+    def speed_up(self) -> float:
+        """How many times the expected runtime of the best single algorithm is, on the runs that chose the policy."""
+        return self.static_ert / self.ert
+
+    @property
+    def first(self) -> FloatArray:
+        """(n,) I1: the best policy that begins with the algorithm, relative to the best of all; 1 is best."""
+        return self.pairs.min(axis=1) / self.pairs.min()
+
+    @property
+    def second(self) -> FloatArray:
+        """(n,) I2: the best policy that ends with the algorithm, relative to the best of all."""
+        return self.pairs.min(axis=0) / self.pairs.min()
+
+
+def dynamic_virtual_best(
+    runtimes: Mapping[str, ArrayLike],
+    evaluations: Mapping[str, ArrayLike],
+    targets: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    switches: int = 1,
+    held_out: bool = True,
+    splits: int = 20,
+    draws: int = 200,
+) -> DynamicVirtualBest | None:
+    """The best policy with at most `switches` switches on one function, and what it is worth on other runs.
+
+    Algorithms that never reach the final target are passed over (section 5.1.1).
+
+    Args:
+        runtimes: By algorithm, (runs, targets), inf where a target was missed.
+        evaluations: By algorithm, (runs,) evaluations that each run spent in all.
+        targets: (targets,) easiest first; the last is the final one.
+        rng: Splits the runs, and draws from the posterior.
+        switches: At most so many.
+        held_out: Whether to value policies on runs that did not choose them.
+        splits: How many times the runs are split into halves.
+        draws: From the posterior of expected runtimes, per split.
+
+    Returns:
+        The virtual best solver, or None if no algorithm reaches the final target.
+
+    Raises:
+        ValueError: If targets are not as many as runtimes have, or `switches` is below 0.
+    """
+    at, most = floats(targets), whole_number(switches, "switches", 0)
+    hits = {name: floats(times) for name, times in runtimes.items()}
+    spent = {name: floats(evaluations[name]) for name in hits}
+    if wrong := [name for name, times in hits.items() if times.shape[1:] != at.shape]:
+        raise ValueError(f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; there are {at.size} targets")
+    names = tuple(name for name, times in hits.items() if np.isfinite(times[:, -1]).any())
+    if not names:
+        return None
+    table = _erts(hits, spent, names)
+    static, policy = best_policy(table, names, at, 0), best_policy(table, names, at, most)
+    valued = [_split(hits, spent, names, at, most, draws, rng) for _ in range(splits)] if held_out else []
+    valued = [each for each in valued if each is not None]
+    everything = {name: np.arange(len(hits[name])) for name in names}
+    probability = (
+        float(np.mean([each[2] for each in valued]))
+        if valued
+        else _probability(hits, spent, everything, at, (static, policy), draws, rng)
+    )
+    return DynamicVirtualBest(
+        names,
+        at,
+        table,
+        static,
+        policy,
+        policy_ert(static, table, names, at),
+        policy_ert(policy, table, names, at),
+        _pairs(table),
+        np.array([each[1] for each in valued]),
+        np.array([each[0] for each in valued]),
+        probability,
+    )
+
+
+def best_policy(erts: ArrayLike, names: Sequence[str], targets: ArrayLike, switches: int) -> Policy:
+    """The policy with at most `switches` switches that has the smallest expected runtime, by dynamic programming.
+
+    Of equals the one with fewest switches, and the first algorithm, is taken.
+
+    Args:
+        erts: (n, targets) expected runtimes, inf where a target was never reached.
+        names: The n algorithms.
+        targets: (targets,) easiest first.
+        switches: At most so many.
+
+    Returns:
+        The policy; where no algorithm reaches the last target, the first algorithm.
+    """
+    table, at = floats(erts), floats(targets)
+    size = at.size
+    known = np.isfinite(table)
+    done = np.where(known, table, 0.0)
+    cost, steps = table, list[tuple[NDArray[np.int64], NDArray[np.int64]]]()
+    for _ in range(switches):
+        # definition 5.2: cost(i) + ERT_a(j) - ERT_a(i), least over the i before j
+        ahead = np.where(known, cost.min(axis=0) - done, np.inf)
+        least = np.minimum.accumulate(ahead, axis=1)
+        where = np.maximum.accumulate(np.where(ahead <= least, np.arange(size), 0), axis=1)
+        before = np.pad(least, ((0, 0), (1, 0)), constant_values=np.inf)[:, :-1]
+        since = np.pad(where, ((0, 0), (1, 0)))[:, :-1]
+        switched = np.where(known, done + before, np.inf)
+        better = switched < cost * (1 - _EQUAL)
+        steps.append((np.where(better, cost.argmin(axis=0)[since], -1), since))
+        cost = np.where(better, switched, cost)
+    algorithm, index = int(cost[:, -1].argmin()), size - 1
+    used, handed = [algorithm], list[float]()
+    for whence, since in reversed(steps):
+        if whence[algorithm, index] >= 0:
+            algorithm, index = int(whence[algorithm, index]), int(since[algorithm, index])
+            used.append(algorithm)
+            handed.append(float(at[index]))
+    return Policy(tuple(names[each] for each in reversed(used)), tuple(reversed(handed)))
+
+
+def policy_ert(policy: Policy, erts: ArrayLike, names: Sequence[str], targets: ArrayLike) -> float:
+    """The expected runtime of a policy to the last target (definition 5.2); inf if a part is never reached.
+
+    Args:
+        policy: Which algorithm runs until which target.
+        erts: (n, targets) expected runtimes.
+        names: The n algorithms.
+        targets: (targets,) among which are those of the policy.
+    """
+    return float(_cost(policy, floats(erts), names, floats(targets)))
+
+
+def _cost(policy: Policy, erts: FloatArray, names: Sequence[str], targets: FloatArray) -> FloatArray:
+    """The expected runtime of a policy for each table of expected runtimes, (…, n, targets)."""
+    ends = [*(int(np.flatnonzero(targets == target)[0]) for target in policy.targets), targets.size - 1]
+    rows = [names.index(name) for name in policy.algorithms]
+    cost = erts[..., rows[0], ends[0]]
+    for row, begin, end in zip(rows[1:], ends, ends[1:], strict=False):
+        done = erts[..., row, begin]
+        known = np.isfinite(done)
+        cost = cost + np.where(known, erts[..., row, end] - np.where(known, done, 0.0), np.inf)
+    return cost
+
+
+def switch_contributions(erts: ArrayLike) -> FloatArray:
+    """(n,) Shapley values of algorithms in the virtual best solver with one switch, on one function.
+
+    A coalition is worth the least expected runtime of all divided by its own: 1 for everybody, 0 where nobody reaches
+    the final target. They sum to 1 (section 5.1.3 asks for them in place of I1 and I2).
+
+    Args:
+        erts: (n, targets) expected runtimes, easiest target first.
+
+    Raises:
+        ValueError: If there are more than 16 algorithms, or none reaches the last target.
+    """
+    pairs = _pairs(floats(erts))
+    if len(pairs) > EXACT_LIMIT or not np.isfinite(pairs).any():
+        raise ValueError(f"there are {len(pairs)} algorithms, of which some reach the target; give up to {EXACT_LIMIT}")
+    masks = np.arange(1 << len(pairs))[:, None] >> np.arange(len(pairs)) & 1 == 1
+    best = np.array([pairs[np.ix_(mask, mask)].min(initial=np.inf) for mask in masks])
+    return shapley_values(pairs.min() / best)
+
+
+def ert_draws(runtimes: ArrayLike, evaluations: ArrayLike, *, draws: int, rng: np.random.Generator) -> FloatArray:
+    """Draws from a posterior of the expected runtime to each target: a Bayesian bootstrap with a prior on success.
+
+    Every run has a weight Exp(1), the same for all targets; a success and a failure that were not seen have weights
+    Gamma(1/2), so that the probability of success is Beta(s + 1/2, f + 1/2), and take as long as those that were.
+
+    Args:
+        runtimes: (runs, targets), inf where a target was missed.
+        evaluations: (runs,) evaluations that each run spent in all.
+        draws: How many.
+        rng: Draws them.
+
+    Returns:
+        (draws, targets), inf where no run reached the target.
+    """
+    times, whole = floats(runtimes), floats(evaluations)
+    reached = np.isfinite(times)
+    weights = rng.exponential(size=(draws, len(times)))
+    extra, missing = rng.gamma(0.5, size=(2, draws, 1))
+    succeeded, failed = weights @ reached, weights @ ~reached
+    cost = effort(times, whole)
+    mean_success = _ratio(weights @ np.where(reached, cost, 0.0), succeeded)
+    mean_failure = np.where(failed > 0, _ratio(weights @ np.where(reached, 0.0, cost), failed), whole.mean())
+    odds = (failed + missing) / (succeeded + extra)  # (1 - p) / p
+    return mean_success + odds * mean_failure
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    return np.divide(above, below, out=np.full(above.shape, np.inf), where=below > 0)
+
+
+def _erts(hits: Mapping[str, FloatArray], spent: Mapping[str, FloatArray], names: Sequence[str]) -> FloatArray:
+    return np.array([ert(hits[name], spent[name]) for name in names])
+
+
+def _pairs(table: FloatArray) -> FloatArray:
+    """(n, n) the smallest expected runtime with one switch from the row to the column, at any target."""
+    known = np.isfinite(table)
+    rest = np.where(known, table[:, -1:] - np.where(known, table, 0.0), np.inf)
+    return np.min(table[:, None] + rest[None], axis=2)
+
+
+def _split(
+    hits: Mapping[str, FloatArray],
+    spent: Mapping[str, FloatArray],
+    names: tuple[str, ...],
+    at: FloatArray,
+    switches: int,
+    draws: int,
+    rng: np.random.Generator,
+) -> tuple[float, float, float] | None:
+    """Speed-up promised on one half, kept on the other, and its probability there; None if a half does not say."""
+    orders = {name: rng.permutation(len(hits[name])) for name in names}
+    one = {name: order[: order.size // 2] for name, order in orders.items()}
+    other = {name: order[order.size // 2 :] for name, order in orders.items()}
+    if not all(chosen.size for chosen in one.values()):
+        return None
+    seen, unseen = (
+        np.array([ert(hits[name][rows[name]], spent[name][rows[name]]) for name in names]) for rows in (one, other)
+    )
+    if not np.isfinite(seen[:, -1]).any():
+        return None
+    policies = best_policy(seen, names, at, 0), best_policy(seen, names, at, switches)
+    promised = [policy_ert(policy, seen, names, at) for policy in policies]
+    kept = [policy_ert(policy, unseen, names, at) for policy in policies]
+    if np.isinf(kept).all():
+        return None
+    probability = _probability(hits, spent, other, at, policies, draws, rng)
+    return promised[0] / promised[1], kept[0] / kept[1], probability
+
+
+def _probability(
+    hits: Mapping[str, FloatArray],
+    spent: Mapping[str, FloatArray],
+    rows: Mapping[str, NDArray[np.int64]],
+    at: FloatArray,
+    policies: tuple[Policy, Policy],
+    draws: int,
+    rng: np.random.Generator,
+) -> float:
+    """The posterior probability that the second policy is faster than the first; as fast counts half."""
+    names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
+    own = [(hits[name][rows[name]], spent[name][rows[name]]) for name in names]
+    drawn = np.stack([ert_draws(*each, draws=draws, rng=rng) for each in own], axis=1)
+    static, dynamic = [_cost(policy, drawn, names, at) for policy in policies]
+    return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws

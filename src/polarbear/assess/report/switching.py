@@ -1,0 +1,91 @@
+"""What switching between algorithms would gain on every problem of an assessment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from polarbear.assess.comparisons.switching import DynamicVirtualBest, dynamic_virtual_best
+from polarbear.assess.report.data import Data
+from polarbear.assess.report.statistics import Assessment
+from polarbear.assess.report.subject import Cell
+from polarbear.quantities import plural
+
+
+def switching(
+    assessment: Assessment, *, switches: int = 1, held_out: bool = True, seed: int = 0
+) -> dict[Cell, DynamicVirtualBest]:
+    """The best policy with switches on every problem whose hardest target some run of two or more algorithms reached.
+
+    Args:
+        assessment: The runs with their statistics.
+        switches: At most so many on one problem.
+        held_out: Whether to value policies on runs that did not choose them.
+        seed: Of the halves of the runs.
+
+    Raises:
+        ValueError: If there is no such problem.
+    """
+    rng = np.random.default_rng(seed)
+    found = {
+        cell: best
+        for cell in assessment.subject.cells
+        if cell.targets is not None and len(cell.trials) > 1
+        for best in [
+            dynamic_virtual_best(
+                {name: assessment.hits[cell, name] for name in cell.trials},
+                {name: trials.evaluations for name, trials in cell.trials.items()},
+                cell.targets,
+                rng=rng,
+                switches=switches,
+                held_out=held_out,
+            )
+        ]
+        if best is not None
+    }
+    if not found:
+        raise ValueError(
+            "on no problem do two algorithms have runs of which one reaches the hardest target; give an easier one, or "
+            "more algorithms"
+        )
+    return found
+
+
+def switching_data(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
+    """A row per problem: who is best alone, the best policy, its speed-up as promised and on runs held out."""
+    columns = (
+        *("suite", "function", "dimension", "best_alone", "ert_alone", "best_policy", "ert", "speed_up"),
+        *("promised", "held_out", "probability"),
+    )
+    return Data.of(
+        "switching",
+        columns,
+        (
+            [
+                *(cell.suite, cell.function, cell.dimension, str(best.static), best.static_ert, str(best.policy)),
+                *(best.ert, best.speed_up, _median(best.promised), _median(best.held_out), best.probability),
+            ]
+            for cell, best in found.items()
+        ),
+    )
+
+
+def switching_in_words(found: Mapping[Cell, DynamicVirtualBest]) -> str:
+    """What switching promises over all problems, and what of it is left on other runs."""
+    promised = np.median([best.speed_up for best in found.values()])
+    said = f"On the runs that chose it, the best policy is {promised:.2f} times as fast as the best single algorithm"
+    said = f"{said} (median of {plural(len(found), 'problem')})."
+    kept = np.concatenate([best.held_out for best in found.values()])
+    if not kept.size:
+        return f"{said} It was not valued on other runs, on which it gains less."
+    chosen = np.median(np.concatenate([best.promised for best in found.values()]))
+    return (
+        f"{said} Chosen on half of the runs it promises a speed-up of {chosen:.2f}, and on the other half it keeps "
+        f"{np.median(kept):.2f} (medians); there it is slower than the best single algorithm in "
+        f"{100 * np.mean(kept < 1):.0f} % of cases. What a handover itself costs is not counted."
+    )
+
+
+def _median(numbers: np.ndarray) -> float:
+    return float(np.median(numbers)) if numbers.size else float("nan")

@@ -1,0 +1,42 @@
+"""`polarbear switches`: what switching between algorithms would gain."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from polarbear.cli.options import DataArgument, JsonOption, to_json
+from polarbear.cli.recorded import AbsoluteOption, Choice, bad_input
+from polarbear.cli.terminal import echo
+
+EXAMPLE = "polarbear switches archive.study --dimension 5"
+
+
+def switches(
+    data: DataArgument,
+    choice: Choice,
+    most: Annotated[int, typer.Option("--switches", min=1, max=10, help="At most so many in a run.")] = 1,
+    in_sample: Annotated[
+        bool, typer.Option("--in-sample", help="Do not value policies on runs that did not choose them.")
+    ] = False,
+    target: Annotated[float | None, typer.Option(help="The final target precision.", show_default="1e-8")] = None,
+    absolute: AbsoluteOption = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what switching between algorithms at a target would gain, and what of it holds on other runs."""
+    from polarbear.analyzer.assessment.page import switching_table
+    from polarbear.assess import log_targets, report
+    from polarbear.cli.console import Console, print_table
+
+    with bad_input(), Console(stderr=True).status("searching"):
+        easier = [each for each in log_targets().tolist() if target is None or each > target]
+        targets = [*easier, *([] if target is None else [target])]
+        assessment = report.Assessment(choice.subject(data, None if absolute else targets, absolute))
+        found = report.switching(assessment, switches=most, held_out=not in_sample, seed=seed)
+    if as_json:
+        echo(to_json({cell.name: best.as_dict() for cell, best in found.items()}))
+        return
+    print_table(switching_table(found))
+    echo(report.switching_in_words(found))
