@@ -1,0 +1,349 @@
+"""Conditional configuration spaces of any optimizer, over ConfigSpace (Lindauer et al. 2019)."""
+
+from __future__ import annotations
+
+import functools
+import math
+import tomllib
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+
+from polarbear.descriptions import FieldError, did_you_mean, errors_at, imported, own_class, parameters, shortened
+from polarbear.optimizers.adapters.modcma import ModularCMAES
+from polarbear.optimizers.descriptions import families, family_class, family_parameters
+from polarbear.protocols import Optimizer
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, chosen_word, real_number
+
+Configuration = dict[str, Any]
+"""The active parameters of a configuration and their values."""
+
+ATTEMPTS = 1000
+"""How many configurations are drawn in search of a valid one before a space counts as contradictory."""
+
+
+@dataclass(frozen=True, eq=False)
+class Space:
+    """The configurations of an optimizer that may be tried; made by `of`, `read` and their kin.
+
+    Attributes:
+        make: The class of the optimizer.
+        fixed: Arguments that all configurations share.
+        space: The parameters and their conditions, a ``ConfigSpace.ConfigurationSpace``.
+    """
+
+    make: type[Any]
+    fixed: Mapping[str, Any]
+    space: Any
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all parameters, in alphabetical order."""
+        return tuple(sorted(self.space))
+
+    @property
+    def combinations(self) -> int:
+        """How many ways there are to combine options, conditions and numbers left aside."""
+        return math.prod(len(options) for name in self.names if (options := self._options(name)))
+
+    @property
+    def default(self) -> Configuration:
+        """The optimizer's own defaults, where the space has them; else the first option or the middle of a range."""
+        return _plain(self.space.get_default_configuration())
+
+    def fault(self, configuration: Mapping[str, Any]) -> str:
+        """What is wrong with a configuration, known without a run; empty if nothing is."""
+        import ConfigSpace
+
+        if unknown := set(configuration) - set(self.space):
+            return f"the space has no parameter {min(unknown)!r};{did_you_mean(min(unknown), self.space)}"
+        try:
+            ConfigSpace.Configuration(self.space, values=dict(configuration))
+            self.make(**(dict(self.fixed) | dict(configuration)))
+        except (ValueError, TypeError) as error:
+            return str(error)
+        return ""
+
+    def optimizer(self, configuration: Mapping[str, Any]) -> Optimizer:
+        """The optimizer of a configuration.
+
+        Raises:
+            ValueError: If the configuration is not valid; the message is that of `fault`.
+        """
+        if fault := self.fault(configuration):
+            raise ValueError(f"{shortened(dict(configuration))} is no configuration of {self.make.__name__}: {fault}")
+        return self.make(**(dict(self.fixed) | dict(configuration)))
+
+    def sample(self, rng: np.random.Generator, size: int = 1) -> list[Configuration]:
+        """Draw valid configurations, each parameter uniformly on its scale.
+
+        Raises:
+            ValueError: If none of `ATTEMPTS` configurations in a row is valid; the message says why the last is not.
+        """
+        self.space.seed(int(rng.integers(2**31)))
+        return [self._draw() for _ in range(size)]
+
+    def neighbours(self, configuration: Mapping[str, Any], rng: np.random.Generator) -> list[Configuration]:
+        """Valid configurations that differ in one parameter, and in those that become active or inactive by it.
+
+        Every other option is tried, and some numbers near the present one, drawn from `rng`.
+        """
+        import ConfigSpace
+        from ConfigSpace.util import get_one_exchange_neighbourhood
+
+        self.optimizer(configuration)
+        centre = ConfigSpace.Configuration(self.space, values=dict(configuration))
+        found = get_one_exchange_neighbourhood(centre, seed=int(rng.integers(2**31)))
+        return [near for near in map(_plain, found) if not self.fault(near)]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """What the columns of `encode` stand for: ``"name=option"`` or, for numbers, ``"name"``."""
+        return tuple(
+            column
+            for name in self.names
+            for column in ([f"{name}={option}" for option in self._options(name)] or [name])
+        )
+
+    def encode(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
+        """Encode configurations for models.
+
+        Returns:
+            (n, columns), as `columns` names them: 1 for the option that is taken, numbers scaled to [0, 1], and 0 for
+            parameters that are not active.
+        """
+        rows = [[entry for name in self.names for entry in self._encoded(name, each)] for each in configurations]
+        return np.array(rows, dtype=float).reshape(len(rows), len(self.columns))
+
+    def _options(self, name: str) -> tuple[Any, ...]:
+        return tuple(getattr(self.space[name], "choices", ()))
+
+    def _encoded(self, name: str, configuration: Mapping[str, Any]) -> list[float]:
+        if options := self._options(name):
+            return [float(name in configuration and configuration[name] == option) for option in options]
+        return [float(self.space[name].to_vector(configuration[name])) if name in configuration else 0.0]
+
+    def _draw(self) -> Configuration:
+        fault = ""
+        for _ in range(ATTEMPTS):
+            drawn = _plain(self.space.sample_configuration())
+            if not (fault := self.fault(drawn)):
+                return drawn
+        raise ValueError(
+            f"the space of {self.make.__name__} is contradictory: none of {ATTEMPTS} configurations is valid, the "
+            f"last because {fault}"
+        )
+
+
+def of(
+    optimizer: type[Any] | str,
+    /,
+    modules: Sequence[str] | Mapping[str, Sequence[Any]] = (),
+    *,
+    when: Mapping[str, Mapping[str, Any]] | None = None,
+    fixed: Mapping[str, Any] | None = None,
+    **ranges: Any,
+) -> Space:
+    """The space of an optimizer's configurations.
+
+    Args:
+        optimizer: A class of optimizers, or a name in study files, such as ``"modular-cmaes"``.
+        modules: Names of arguments of which all options are taken, where the class declares them; or the options of
+            each, by name.
+        when: For arguments that have a meaning only beside others: these and the option they need, or a list of
+            options, such as ``{"F": {"adaptation_method_F": "NONE"}}``.
+        fixed: Arguments that all configurations share.
+        **ranges: The least and the greatest value of numbers, both inclusive, such as ``c1=(0, 1)``; whole numbers
+            where both are ``int`` and the argument is declared as one. ``{"from": 1e-3, "to": 1, "log": True}`` is on
+            a logarithmic scale.
+
+    Raises:
+        ValueError: If the space is empty, the optimizer has no such argument, an option or a range is not what it
+            takes, or conditions contradict each other.
+    """
+    import ConfigSpace
+
+    make, preset = _class_of(optimizer)
+    given = modules if isinstance(modules, Mapping) else {name: _declared_options(make, name) for name in modules}
+    if not given and not ranges:
+        raise ValueError(f"the space of {make.__name__} is empty; name modules, or give ranges such as c1=(0, 1)")
+    if twice := given.keys() & ranges.keys() | (given.keys() | ranges.keys()) & (fixed or {}).keys():
+        raise FieldError((min(twice),), f"{min(twice)} is given twice; it is a module, a range, or fixed")
+    defaults = parameters(make, preset)
+    for name in (*given, *ranges, *(fixed or {})):
+        if name not in defaults:
+            raise FieldError((name,), f"{make.__name__} has no argument {name!r};{did_you_mean(name, defaults)}")
+    space: Any = ConfigSpace.ConfigurationSpace()
+    try:
+        space.add(*(_categorical(name, options, defaults[name]) for name, options in given.items()))
+        space.add(*(_number(make, name, limits, defaults[name]) for name, limits in ranges.items()))
+        space.add(*(_condition(space, name, needed) for name, needed in (when or {}).items()))
+    except FieldError:
+        raise
+    except ValueError as error:
+        raise ValueError(f"the space of {make.__name__} is contradictory: {error}") from error
+    return Space(make, dict(preset) | dict(fixed or {}), space)
+
+
+def from_description(description: Mapping[str, Any]) -> Space:
+    """The space that a table describes: ``optimizer``, ``modules``, ``when`` and ``fixed`` as for `of`, and ``ranges``.
+
+    Raises:
+        ValueError: If a key is unknown, the optimizer is missing, or `of` refuses what is described.
+    """
+    valid = ("optimizer", "modules", "when", "fixed", "ranges")
+    if unknown := set(description) - set(valid):
+        raise FieldError((min(unknown),), f"a space has no key {min(unknown)!r};{did_you_mean(min(unknown), valid)}")
+    if "optimizer" not in description:
+        raise FieldError((), "the space does not say of which optimizer; write optimizer = 'modular-cmaes', say")
+    rest = {key: description[key] for key in ("modules", "when", "fixed") if key in description}
+    return of(description["optimizer"], **rest, **description.get("ranges", {}))
+
+
+def read(path: str | Path) -> Space:
+    """The space in a TOML file, as `from_description` takes it.
+
+    Raises:
+        OSError: If the file cannot be read.
+        ValueError: If it is no TOML or describes no space; the message names the file.
+    """
+    try:
+        return from_description(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+THESIS_SWITCHES = ("active", "elitist", "orthogonal", "sequential_selection", "threshold_convergence")
+"""The switches of modular CMA-ES in table 4.2 of Vermetten (2025)."""
+
+STEP_SIZES = ("CSA", "TPA", "MSR", "PSR", "XNES", "MXNES", "LPXNES")
+BOUNDS = ("NONE", "UNIFORM_RESAMPLE", "MIRROR", "COTN", "SATURATE", "TOROIDAL")
+
+
+def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "all", **ranges: Any) -> Space:
+    """A space of modular CMA-ES, Vermetten (2025), section 4.2.2 and table 4.2.
+
+    PSR, which all but "baseline" and "bounds" contain, is faulty in `modcma`, see `polarbear.optimizers.ModularCMAES`;
+    configurations with it are valid and warn.
+
+    Args:
+        extent: "baseline" has 5,184 combinations, with further step-size adaptations 18,144 ("step sizes"), with bound
+            corrections 31,104 ("bounds"), and with both 108,864 ("all").
+        **ranges: Numbers, as `of` takes them; the ranges of the thesis are not printed.
+
+    Raises:
+        ValueError: If there is no such extent, or `of` refuses a range.
+    """
+    chosen = chosen_word(extent, "extent", ("baseline", "step sizes", "bounds", "all"))
+    modules: dict[str, Sequence[Any]] = dict.fromkeys(THESIS_SWITCHES, (False, True))
+    modules |= {name: _declared_options(ModularCMAES, name) for name in ("mirrored", "sampler", "weights")}
+    modules["restart_strategy"] = ("NONE", "IPOP", "BIPOP")
+    modules["step_size_adaptation"] = STEP_SIZES if chosen in ("step sizes", "all") else STEP_SIZES[:2]
+    if chosen in ("bounds", "all"):
+        modules["bound_correction"] = BOUNDS
+    return of(ModularCMAES, modules, **ranges)
+
+
+def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]:
+    """A class of optimizers, and the arguments that its name in study files presets."""
+    if not isinstance(optimizer, str):
+        return own_class(optimizer, "optimizer", shortened(optimizer)), {}
+    if ":" in optimizer:
+        return own_class(imported(optimizer, "optimizer"), "optimizer", f"optimizer {optimizer!r}"), {}
+    if optimizer not in families():
+        raise FieldError(("optimizer",), f"optimizer {optimizer!r} is unknown;{did_you_mean(optimizer, families())}")
+    make = family_class(optimizer)
+    own, described = parameters(make), family_parameters(optimizer)
+    return make, {name: value for name, value in described.items() if name in own and own[name] != value}
+
+
+def _declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
+    """The options that a class declares for one of its arguments, the default first where it is a switch."""
+    hint = typing.get_type_hints(make, include_extras=True).get(name)
+    bare, *marks = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
+    if bare is bool:
+        return (False, True)
+    if typing.get_origin(bare) is Literal:
+        return typing.get_args(bare)
+    for mark in marks:
+        check = mark.check if isinstance(mark, Checked) else None
+        if isinstance(check, functools.partial) and "words" in check.keywords:
+            return tuple(check.keywords["words"])
+    raise FieldError(
+        ("modules", name),
+        f"{make.__name__} declares no options of {name!r}; give them: modules={{{name!r}: [...]}}, or a range",
+    )
+
+
+def _categorical(name: str, options: Any, default: Any) -> Any:
+    import ConfigSpace
+
+    if isinstance(options, str) or not isinstance(options, Sequence) or not options:
+        raise FieldError(
+            ("modules", name), f"{name} is {shortened(cast('object', options))}; give a list of at least one option"
+        )
+    listed = list(cast("Sequence[Any]", options))
+    first = default if default in listed else listed[0]
+    with errors_at("modules", name):
+        return ConfigSpace.CategoricalHyperparameter(name, listed, default_value=first)
+
+
+def _number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
+    """A parameter with a range of numbers."""
+    import ConfigSpace
+
+    log = False
+    if isinstance(limits, Mapping):
+        table = cast("Mapping[str, Any]", limits)
+        if not {"from", "to"} <= table.keys() <= {"from", "to", "log"}:
+            raise FieldError(("ranges", name), f"{name} is {shortened(dict(table))}; give from, to and, if wanted, log")
+        limits, log = (table["from"], table["to"]), bool(table.get("log", False))
+    if isinstance(limits, str) or not isinstance(limits, Sequence) or len(cast("Sequence[Any]", limits)) != 2:
+        raise FieldError(
+            ("ranges", name), f"{name} is {shortened(cast('object', limits))}; give the least and the greatest value"
+        )
+    least, greatest = (real_number(limit, name) for limit in cast("Sequence[Any]", limits))
+    if not least < greatest or (log and least <= 0):
+        reason = "a logarithmic range is above 0" if log and least <= 0 else "the first must be below the second"
+        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); {reason}")
+    whole = int in _types(typing.get_type_hints(make).get(name))
+    low, high = (int(least), int(greatest)) if whole else (least, greatest)
+    if (low, high) != (least, greatest):
+        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); it takes whole numbers")
+    usual = isinstance(default, (int, float)) and least <= default <= greatest
+    kind = ConfigSpace.UniformIntegerHyperparameter if whole else ConfigSpace.UniformFloatHyperparameter
+    return kind(name, low, high, default_value=default if usual else None, log=log)
+
+
+def _types(hint: Any) -> tuple[Any, ...]:
+    return typing.get_args(hint) or (hint,)
+
+
+def _condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
+    """That a parameter is active only beside options of others."""
+    import ConfigSpace
+
+    for each in (name, *needed):
+        if each not in space:
+            raise FieldError(("when", name), f"the space has no parameter {each!r};{did_you_mean(each, space)}")
+    if not needed:
+        raise FieldError(("when", name), f"{name} has an empty condition; name the argument it depends on")
+    lists: dict[str, list[Any]] = {
+        other: list(cast("Sequence[Any]", options)) if isinstance(options, (list, tuple)) else [options]
+        for other, options in needed.items()
+    }
+    with errors_at("when", name):
+        parts = [ConfigSpace.InCondition(space[name], space[other], each) for other, each in lists.items()]
+    return parts[0] if len(parts) == 1 else ConfigSpace.AndConjunction(*parts)
+
+
+def _plain(configuration: Any) -> Configuration:
+    """A configuration of ConfigSpace in Python's own types."""
+    return {
+        name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())
+    }

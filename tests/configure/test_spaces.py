@@ -1,0 +1,108 @@
+"""Configuration spaces: what they contain, hold to be valid, and refuse."""
+
+import numpy as np
+import pytest
+
+from polarbear.configure import spaces
+from polarbear.optimizers import ModularCMAES, ModularDE
+
+MIXED = {"modules": ["mirrored", "active"], "c1": (0, 1), "population_size": (4, 40), "when": {"c1": {"active": True}}}
+
+
+@pytest.mark.parametrize(
+    ("extent", "combinations"),
+    [("baseline", 5_184), ("step sizes", 18_144), ("bounds", 31_104), ("all", 108_864)],
+)
+def test_the_spaces_of_the_thesis_have_the_printed_sizes(extent, combinations):
+    assert spaces.modular_cmaes(extent).combinations == combinations
+
+
+def test_samples_repeat_with_the_seed_and_are_valid():
+    space = spaces.of(ModularCMAES, **MIXED)
+    first, again, other = (space.sample(np.random.default_rng(seed), 60) for seed in (1, 1, 2))
+    assert first == again != other
+    assert all(("c1" in each) == each["active"] for each in first)
+    assert not any(each["mirrored"] == "PAIRWISE" and each["population_size"] % 2 for each in first)
+    assert any(each["population_size"] % 2 for each in first)
+    assert space.optimizer(first[0]).population_size == first[0]["population_size"]
+
+
+def test_a_configuration_is_faulty_before_any_run():
+    space = spaces.of(ModularCMAES, **MIXED)
+    odd = {"mirrored": "PAIRWISE", "active": False, "population_size": 5}
+    assert "must be even" in space.fault(odd)
+    assert space.fault(odd | {"mirrored": "NONE"}) == ""
+    assert space.fault(odd | {"mirrored": "NONE", "c1": 0.5})  # c1 is not active
+    assert "no parameter 'c2'" in space.fault(odd | {"c2": 1})
+    with pytest.raises(ValueError, match="must be even"):
+        space.optimizer(odd)
+
+
+def test_neighbours_differ_in_one_parameter_and_what_depends_on_it():
+    space = spaces.of(ModularCMAES, **MIXED)
+    centre = {"mirrored": "NONE", "active": False, "population_size": 8}
+    near = space.neighbours(centre, np.random.default_rng(1))
+    changed = [{key for key in each.keys() | centre.keys() if each.get(key) != centre.get(key)} for each in near]
+    assert {frozenset(keys - {"c1"}) for keys in changed} == {frozenset([name]) for name in centre}
+    assert all(("c1" in each) == each["active"] for each in near)
+    assert {each["mirrored"] for each in near} == {"NONE", "MIRRORED", "PAIRWISE"}
+
+
+def test_configurations_are_encoded_by_column():
+    space = spaces.of(ModularCMAES, ["active"], c1=(0, 2), cc={"from": 0.01, "to": 1, "log": True}, when=MIXED["when"])
+    assert space.columns == ("active=False", "active=True", "c1", "cc")
+    X = space.encode([{"active": True, "c1": 0.5, "cc": 0.1}, {"active": False, "cc": 1.0}])
+    np.testing.assert_allclose(X, [[0, 1, 0.25, 0.5], [1, 0, 0, 1]])
+
+
+def test_defaults_are_the_optimizers_own():
+    space = spaces.of(ModularDE, ["mutation_base", "lpsr"], F=(0.1, 2), fixed={"CR": 0.7})
+    assert space.default == {"F": 0.5, "lpsr": False, "mutation_base": "RAND"}
+    assert space.optimizer(space.default).CR == 0.7
+
+
+def test_a_preset_keeps_its_arguments():
+    space = spaces.of("modular-cmaes-anytime", ["active"])
+    assert space.optimizer(space.default) == ModularCMAES.anytime()
+
+
+def test_toml_describes_the_same_space(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text(
+        'optimizer = "modular-cmaes"\nmodules = ["mirrored", "active"]\n'
+        "[ranges]\nc1 = [0, 1]\npopulation_size = [4, 40]\n[when]\nc1 = {active = true}\n"
+    )
+    rng = np.random.default_rng
+    assert spaces.read(path).sample(rng(3), 9) == spaces.of(ModularCMAES, **MIXED).sample(rng(3), 9)
+    path.write_text('optimizer = "modular-cmaes"\nmodulos = ["active"]\n')
+    with pytest.raises(ValueError, match=r"space\.toml.*did you mean 'modules'"):
+        spaces.read(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "is empty"),
+        ({"modules": ["activ"]}, "declares no options of 'activ'"),
+        ({"modules": {"active": []}}, "at least one option"),
+        ({"c2": (0, 1)}, "no argument 'c2'"),
+        ({"c1": ("a", 1)}, "c1"),
+        ({"c1": (0, float("nan"))}, "c1"),
+        ({"c1": (1, 0)}, "the first must be below"),
+        ({"c1": {"from": 0, "to": 1, "log": True}}, "above 0"),
+        ({"c1": 3}, "least and the greatest"),
+        ({"population_size": (4.5, 9)}, "whole numbers"),
+        ({"c1": (0, 1), "fixed": {"c1": 0.5}}, "given twice"),
+        ({"c1": (0, 1), "when": {"c1": {"active": True}}}, "no parameter 'active'"),
+        ({"modules": ["active"], "c1": (0, 1), "when": {"c1": {"active": "on"}}}, "on"),
+    ],
+)
+def test_bad_spaces_are_refused(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=message):
+        spaces.of(ModularCMAES, **arguments)
+
+
+def test_a_space_without_valid_configurations_says_why():
+    space = spaces.of(ModularCMAES, {"mirrored": ["PAIRWISE"], "population_size": [5, 7]})
+    with pytest.raises(ValueError, match=r"contradictory.*must be even"):
+        space.sample(np.random.default_rng(1))
