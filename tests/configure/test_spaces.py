@@ -79,6 +79,18 @@ def test_toml_describes_the_same_space(tmp_path):
         spaces.read(path)
 
 
+def test_a_table_of_the_wrong_kind_is_named(tmp_path):
+    path = tmp_path / "space.toml"
+    path.write_text('optimizer = "modular-cmaes"\nranges = 3\n')
+    with pytest.raises(ValueError, match=r"space\.toml.*ranges is 3; it is a table"):
+        spaces.read(path)
+
+
+def test_a_range_may_have_the_name_of_an_option_of_this_function():
+    with pytest.raises(ValueError, match="has no argument 'modules'"):
+        spaces.from_description({"optimizer": "modular-cmaes", "ranges": {"modules": [0, 1]}})
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -95,6 +107,12 @@ def test_toml_describes_the_same_space(tmp_path):
         ({"c1": (0, 1), "fixed": {"c1": 0.5}}, "given twice"),
         ({"c1": (0, 1), "when": {"c1": {"active": True}}}, "no parameter 'active'"),
         ({"modules": ["active"], "c1": (0, 1), "when": {"c1": {"active": "on"}}}, "on"),
+        ({"modules": "active"}, "give a list of names, such as"),
+        ({"modules": {"mirrored": ["NOPE"]}}, "mirrored has no option 'NOPE'"),
+        (
+            {"modules": ["active", "elitist"], "when": {"active": {"elitist": True}, "elitist": {"active": True}}},
+            "go in a circle: .* needs .* needs",
+        ),
     ],
 )
 def test_bad_spaces_are_refused(arguments, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import graphlib
 import math
 import tomllib
 import typing
@@ -159,35 +160,61 @@ def of(
             options, such as ``{"F": {"adaptation_method_F": "NONE"}}``.
         fixed: Arguments that all configurations share.
         **ranges: The least and the greatest value of numbers, both inclusive, such as ``c1=(0, 1)``; whole numbers
-            where both are ``int`` and the argument is declared as one. ``{"from": 1e-3, "to": 1, "log": True}`` is on
-            a logarithmic scale.
+            where the argument is declared as one. ``{"from": 1e-3, "to": 1, "log": True}`` is on a logarithmic scale.
 
     Raises:
         ValueError: If the space is empty, the optimizer has no such argument, an option or a range is not what it
             takes, or conditions contradict each other.
     """
+    return _space(optimizer, modules, when or {}, fixed or {}, ranges)
+
+
+def _space(
+    optimizer: type[Any] | str,
+    modules: Any,
+    when: Mapping[str, Any],
+    fixed: Mapping[str, Any],
+    ranges: Mapping[str, Any],
+) -> Space:
+    """The space of an optimizer; arguments and errors as of `of`."""
     import ConfigSpace
 
     make, preset = _class_of(optimizer)
-    given = modules if isinstance(modules, Mapping) else {name: _declared_options(make, name) for name in modules}
+    if isinstance(modules, str):
+        raise FieldError(("modules",), f"modules are {modules!r}; give a list of names, such as [{modules!r}]")
+    given: Mapping[str, Any] = (
+        cast("Mapping[str, Any]", modules)
+        if isinstance(modules, Mapping)
+        else {name: _declared_options(make, name) for name in modules}
+    )
     if not given and not ranges:
         raise ValueError(f"the space of {make.__name__} is empty; name modules, or give ranges such as c1=(0, 1)")
-    if twice := given.keys() & ranges.keys() | (given.keys() | ranges.keys()) & (fixed or {}).keys():
+    if twice := given.keys() & ranges.keys() | (given.keys() | ranges.keys()) & fixed.keys():
         raise FieldError((min(twice),), f"{min(twice)} is given twice; it is a module, a range, or fixed")
     defaults = parameters(make, preset)
-    for name in (*given, *ranges, *(fixed or {})):
+    for name in (*given, *ranges, *fixed):
         if name not in defaults:
             raise FieldError((name,), f"{make.__name__} has no argument {name!r};{did_you_mean(name, defaults)}")
+    _check_order(when)
     space: Any = ConfigSpace.ConfigurationSpace()
     try:
-        space.add(*(_categorical(name, options, defaults[name]) for name, options in given.items()))
+        space.add(*(_categorical(make, name, options, defaults[name]) for name, options in given.items()))
         space.add(*(_number(make, name, limits, defaults[name]) for name, limits in ranges.items()))
-        space.add(*(_condition(space, name, needed) for name, needed in (when or {}).items()))
+        space.add(*(_condition(space, name, needed) for name, needed in when.items()))
     except FieldError:
         raise
     except ValueError as error:
         raise ValueError(f"the space of {make.__name__} is contradictory: {error}") from error
-    return Space(make, dict(preset) | dict(fixed or {}), space)
+    return Space(make, dict(preset) | dict(fixed), space)
+
+
+def _check_order(when: Mapping[str, Mapping[str, Any]]) -> None:
+    """Refuse conditions that go in a circle."""
+    try:
+        graphlib.TopologicalSorter(when).prepare()
+    except graphlib.CycleError as error:
+        circle = " needs ".join(error.args[1])
+        raise FieldError(("when",), f"conditions go in a circle: {circle}; leave one of them out") from error
 
 
 def from_description(description: Mapping[str, Any]) -> Space:
@@ -201,8 +228,11 @@ def from_description(description: Mapping[str, Any]) -> Space:
         raise FieldError((min(unknown),), f"a space has no key {min(unknown)!r};{did_you_mean(min(unknown), valid)}")
     if "optimizer" not in description:
         raise FieldError((), "the space does not say of which optimizer; write optimizer = 'modular-cmaes', say")
-    rest = {key: description[key] for key in ("modules", "when", "fixed") if key in description}
-    return of(description["optimizer"], **rest, **description.get("ranges", {}))
+    tables = {key: description.get(key, {}) for key in ("when", "fixed", "ranges")}
+    for key, table in tables.items():
+        if not isinstance(table, Mapping):
+            raise FieldError((key,), f"{key} is {shortened(table)}; it is a table, [{key}]")
+    return _space(description["optimizer"], description.get("modules", ()), **tables)
 
 
 def read(path: str | Path) -> Space:
@@ -263,7 +293,21 @@ def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]
 
 
 def _declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
-    """The options that a class declares for one of its arguments, the default first where it is a switch."""
+    """The options that a class declares for one of its arguments.
+
+    Raises:
+        FieldError: If it declares none.
+    """
+    if options := _options_of(make, name):
+        return options
+    raise FieldError(
+        ("modules", name),
+        f"{make.__name__} declares no options of {name!r}; give them: modules={{{name!r}: [...]}}, or a range",
+    )
+
+
+def _options_of(make: type[Any], name: str) -> tuple[Any, ...]:
+    """The options that a class declares for one of its arguments, the default first where it is a switch; or none."""
     hint = typing.get_type_hints(make, include_extras=True).get(name)
     bare, *marks = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
     if bare is bool:
@@ -274,13 +318,10 @@ def _declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
         check = mark.check if isinstance(mark, Checked) else None
         if isinstance(check, functools.partial) and "words" in check.keywords:
             return tuple(check.keywords["words"])
-    raise FieldError(
-        ("modules", name),
-        f"{make.__name__} declares no options of {name!r}; give them: modules={{{name!r}: [...]}}, or a range",
-    )
+    return ()
 
 
-def _categorical(name: str, options: Any, default: Any) -> Any:
+def _categorical(make: type[Any], name: str, options: Any, default: Any) -> Any:
     import ConfigSpace
 
     if isinstance(options, str) or not isinstance(options, Sequence) or not options:
@@ -288,6 +329,11 @@ def _categorical(name: str, options: Any, default: Any) -> Any:
             ("modules", name), f"{name} is {shortened(cast('object', options))}; give a list of at least one option"
         )
     listed = list(cast("Sequence[Any]", options))
+    known = _options_of(make, name)
+    if wrong := [option for option in listed if known and option not in known]:
+        raise FieldError(
+            ("modules", name), f"{name} has no option {wrong[0]!r};{did_you_mean(str(wrong[0]), map(str, known))}"
+        )
     first = default if default in listed else listed[0]
     with errors_at("modules", name):
         return ConfigSpace.CategoricalHyperparameter(name, listed, default_value=first)
