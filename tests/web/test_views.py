@@ -11,7 +11,8 @@ from polarbear.assess.report import Assessment, subject_of
 from polarbear.records import Parameters
 from polarbear.results import load
 from polarbear.web import PAGES, Sources, View, views_of
-from polarbear.web.kind import KINDS
+from polarbear.web.kind import KINDS, Shown
+from polarbear.web.kind import view as make_view
 from tests.analyzer.recorded import runs
 
 CANNOT_BE_SHOWN = {
@@ -58,6 +59,23 @@ class TestEveryView:
 def test_what_cannot_be_shown_is_said(kind, sources):
     with pytest.raises(ValueError, match=CANNOT_BE_SHOWN[kind]):
         View(kind, study_for(kind)).show(sources)
+
+
+def test_two_views_of_one_name_are_refused():
+    def convergence(assessment: Assessment) -> Shown: ...
+
+    with pytest.raises(ValueError, match="two views 'convergence', on pages fixed-budget and eaf"):
+        make_view("eaf", "Another")(convergence)
+
+
+def test_runs_that_are_left_out_are_counted(sources):
+    where = {"problem": "bbob f1 in 5-D", "target": "1e-7"}
+    assert "6 of 6 of slow" in View("runtime-histogram", "runs", where).show(sources).text
+
+
+def test_no_targets_are_the_usual_ones(sources):
+    usual = View("runtime-distribution", "runs").data(sources)
+    assert View("own-targets", "runs", {"targets": ""}).data(sources).rows == usual.rows
 
 
 def test_every_view_stands_on_a_page():

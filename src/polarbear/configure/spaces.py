@@ -248,11 +248,11 @@ def read(path: str | Path) -> Space:
         raise ValueError(f"{path}: {error}") from error
 
 
-THESIS_SWITCHES = ("active", "elitist", "orthogonal", "sequential_selection", "threshold_convergence")
+_THESIS_SWITCHES = ("active", "elitist", "orthogonal", "sequential_selection", "threshold_convergence")
 """The switches of modular CMA-ES in table 4.2 of Vermetten (2025)."""
 
-STEP_SIZES = ("CSA", "TPA", "MSR", "PSR", "XNES", "MXNES", "LPXNES")
-BOUNDS = ("NONE", "UNIFORM_RESAMPLE", "MIRROR", "COTN", "SATURATE", "TOROIDAL")
+_STEP_SIZES = ("CSA", "TPA", "MSR", "PSR", "XNES", "MXNES", "LPXNES")
+_BOUNDS = ("NONE", "UNIFORM_RESAMPLE", "MIRROR", "COTN", "SATURATE", "TOROIDAL")
 
 
 def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "all", **ranges: Any) -> Space:
@@ -270,12 +270,12 @@ def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "
         ValueError: If there is no such extent, or `of` refuses a range.
     """
     chosen = chosen_word(extent, "extent", ("baseline", "step sizes", "bounds", "all"))
-    modules: dict[str, Sequence[Any]] = dict.fromkeys(THESIS_SWITCHES, (False, True))
+    modules: dict[str, Sequence[Any]] = dict.fromkeys(_THESIS_SWITCHES, (False, True))
     modules |= {name: _declared_options(ModularCMAES, name) for name in ("mirrored", "sampler", "weights")}
     modules["restart_strategy"] = ("NONE", "IPOP", "BIPOP")
-    modules["step_size_adaptation"] = STEP_SIZES if chosen in ("step sizes", "all") else STEP_SIZES[:2]
+    modules["step_size_adaptation"] = _STEP_SIZES if chosen in ("step sizes", "all") else _STEP_SIZES[:2]
     if chosen in ("bounds", "all"):
-        modules["bound_correction"] = BOUNDS
+        modules["bound_correction"] = _BOUNDS
     return of(ModularCMAES, modules, **ranges)
 
 

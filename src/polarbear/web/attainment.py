@@ -10,14 +10,14 @@ from polarbear.analyzer.assessment import charts
 from polarbear.assess import Bounds, rank_changes, target_sensitivity, vorobev
 from polarbear.assess.report import Assessment
 from polarbear.records import FloatArray
-from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, cell_of, view
+from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, cell_of, check_ran, view
 
 
 @view("eaf", "Attainment surface")
 def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm) -> Shown:
     """Share of the runs of an algorithm that attained each value within each budget."""
     cell = cell_of(assessment, problem)
-    _check(cell, algorithm)
+    check_ran(cell.name, cell.trials, algorithm)
     return Shown.of(charts.attainment(cell, algorithm))
 
 
@@ -25,10 +25,7 @@ def attainment(assessment: Assessment, problem: Problem, algorithm: Algorithm) -
 def difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, against: Other) -> Shown:
     """Difference of the shares of runs that attained each value within each budget."""
     cell = cell_of(assessment, problem)
-    _check(cell, algorithm)
-    _check(cell, against)
-    if algorithm == against:
-        raise ValueError(f"{algorithm} is compared with itself; choose another algorithm")
+    check_ran(cell.name, cell.trials, algorithm, against)
     return Shown.of(charts.difference(assessment, cell, (algorithm, against)))
 
 
@@ -57,6 +54,7 @@ def expectation(assessment: Assessment, problem: Problem) -> Shown:
 def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
     """Runtime distributions with several numbers of targets beside the one without any, and how ranks change."""
     cells = assessment.subject.within(0 if dimension == "any" else int(dimension))
+    place = "all functions" if dimension == "any" else f"{dimension}-D"
     names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
     if not names or not all(cell.knows_optima for cell in cells):
         raise ValueError("no algorithm ran on all problems, or not all optima are known; this needs both")
@@ -81,8 +79,3 @@ def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
 def _ranks(areas: FloatArray) -> FloatArray:
     """1 for the largest."""
     return np.asarray(rankdata(-areas), dtype=np.float64)
-
-
-def _check(cell: charts.Cell, algorithm: str) -> None:
-    if algorithm not in cell.trials:
-        raise ValueError(f"{algorithm} did not run on {cell.name}; there are {', '.join(cell.trials)}")

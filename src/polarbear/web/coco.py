@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from scipy.stats import rankdata
@@ -23,7 +22,6 @@ from polarbear.assess.report import (
     with_targets,
 )
 from polarbear.assess.report.data import Data
-from polarbear.records import FloatArray
 from polarbear.web.fixed_target import coco_chart
 from polarbear.web.kind import Choice, Dimension, Shown, one_of, view
 
@@ -79,7 +77,7 @@ def over_functions(assessment: Assessment, dimension: Dimension, chart: Chart) -
     place = f"{dimension}-D" if dimension != "any" else ALL
     table = charts.expected_runtimes(assessment, _within(assessment, dimension), place)
     (_, *functions), names = table.data.columns, assessment.subject.algorithms
-    ert = {str(name): _floats(row) for name, *row in table.data.rows}
+    ert = {name: np.array(row, dtype=float) for name, *row in table.data.frame().rows()}
     if chart == "ranks":
         ranked = rankdata(np.where(np.isnan(list(ert.values())), np.inf, list(ert.values())), axis=0)
         drawn = figures.rank_chart(dict(zip(ert, ranked, strict=True)), functions, order=names)
@@ -118,8 +116,3 @@ def _by_targets(assessment: Assessment, targets: str) -> Assessment:
     else:
         table = suggest_targets(assessment.subject, cast(Literal["log", "linear", "bbob"], targets))
     return Assessment(with_targets(assessment.subject, table))
-
-
-def _floats(row: Iterable[Any]) -> FloatArray:
-    """Cells of a table as numbers; NaN where nothing is known."""
-    return np.array([np.nan if cell is None else float(cell) for cell in row])

@@ -9,11 +9,12 @@ from typing import Annotated, Any, TypeVar
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import cluster_ranks, deep_ranking
-from polarbear.assess.report import Assessment, Comparison, compare, switching_data, switching_in_words
+from polarbear.assess import DynamicVirtualBest, cluster_ranks, deep_ranking
+from polarbear.assess.report import Assessment, Cell, Comparison, compare, switching_data, switching_in_words
 from polarbear.assess.report import switching as find_switching
 from polarbear.figures import Figure
-from polarbear.web.kind import Number, Problem, Shown, cell_of, one_of, view
+from polarbear.web.fixed_target import alone
+from polarbear.web.kind import Number, Problem, Shown, one_of, view
 
 _T = TypeVar("_T")
 _MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
@@ -99,15 +100,14 @@ def portfolio(assessment: Assessment) -> Shown:
 @view("comparisons", "Switching between algorithms")
 def switching(assessment: Assessment, most: Switches) -> Shown:
     """What switching at a target would gain on each problem, and what of it is left on runs held out."""
-    found = find_switching(assessment, switches=int(most))
+    found = _switching(assessment, int(most))
     return Shown(switching_data(found), text=switching_in_words(found))
 
 
 @view("comparisons", "Pairs of a switch")
 def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
     """The least expected runtime on one problem if the row begins and hands over to the column, at the best target."""
-    alone = replace(assessment.subject, cells=(cell_of(assessment, problem),))
-    (best,) = find_switching(Assessment(alone), held_out=False).values()
+    (best,) = find_switching(Assessment(alone(assessment, problem)), held_out=False).values()
     drawn = figures.heat_map(
         best.pairs,
         best.names,
@@ -129,6 +129,11 @@ def _compare(assessment: Assessment, compared: str, at: float) -> Comparison:
     if compared == "values at a budget":
         return compare(assessment, budget=at)
     return compare(assessment, target=at) if compared == "runtimes to a target" else compare(assessment)
+
+
+@lru_cache(maxsize=4)
+def _switching(assessment: Assessment, switches: int) -> dict[Cell, DynamicVirtualBest]:
+    return find_switching(assessment, switches=switches)
 
 
 def _on(found: Mapping[str, _T], problem: str) -> _T:

@@ -4,8 +4,8 @@
 # (dash declares its components without types)
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, cast
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple, cast
 
 from dash import dcc, html
 
@@ -22,7 +22,22 @@ from polarbear.web.sources import Sources
 FAULTS = (ValueError, OSError, StudyError, ExtraMissing)
 """What is said in place of what was asked for."""
 FORMATS = ("svg", "pdf", "png", "eps")
-TABLES = {"csv": "CSV", "json": "JSON", "tex": "LaTeX", "md": "Markdown"}
+
+
+class TableFormat(NamedTuple):
+    """A format of tables: its name, its media type, and what writes it."""
+
+    name: str
+    media: str
+    write: Callable[[Data], str]
+
+
+TABLES = {
+    "csv": TableFormat("CSV", "text/csv; charset=utf-8", Data.csv),
+    "json": TableFormat("JSON", "application/json", Data.json),
+    "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8", Data.latex),
+    "md": TableFormat("Markdown", "text/markdown; charset=utf-8", Data.markdown),
+}
 """Formats of tables by their endings."""
 MOST_ROWS = 100
 """Rows of a table that a page shows."""
@@ -114,7 +129,7 @@ def main(address: Address, sources: Sources) -> Any:
     heading = [html.H1(kind.title), html.P(kind.summary, className="note")]
     try:
         made = view.show(sources)
-        code = view.code(sources)
+        code = view.code(sources, made)
         body = [
             *([html.Pre(made.text, className="answer", id="answer")] if made.text else []),
             *(_figure(made.figure, address) if made.figure else []),
@@ -157,7 +172,7 @@ def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
         html.P(more, className="note"),
     ]
-    files = [html.A(name, href=address.file(ending), download=True) for ending, name in TABLES.items()]
+    files = [html.A(form.name, href=address.file(ending), download=True) for ending, form in TABLES.items()]
     content = [html.Details([html.Summary("Data as a table"), *table], id="data")] if folded else table
     return [*content, html.P(["Data: ", *files], className="downloads")]
 

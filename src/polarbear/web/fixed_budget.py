@@ -17,11 +17,10 @@ from polarbear.assess import (
     value_distribution,
     values_at,
 )
-from polarbear.assess.report import Assessment, Cell, compare, value_samples, value_statistics
-from polarbear.assess.report.data import Data
+from polarbear.assess.report import Assessment, Cell, value_samples, value_statistics
 from polarbear.figures import Distribution
 from polarbear.records import FloatArray
-from polarbear.web.fixed_target import alone, only
+from polarbear.web.fixed_target import alone, cell_with_targets, only
 from polarbear.web.kind import (
     Algorithm,
     Layout,
@@ -35,7 +34,7 @@ from polarbear.web.kind import (
     one_of,
     view,
 )
-from polarbear.web.samples import Samples
+from polarbear.web.samples import Around, Samples, band
 
 _GRID = 100
 _STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
@@ -43,13 +42,8 @@ _STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
     "mean": lambda found: found.mean,
     "geometric mean": lambda found: found.geometric_mean,
 }
-_BANDS: dict[str, Callable[[ValueSummary], FloatArray]] = {
-    "quartiles": lambda found: found.quantiles,
-    "mean ± standard deviation": lambda found: found.mean + np.array([[-1.0], [1.0]]) * found.standard_deviation,
-}
 Budgets = Annotated[str, Text("budgets (empty: ten up to the longest run)", "")]
 Statistic = Annotated[str, one_of("statistic", *_STATISTICS)]
-Around = Annotated[str, one_of("around it", "nothing", *_BANDS, "single runs")]
 Parameter = Annotated[str, Text("parameter (empty: the first logged)", "")]
 Budget = Annotated[float, Number("budget", 1, 1e15, 1000)]
 
@@ -75,13 +69,15 @@ def areas(assessment: Assessment, problem: Problem) -> Shown:
 @view("fixed-budget", "Statistics at own budgets")
 def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets) -> Shown:
     """Per algorithm and budget: mean, geometric mean, standard deviation and quantiles of the best value so far."""
-    return Shown(only(assessment, value_statistics(alone(assessment, problem), _typed(budgets)), problem))
+    return Shown(
+        only(assessment, value_statistics(alone(assessment, problem), numbers_in(budgets, "budgets")), problem)
+    )
 
 
 @view("fixed-budget", "Values of single runs")
 def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, layout: Layout) -> Shown:
     """The best value of every run at each budget."""
-    found = value_samples(alone(assessment, problem), _typed(budgets), wide=layout == "a column per run")
+    found = value_samples(alone(assessment, problem), numbers_in(budgets, "budgets"), wide=layout == "a column per run")
     return Shown(only(assessment, found, problem))
 
 
@@ -93,13 +89,14 @@ def average_value(assessment: Assessment, problem: Problem, statistic: Statistic
     runs = {name: _values_at(cell, name, budgets) for name in cell.trials}
     found = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
     lines = {name: _STATISTICS[statistic](each) for name, each in found.items()}
+    bands = {name: ends for name, each in found.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_budget_curves(
         budgets,
         lines,
-        bands={name: _BANDS[around](each) for name, each in found.items()} if around in _BANDS else None,
+        bands=bands,
         runs=runs if around == "single runs" else None,
         statistic=statistic,
-        band=around if around in _BANDS else "",
+        band=around if bands else "",
         value=charts.value_label(cell),
         order=assessment.subject.algorithms,
     )
@@ -134,10 +131,12 @@ def value_histogram(assessment: Assessment, problem: Problem, budget: Budget) ->
 def value_density(assessment: Assessment, problem: Problem, budget: Budget) -> Shown:
     """Densities of the values after a budget, with the single runs."""
     samples = _values_within(assessment, problem, budget)
-    curves = samples.densities()
     runs = {name: np.where(np.isfinite(each), each, np.nan) for name, each in samples.of.items()}
-    drawn = figures.value_densities(curves, runs=runs, budget=samples.at, value=samples.what, order=samples.order)
-    return samples.density(drawn, curves)
+    return samples.density(
+        lambda curves: figures.value_densities(
+            curves, runs=runs, budget=samples.at, value=samples.what, order=samples.order
+        )
+    )
 
 
 @view("fixed-budget", "Cumulative difference of values")
@@ -158,37 +157,13 @@ def parameter(assessment: Assessment, problem: Problem, algorithm: Algorithm, lo
 @view("fixed-budget", "Parameter over targets")
 def parameter_over_targets(assessment: Assessment, problem: Problem, algorithm: Algorithm, logged: Parameter) -> Shown:
     """Median and quartiles of a logged parameter when the runs reached each target."""
-    cell = cell_of(assessment, problem)
-    name = _logged(cell, algorithm, logged)
-    if cell.targets is None:
-        raise ValueError(
-            f"{problem} has no targets, as its optimum is not known; look at the parameter over the budget"
-        )
-    targets = np.flip(cell.targets)
+    cell, easiest_first = cell_with_targets(assessment, problem)
+    name, targets = _logged(cell, algorithm, logged), np.flip(easiest_first)
     values = parameter_at_targets(cell.trials[algorithm].runs, name, targets, absolute=cell.absolute)
     quantiles = summarize_values(values, levels=(0.25, 0.5, 0.75), omit_unknown=True).quantiles
     drawn = figures.parameter_over_targets(targets, {algorithm: quantiles}, name, order=assessment.subject.algorithms)
     rows, columns = zip(targets, *quantiles, strict=True), ("target", "q25", "median", "q75")
     return Shown.of(charts.exhibit(drawn, f"{name} {problem} {algorithm}", columns, rows, cell.title))
-
-
-@view("fixed-budget", "Pairwise tests at a budget")
-def tests(assessment: Assessment, budget: Budget) -> Shown:
-    """P-values of pairs of algorithms at a budget (Kolmogorov–Smirnov, Holm's correction)."""
-    comparison = compare(assessment, budget=budget)
-    rows = [
-        [problem, better, worse, test.p_values[i, j]]
-        for problem, test in comparison.tests.items()
-        for i, better in enumerate(test.names)
-        for j, worse in enumerate(test.names)
-        if i != j
-    ]
-    return Shown(Data.of("tests", ("problem", "better", "worse", "p"), rows), text=f"Compared: {comparison.measure}.")
-
-
-def _typed(budgets: str) -> FloatArray | None:
-    found = numbers_in(budgets, "budgets")
-    return found if found.size else None
 
 
 def _values_at(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:

@@ -27,7 +27,7 @@ from polarbear.web.kind import (
     one_of,
     view,
 )
-from polarbear.web.samples import Samples
+from polarbear.web.samples import Around, Samples, band
 
 _AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
     "PAR-c": lambda found: found.par,
@@ -36,17 +36,17 @@ _AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
 }
 _COST = "runtime (evaluations)"
 Targets = Annotated[str, Text("targets (empty: ten, evenly spaced)", "")]
+OwnTargets = Annotated[str, Text("targets (empty: the usual ones)", "100 10 1 0.1")]
 Target = Annotated[str, Text("target (empty: the hardest that all reached)", "")]
 Statistic = Annotated[str, one_of("statistic", *_AVERAGES)]
 Penalty = Annotated[float, Number("penalty c of PAR-c", 1, 1e6, 10)]
-Around = Annotated[str, one_of("around it", "nothing", "quartiles", "mean ± standard deviation", "single runs")]
 Probability = Annotated[float, Number("probability of success", 0.01, 1, 0.5)]
 
 
 @view("fixed-target", "Expected runtime over targets")
 def expected_runtime(assessment: Assessment, problem: Problem) -> Shown:
     """Expected runtime (ERT) to each target on one function."""
-    cell, targets = _with_targets(assessment, problem)
+    cell, targets = cell_with_targets(assessment, problem)
     return Shown.of(charts.over_targets(assessment, cell, targets))
 
 
@@ -65,14 +65,15 @@ def runtimes(assessment: Assessment, problem: Problem) -> Shown:
 @view("fixed-target", "Statistics at own targets")
 def runtime_quantiles(assessment: Assessment, problem: Problem, targets: Targets, penalty: Penalty) -> Shown:
     """Per algorithm and target: successes, mean, standard deviation, nine quantiles, PAR-c, ERT."""
-    at = _typed(targets)
+    at = numbers_in(targets, "targets")
     return Shown(only(assessment, runtime_statistics(alone(assessment, problem), at, penalty=penalty), problem))
 
 
 @view("fixed-target", "Runtimes of single runs")
 def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets, layout: Layout) -> Shown:
     """The runtime of every run to each target; inf where it was missed."""
-    found = runtime_samples(alone(assessment, problem), _typed(targets), wide=layout == "a column per run")
+    at = numbers_in(targets, "targets")
+    found = runtime_samples(alone(assessment, problem), at, wide=layout == "a column per run")
     return Shown(only(assessment, found, problem))
 
 
@@ -94,12 +95,15 @@ def fixed_probability(assessment: Assessment, problem: Problem, probability: Pro
 
 @view("fixed-target", "Runtime distribution to own targets")
 def own_targets(
-    assessment: Assessment, problem: Problem, targets: Annotated[str, Text("targets", "100 10 1 0.1")]
+    assessment: Assessment,
+    problem: Problem,
+    targets: OwnTargets,
 ) -> Shown:
     """Share of the targets that someone chose reached on one function over the budget, with simulated restarts."""
-    cell = cell_of(assessment, problem)
-    given = {(cell.suite, cell.function, cell.dimension): numbers_in(targets, "targets")}
-    chosen = Assessment(with_targets(alone(assessment, problem), given))
+    cell, usual = cell_with_targets(assessment, problem)
+    given = numbers_in(targets, "targets")
+    table = {(cell.suite, cell.function, cell.dimension): usual if given is None else given}
+    chosen = Assessment(with_targets(alone(assessment, problem), table))
     return coco_chart(chosen, list(chosen.subject.cells), problem)
 
 
@@ -113,9 +117,9 @@ def runtime_histogram(assessment: Assessment, problem: Problem, target: Target) 
 def runtime_density(assessment: Assessment, problem: Problem, target: Target) -> Shown:
     """Densities of the runtimes to a target, with the single runs."""
     samples = _runtimes_to(assessment, problem, target)
-    curves = samples.densities()
-    drawn = figures.runtime_densities(curves, runs=samples.of, target=samples.at, order=samples.order)
-    return samples.density(drawn, curves)
+    return samples.density(
+        lambda curves: figures.runtime_densities(curves, runs=samples.of, target=samples.at, order=samples.order)
+    )
 
 
 @view("fixed-target", "Cumulative difference of runtimes")
@@ -150,12 +154,7 @@ def coco_chart(assessment: Assessment, cells: list[charts.Cell], place: str) -> 
     return Shown.of(drawn)
 
 
-def _typed(targets: str) -> FloatArray | None:
-    found = numbers_in(targets, "targets")
-    return found if found.size else None
-
-
-def _with_targets(assessment: Assessment, problem: str) -> tuple[Cell, FloatArray]:
+def cell_with_targets(assessment: Assessment, problem: str) -> tuple[Cell, FloatArray]:
     """A problem and its targets, easiest first.
 
     Raises:
@@ -163,7 +162,7 @@ def _with_targets(assessment: Assessment, problem: str) -> tuple[Cell, FloatArra
     """
     cell = cell_of(assessment, problem)
     if cell.targets is None:
-        raise ValueError(f"runtimes on {problem} need targets, and its optimum is not known; look at the fixed budget")
+        raise ValueError(f"{problem} has no targets, as not all optima are known; look at the fixed budget")
     return cell, cell.targets
 
 
@@ -178,7 +177,7 @@ def _over_targets(
     probability: float = 0.5,
 ) -> Shown:
     """A statistic of the runtimes to every target of a problem."""
-    cell, targets = _with_targets(assessment, problem)
+    cell, targets = cell_with_targets(assessment, problem)
     at = np.flip(targets)
     hits = {name: np.flip(assessment.hits[cell, name], axis=1) for name in cell.trials}
     found = {
@@ -188,7 +187,7 @@ def _over_targets(
         for name, trials in cell.trials.items()
     }
     lines = {name: of(each) for name, each in found.items()}
-    bands = {name: _band(each, around) for name, each in found.items() if around in _BANDS}
+    bands = {name: ends for name, each in found.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_target_curves(
         at,
         lines,
@@ -204,29 +203,19 @@ def _over_targets(
     return Shown.of(charts.exhibit(drawn, f"{statistic} {cell.name}", columns, rows, cell.title))
 
 
-_BANDS = ("quartiles", "mean ± standard deviation")
-
-
-def _band(found: RuntimeSummary, around: str) -> FloatArray:
-    """(2, targets) NaN where an end is infinite."""
-    spread = np.array([-1.0, 1.0])[:, None] * found.standard_deviation
-    ends = found.quantiles[:2] if around == "quartiles" else found.mean + spread
-    return np.where(np.isfinite(ends), ends, np.nan)
-
-
 def _target_label(cell: Cell) -> str:
     return f"target {'value' if cell.absolute else 'precision'}"
 
 
 def _runtimes_to(assessment: Assessment, problem: str, target: str) -> Samples:
     """The runtimes of all runs to a target; by default the hardest that a run of every algorithm reached."""
-    cell, targets = _with_targets(assessment, problem)
+    cell, targets = cell_with_targets(assessment, problem)
     given = numbers_in(target, "target")
-    if given.size > 1:
-        raise ValueError(f"target {target!r} is several; give one")
-    if not given.size:
+    if given is None:
         reached = np.all([np.isfinite(assessment.hits[cell, name]).any(axis=0) for name in cell.trials], axis=0)
         given = targets[reached][-1:] if reached.any() else targets[:1]
+    if given.size > 1:
+        raise ValueError(f"target {target!r} is several; give one")
     runtimes = {name: trials.runtimes(given, absolute=cell.absolute)[:, 0] for name, trials in cell.trials.items()}
     at = f"{_target_label(cell)} {given[0]:.3g}"
     return Samples(runtimes, _COST, at, cell.title, assessment.subject.algorithms)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, get_args, get_type_hints
 
@@ -182,8 +182,20 @@ def one_of(label: str, *choices: str) -> Choice:
     return Choice(label, lambda _: choices)
 
 
-def numbers_in(text: str, what: str) -> FloatArray:
-    """Numbers that someone typed, apart by spaces or commas; none in an empty text.
+def check_ran(place: str, ran: Collection[str], *chosen: str) -> None:
+    """Refuse algorithms that did not run on a problem, and one that is compared with itself.
+
+    Raises:
+        ValueError: If one of the chosen is missing, or chosen twice.
+    """
+    if missing := [name for name in chosen if name not in ran]:
+        raise ValueError(f"{missing[0]} did not run on {place}; there are {', '.join(ran)}")
+    if len(set(chosen)) < len(chosen):
+        raise ValueError(f"{chosen[0]} is compared with itself; choose another algorithm")
+
+
+def numbers_in(text: str, what: str) -> FloatArray | None:
+    """Numbers that someone typed, apart by spaces or commas; None in an empty text.
 
     Raises:
         ValueError: If one of the words is no finite number.
@@ -194,7 +206,7 @@ def numbers_in(text: str, what: str) -> FloatArray:
         found = np.array([np.nan])
     if not np.isfinite(found).all():
         raise ValueError(f"{what} {text!r}: give numbers, such as '100 1 0.01'")
-    return found
+    return found if found.size else None
 
 
 Problem = Annotated[str, Choice("problem", problems)]

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear import figures
 from polarbear.analyzer.assessment.charts import by_algorithm, exhibit
-from polarbear.assess import cumulative_difference, shared_histograms, value_density
+from polarbear.assess import RuntimeSummary, ValueSummary, cumulative_difference, shared_histograms, value_density
+from polarbear.figures import Figure
 from polarbear.records import FloatArray
-from polarbear.web.kind import Shown
+from polarbear.web.kind import Shown, check_ran, one_of
 
 _POINTS = 200
+BANDS = ("quartiles", "mean ± standard deviation")
+Around = Annotated[str, one_of("around it", "nothing", *BANDS, "single runs")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,38 +40,39 @@ class Samples:
     order: tuple[str, ...]
 
     def histogram(self) -> Shown:
-        """Histograms in shared bins; runs without a number are left out.
+        """Histograms in shared bins.
 
         Raises:
             ValueError: If no run has a number.
         """
-        counts, edges = shared_histograms(self._finite(), log=self._log())
+        finite = self._finite()
+        counts, edges = shared_histograms(finite, log=_positive(finite))
         drawn = figures.histograms(edges, counts, value=self.what, order=self.order)
         bins = {name: (edges[:-1], edges[1:], each) for name, each in counts.items()}
-        return self._shown(drawn, "histogram", ("algorithm", "from", "to", "runs"), bins)
+        return self._shown(drawn, "histogram", ("algorithm", "from", "to", "runs"), bins, self._left_out())
 
-    def densities(self) -> dict[str, tuple[FloatArray, FloatArray]]:
-        """By algorithm where and how dense the numbers are; empty below two different ones.
+    def density(self, draw: Callable[[Mapping[str, tuple[FloatArray, FloatArray]]], Figure]) -> Shown:
+        """Densities of the algorithms whose runs have two different numbers.
+
+        Args:
+            draw: Draws them, from where and how dense the numbers of each algorithm are.
 
         Raises:
-            ValueError: If no algorithm has two different ones.
+            ValueError: If no algorithm has two different numbers.
         """
-        finite, log, nothing = self._finite(), self._log(), np.empty(0)
+        finite, nothing = self._finite(), np.empty(0)
+        log = _positive(finite)
+        alike = [name for name, each in finite.items() if np.unique(each).size == 1]
+        if len(alike) == len(finite):
+            raise ValueError(f"all runs of each algorithm have the same {self.what} at {self.at}; see the histogram")
         every = np.concatenate(list(finite.values()))
         at = np.exp(_widened(np.log(every))) if log else _widened(every)
-        several = finite.keys() - self._alike()
-        if not several:
-            raise ValueError(f"all runs of each algorithm have the same {self.what} at {self.at}; see the histogram")
-        return {
-            name: (at, value_density(finite[name], at, log=log)) if name in several else (nothing, nothing)
-            for name in self.of
+        curves = dict.fromkeys(self.of, (nothing, nothing)) | {
+            name: (at, value_density(each, at, log=log)) for name, each in finite.items() if name not in alike
         }
-
-    def density(self, drawn: figures.Figure, curves: Mapping[str, tuple[FloatArray, FloatArray]]) -> Shown:
-        """Densities, drawn, with their numbers, and of which algorithms there is none."""
-        shown = self._shown(drawn, "density", ("algorithm", self.what, "density"), curves)
-        alike = ", ".join(name for name in self.of if name in self._alike())
-        return replace(shown, text=f"No density, as all runs have the same {self.what}: {alike}." if alike else "")
+        said = f"No density, as all runs have the same {self.what}: {', '.join(alike)}." if alike else ""
+        columns = ("algorithm", self.what, "density")
+        return self._shown(draw(curves), "density", columns, curves, " ".join(filter(None, (said, self._left_out()))))
 
     def difference(self, algorithm: str, against: str) -> Shown:
         """The cumulative difference plot of two algorithms.
@@ -75,10 +80,7 @@ class Samples:
         Raises:
             ValueError: If one of them did not run on the problem, or they are the same.
         """
-        if missing := [name for name in (algorithm, against) if name not in self.of]:
-            raise ValueError(f"{missing[0]} did not run on {self.place}; there are {', '.join(self.of)}")
-        if algorithm == against:
-            raise ValueError(f"{algorithm} is compared with itself; choose another algorithm")
+        check_ran(self.place, self.of, algorithm, against)
         found = cumulative_difference(self.of[algorithm], self.of[against], rng=np.random.default_rng(0))
         drawn = figures.cumulative_difference(found, (algorithm, against), order=self.order)
         rows = zip(found.levels, found.difference, found.lower, found.upper, strict=True)
@@ -97,21 +99,30 @@ class Samples:
             raise ValueError(f"no run on {self.place} has a {self.what} at {self.at}; choose another")
         return {name: each for name, each in finite.items() if each.size}
 
-    def _alike(self) -> set[str]:
-        """The algorithms all of whose runs have the same number."""
-        return {name for name, each in self._finite().items() if np.unique(each).size == 1}
-
-    def _log(self) -> bool:
-        return all((each > 0).all() for each in self._finite().values())
+    def _left_out(self) -> str:
+        """How many runs have no number."""
+        missing = {name: np.count_nonzero(~np.isfinite(each)) for name, each in self.of.items()}
+        said = ", ".join(f"{count} of {self.of[name].size} of {name}" for name, count in missing.items() if count)
+        return f"Runs without a {self.what} at {self.at}: {said}." if said else ""
 
     def _shown(
-        self,
-        drawn: figures.Figure,
-        name: str,
-        columns: tuple[str, ...],
-        rows: Mapping[str, tuple[ArrayLike, ...]],
+        self, drawn: Figure, name: str, columns: tuple[str, ...], rows: Mapping[str, tuple[ArrayLike, ...]], text: str
     ) -> Shown:
-        return Shown.of(exhibit(drawn, f"{name} {self._where}", columns, by_algorithm(rows), self._where))
+        made = exhibit(drawn, f"{name} {self._where}", columns, by_algorithm(rows), self._where)
+        return replace(Shown.of(made), text=text)
+
+
+def band(found: RuntimeSummary | ValueSummary, around: str) -> FloatArray | None:
+    """(2, points) the band that was chosen, NaN where an end is infinite; None if it is none of the `BANDS`."""
+    if around not in BANDS:
+        return None
+    spread = np.array([[-1.0], [1.0]]) * found.standard_deviation
+    ends = found.quantiles[:2] if around == BANDS[0] else found.mean + spread
+    return np.where(np.isfinite(ends), ends, np.nan)
+
+
+def _positive(numbers: Mapping[str, FloatArray]) -> bool:
+    return all((each > 0).all() for each in numbers.values())
 
 
 def _widened(numbers: FloatArray) -> FloatArray:

@@ -9,27 +9,19 @@ import io
 import secrets
 import socket
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polarbear.assess.report.data import Data
 from polarbear.extras import optional
-from polarbear.web.components import FAULTS, FORMATS
+from polarbear.web.components import FAULTS, FORMATS, TABLES
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import LARGEST, Uploads
 from polarbear.web.views import View
 
 HERE = "127.0.0.1"
 _TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "eps": "application/postscript"}
-_TEXTS: dict[str, tuple[str, Callable[[Data], str]]] = {
-    "csv": ("text/csv; charset=utf-8", Data.csv),
-    "json": ("application/json", Data.json),
-    "tex": ("application/x-tex; charset=utf-8", Data.latex),
-    "md": ("text/markdown; charset=utf-8", Data.markdown),
-}
-"""Media types of tables, and what writes them."""
 _DRAWING = threading.Lock()
 """Matplotlib's settings belong to the whole process."""
 _COOKIE = "polarbear"
@@ -163,14 +155,13 @@ def _files(server: Any, sources: Sources) -> None:
 
 def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
     """A view in the format of an ending, and its media type."""
-    if ending in _TEXTS:
-        media, write = _TEXTS[ending]
-        return write(view.data(sources)), media
+    if form := TABLES.get(ending):
+        return form.write(view.data(sources)), form.media
     if ending not in FORMATS:
-        raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *_TEXTS))}")
+        raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *TABLES))}")
     figure = view.figure(sources)
     if figure is None:
-        raise ValueError(f"{view.of_kind.title} has no figure; its data are {', '.join(_TEXTS)}")
+        raise ValueError(f"{view.of_kind.title} has no figure; its data are {', '.join(TABLES)}")
     with _DRAWING:
         if ending == "svg":
             return figure.svg(), _TYPES[ending]

@@ -95,12 +95,17 @@ class View:
         """Its figure, if it has one; errors as of `show`."""
         return self.show(sources).figure
 
-    def code(self, sources: Sources) -> str:
-        """Python that makes the same."""
+    def code(self, sources: Sources, shown: Shown | None = None) -> str:
+        """Python that makes the same.
+
+        Args:
+            sources: What is loaded.
+            shown: What the view shows, where that is known already.
+        """
         kind = self.of_kind
         function, room = kind.make.__name__, PAGES[kind.page].module
         given = "".join(f", {name}={value!r}" for name, value in self.values(sources).items())
-        figure = self.figure(sources)
+        figure = (shown or self.show(sources)).figure
         lines = [
             *("import polarbear as pb", f"from polarbear.web import {room}", ""),
             _LOADED[kind.needs].format(path=repr(str(sources.path(self.study)))),

@@ -127,6 +127,19 @@ def test_where_nobody_reaches_the_target_there_is_no_policy():
     assert dynamic_virtual_best({"A": [[1.0, INF]]}, {"A": [5.0]}, [1.0, 0.1], rng=np.random.default_rng(1)) is None
 
 
+def test_a_single_run_of_each_says_nothing_of_other_runs():
+    hits = {"A": [[1.0, 100.0]], "B": [[50.0, 60.0]]}
+    best = dynamic_virtual_best(hits, {"A": [100.0], "B": [60.0]}, [1.0, 0.1], rng=np.random.default_rng(1))
+    assert best.held_out.size == best.promised.size == 0
+    assert np.isnan(best.probability)
+
+
+@pytest.mark.parametrize(("count", "message"), [(13, "there are 13 algorithms"), (2, "no algorithm reaches")])
+def test_contributions_that_cannot_be_had_are_refused(count, message):
+    with pytest.raises(ValueError, match=message):
+        switch_contributions(np.full((count, 2), INF))
+
+
 def test_targets_that_are_not_those_of_the_runtimes_are_refused():
     with pytest.raises(ValueError, match=r"runtimes of A have shape \(1, 2\); there are 3 targets"):
         dynamic_virtual_best({"A": [[1.0, 2.0]]}, {"A": [5.0]}, [1, 2, 3], rng=np.random.default_rng(1))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -59,11 +60,12 @@ class DynamicVirtualBest(Result):
         ert: Expected runtime of `policy`.
         pairs: (n, n) the smallest expected runtime of a policy with one switch from the row to the column; a switch at
             the final target is one, too, and leaves nothing to the column.
-        held_out: The speed-up of policies that were chosen on half of the runs, on the other half: (splits,); empty if
-            not asked for.
-        promised: (splits,) what the same policies promised on the half on which they were chosen.
+        held_out: The speed-up of policies that were chosen on half of the runs, on the other half, for each split in
+            which a policy reached the final target on both; empty if not asked for.
+        promised: What the same policies promised on the half on which they were chosen.
         probability: The posterior probability that the policy is faster than the static one: of the held-out halves
-            with the policies chosen on the others, on average, or, if not asked for, of all runs.
+            with the policies chosen on the others, on average, NaN if there are none; or, if not asked for, of all
+            runs.
     """
 
     names: tuple[str, ...]
@@ -107,7 +109,7 @@ def dynamic_virtual_best(
 ) -> DynamicVirtualBest | None:
     """The best policy with at most `switches` switches on one function, and what it is worth on other runs.
 
-    Algorithms that never reach the final target are passed over (section 5.1.1).
+    Algorithms that never reach the final target are passed over (section 5.1.1). Every run counts alike.
 
     Args:
         runtimes: By algorithm, (runs, targets), inf where a target was missed.
@@ -127,34 +129,29 @@ def dynamic_virtual_best(
     """
     at, most = floats(targets), whole_number(switches, "switches", 0)
     hits = {name: floats(times) for name, times in runtimes.items()}
-    spent = {name: floats(evaluations[name]) for name in hits}
     if wrong := [name for name, times in hits.items() if times.shape[1:] != at.shape]:
         raise ValueError(f"runtimes of {wrong[0]} have shape {hits[wrong[0]].shape}; there are {at.size} targets")
-    names = tuple(name for name, times in hits.items() if np.isfinite(times[:, -1]).any())
-    if not names:
+    able = {name: (hits[name], floats(evaluations[name])) for name in hits if np.isfinite(hits[name][:, -1]).any()}
+    if not able:
         return None
-    table = _erts(hits, spent, names)
-    static, policy = best_policy(table, names, at, 0), best_policy(table, names, at, most)
-    valued = [_split(hits, spent, names, at, most, draws, rng) for _ in range(splits)] if held_out else []
-    valued = [each for each in valued if each is not None]
-    everything = {name: np.arange(len(hits[name])) for name in names}
-    probability = (
-        float(np.mean([each[2] for each in valued]))
-        if valued
-        else _probability(hits, spent, everything, at, (static, policy), draws, rng)
-    )
+    runs = _Runs(able, at)
+    static, policy = runs.best(0), runs.best(most)
+    valued = [found for _ in range(splits if held_out else 0) if (found := _split(runs, most, draws, rng))]
+    promised, kept, chances = np.array(valued).reshape(-1, 3).T
+    if not held_out:
+        chances = np.array([runs.probability((static, policy), draws, rng)])
     return DynamicVirtualBest(
-        names,
+        runs.names,
         at,
-        table,
+        runs.erts,
         static,
         policy,
-        policy_ert(static, table, names, at),
-        policy_ert(policy, table, names, at),
-        _pairs(table),
-        np.array([each[1] for each in valued]),
-        np.array([each[0] for each in valued]),
-        probability,
+        policy_ert(static, runs.erts, runs.names, at),
+        policy_ert(policy, runs.erts, runs.names, at),
+        _pairs(runs.erts),
+        kept,
+        promised,
+        float(chances.mean()) if chances.size else float("nan"),
     )
 
 
@@ -232,11 +229,13 @@ def switch_contributions(erts: ArrayLike) -> FloatArray:
         erts: (n, targets) expected runtimes, easiest target first.
 
     Raises:
-        ValueError: If there are more than 16 algorithms, or none reaches the last target.
+        ValueError: If there are more than 12 algorithms, or none reaches the last target.
     """
     pairs = _pairs(floats(erts))
-    if len(pairs) > EXACT_LIMIT or not np.isfinite(pairs).any():
-        raise ValueError(f"there are {len(pairs)} algorithms, of which some reach the target; give up to {EXACT_LIMIT}")
+    if len(pairs) > EXACT_LIMIT:
+        raise ValueError(f"there are {len(pairs)} algorithms; Shapley values take up to {EXACT_LIMIT}: leave some out")
+    if not np.isfinite(pairs).any():
+        raise ValueError("no algorithm reaches the last target; leave out the targets that nobody reaches")
     masks = np.arange(1 << len(pairs))[:, None] >> np.arange(len(pairs)) & 1 == 1
     best = np.array([pairs[np.ix_(mask, mask)].min(initial=np.inf) for mask in masks])
     return shapley_values(pairs.min() / best)
@@ -273,10 +272,6 @@ def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.full(above.shape, np.inf), where=below > 0)
 
 
-def _erts(hits: Mapping[str, FloatArray], spent: Mapping[str, FloatArray], names: Sequence[str]) -> FloatArray:
-    return np.array([ert(hits[name], spent[name]) for name in names])
-
-
 def _pairs(table: FloatArray) -> FloatArray:
     """(n, n) the smallest expected runtime with one switch from the row to the column, at any target."""
     known = np.isfinite(table)
@@ -284,47 +279,53 @@ def _pairs(table: FloatArray) -> FloatArray:
     return np.min(table[:, None] + rest[None], axis=2)
 
 
-def _split(
-    hits: Mapping[str, FloatArray],
-    spent: Mapping[str, FloatArray],
-    names: tuple[str, ...],
-    at: FloatArray,
-    switches: int,
-    draws: int,
-    rng: np.random.Generator,
-) -> tuple[float, float, float] | None:
+@dataclass(frozen=True)
+class _Runs:
+    """Runtimes (runs, targets) and evaluations (runs,) of each algorithm, and the targets."""
+
+    own: Mapping[str, tuple[FloatArray, FloatArray]]
+    targets: FloatArray
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.own)
+
+    @cached_property
+    def erts(self) -> FloatArray:
+        return np.array([ert(*each) for each in self.own.values()])
+
+    def best(self, switches: int) -> Policy:
+        return best_policy(self.erts, self.names, self.targets, switches)
+
+    def halves(self, rng: np.random.Generator) -> tuple[_Runs, _Runs]:
+        """Both halves of every algorithm's runs, at random."""
+        orders = {name: rng.permutation(len(spent)) for name, (_, spent) in self.own.items()}
+
+        def half(begin: int) -> _Runs:
+            chosen = {name: order[begin::2] for name, order in orders.items()}
+            own = {name: (hits[chosen[name]], spent[chosen[name]]) for name, (hits, spent) in self.own.items()}
+            return _Runs(own, self.targets)
+
+        return half(1), half(0)
+
+    def speed_up(self, policies: tuple[Policy, Policy]) -> float:
+        """How many times as fast the second policy is as the first; NaN if neither reaches the final target."""
+        first, second = (policy_ert(each, self.erts, self.names, self.targets) for each in policies)
+        return float("nan") if np.isinf([first, second]).all() else first / second
+
+    def probability(self, policies: tuple[Policy, Policy], draws: int, rng: np.random.Generator) -> float:
+        """The posterior probability that the second policy is faster than the first; as fast counts half."""
+        names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
+        drawn = np.stack([ert_draws(*self.own[name], draws=draws, rng=rng) for name in names], axis=1)
+        static, dynamic = [_cost(policy, drawn, names, self.targets) for policy in policies]
+        return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws
+
+
+def _split(runs: _Runs, switches: int, draws: int, rng: np.random.Generator) -> tuple[float, float, float] | None:
     """Speed-up promised on one half, kept on the other, and its probability there; None if a half does not say."""
-    orders = {name: rng.permutation(len(hits[name])) for name in names}
-    one = {name: order[: order.size // 2] for name, order in orders.items()}
-    other = {name: order[order.size // 2 :] for name, order in orders.items()}
-    if not all(chosen.size for chosen in one.values()):
+    if any(len(spent) < 2 for _, spent in runs.own.values()):
         return None
-    seen, unseen = (
-        np.array([ert(hits[name][rows[name]], spent[name][rows[name]]) for name in names]) for rows in (one, other)
-    )
-    if not np.isfinite(seen[:, -1]).any():
-        return None
-    policies = best_policy(seen, names, at, 0), best_policy(seen, names, at, switches)
-    promised = [policy_ert(policy, seen, names, at) for policy in policies]
-    kept = [policy_ert(policy, unseen, names, at) for policy in policies]
-    if np.isinf(kept).all():
-        return None
-    probability = _probability(hits, spent, other, at, policies, draws, rng)
-    return promised[0] / promised[1], kept[0] / kept[1], probability
-
-
-def _probability(
-    hits: Mapping[str, FloatArray],
-    spent: Mapping[str, FloatArray],
-    rows: Mapping[str, NDArray[np.int64]],
-    at: FloatArray,
-    policies: tuple[Policy, Policy],
-    draws: int,
-    rng: np.random.Generator,
-) -> float:
-    """The posterior probability that the second policy is faster than the first; as fast counts half."""
-    names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
-    own = [(hits[name][rows[name]], spent[name][rows[name]]) for name in names]
-    drawn = np.stack([ert_draws(*each, draws=draws, rng=rng) for each in own], axis=1)
-    static, dynamic = [_cost(policy, drawn, names, at) for policy in policies]
-    return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws
+    seen, unseen = runs.halves(rng)
+    policies = seen.best(0), seen.best(switches)
+    promised, kept = seen.speed_up(policies), unseen.speed_up(policies)
+    return None if np.isnan([promised, kept]).any() else (promised, kept, unseen.probability(policies, draws, rng))

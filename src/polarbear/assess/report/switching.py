@@ -78,7 +78,7 @@ def switching_in_words(found: Mapping[Cell, DynamicVirtualBest]) -> str:
     said = f"{said} (median of {plural(len(found), 'problem')})."
     kept = np.concatenate([best.held_out for best in found.values()])
     if not kept.size:
-        return f"{said} It was not valued on other runs, on which it gains less."
+        return f"{said} It was not valued on other runs, on which it may gain less."
     chosen = np.median(np.concatenate([best.promised for best in found.values()]))
     return (
         f"{said} Chosen on half of the runs it promises a speed-up of {chosen:.2f}, and on the other half it keeps "
