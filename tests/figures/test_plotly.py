@@ -140,6 +140,25 @@ class TestMarks:
             draw(dataclasses.replace(own_figure(), panels=(panel,)))
 
 
+class TestLayout:
+    def test_a_radar_chart_is_round(self):
+        layout = draw(EXAMPLES["radar"]())["layout"]
+        assert layout["yaxis"]["scaleanchor"] == "x"
+        assert "scaleanchor" not in draw(EXAMPLES["rank_chart"]())["layout"]["yaxis"]
+
+    def test_names_of_rows_have_room_at_the_left(self):
+        figure = EXAMPLES["rating_candlesticks"]()
+        (panel,) = figure.panels
+        longer = tuple(
+            dataclasses.replace(mark, text="a name of forty letters, as there are some")
+            if isinstance(mark, marks.Label) and mark.left
+            else mark
+            for mark in panel.marks
+        )
+        wide = dataclasses.replace(figure, panels=(dataclasses.replace(panel, marks=longer),))
+        assert draw(wide)["layout"]["margin"]["l"] > 300 > draw(figure)["layout"]["margin"]["l"]
+
+
 class TestScales:
     def test_are_switched(self):
         figure = EXAMPLES["convergence"]()

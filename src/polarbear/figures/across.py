@@ -153,6 +153,10 @@ def radar(
     tall = height or 0.86 * width
     rows = -(-len(lines) // (3 if width >= 5 else 2))
     reach = 1.22
+    entries = tuple(
+        Entry(text=shown(name, 20), algorithm=name, width=1.6, symbol=looks[name].marker or "o", size=3.5)
+        for name in lines
+    )
     marks = (*_web(scale, columns, angles, best, 2 * reach / tall), *_round(lines, scale, angles, best))
     return Figure(
         title=f"{label} by {column_label}",
@@ -165,17 +169,11 @@ def radar(
                 x=Axis(low=-reach * width / tall, high=reach * width / tall, hidden=True),
                 y=Axis(low=-reach, high=reach, hidden=True),
                 marks=marks,
+                equal=True,
             ),
         ),
         looks=looks,
-        key=Key(
-            entries=tuple(
-                Entry(text=shown(name, 20), algorithm=name, width=1.6, symbol=looks[name].marker or "o", size=3.5)
-                for name in lines
-            ),
-            columns=3 if width >= 5 else 2,
-            size=SMALL,
-        ),
+        key=Key(entries=entries, columns=3 if width >= 5 else 2, size=SMALL),
     )
 
 

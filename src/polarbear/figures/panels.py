@@ -150,6 +150,7 @@ class Panel:
         bar: Beside or above it.
         ground: Colour behind the marks; empty for white.
         behind: A panel with the same horizontal axis, whose vertical axis stands at the right.
+        equal: Whether a unit is as long on the vertical axis as on the horizontal one.
     """
 
     x: Axis
@@ -160,6 +161,7 @@ class Panel:
     bar: Bar | None = None
     ground: str = ""
     behind: Panel | None = None
+    equal: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -69,9 +69,7 @@ def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
         for count, areas in zip(found.counts, found.areas, strict=True)
         for name, area, exact in zip(found.names, areas, found.exact_area, strict=True)
     )
-    shown = charts.exhibit(
-        drawn, f"sensitivity {dimension}", ("targets", "algorithm", "area", "exact"), rows, dimension
-    )
+    shown = charts.exhibit(drawn, f"sensitivity {dimension}", ("targets", "algorithm", "area", "exact"), rows, place)
     said = ", ".join(f"{change:g} with {count}" for count, change in zip(found.counts, changes, strict=True))
     return Shown(shown.data, shown.figure, f"Rank changes against no targets at all: {said}.")
 

@@ -164,6 +164,8 @@ def _panel(ax: Axes, panel: Panel, drawing: Drawing) -> None:
         ax.patch.set_visible(False)
     apply(ax, "x", panel.x)
     apply(ax, "y", panel.y)
+    if panel.equal:
+        ax.set_aspect("equal")
     if panel.ground:
         ax.set_facecolor(panel.ground)
     if panel.title:

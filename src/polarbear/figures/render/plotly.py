@@ -88,12 +88,18 @@ def _layout(figure: Drawing, tint: Callable[[str], str]) -> dict[str, Any]:
     marks = [mark for panel in figure.panels for mark in panel.marks]
     named = any(isinstance(mark, EndLabel) for mark in marks)
     beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
+    rows = [mark.text for mark in marks if isinstance(mark, Label) and mark.left and mark.ends]
     layout: dict[str, Any] = {
         "height": max(300, round(figure.height * _PITCH)),
         "font": {"family": _FONT, "size": 12.5, "color": tint(INK)},
         "paper_bgcolor": tint(SURFACE),
         "plot_bgcolor": tint(SURFACE),
-        "margin": {"l": 60, "r": 24 + _LETTER * max(map(len, beside), default=0), "t": 34, "b": 48},
+        "margin": {
+            "l": max(60, 12 + _LETTER * max(map(len, rows), default=0)),
+            "r": 24 + _LETTER * max(map(len, beside), default=0),
+            "t": 34,
+            "b": 48,
+        },
         "hovermode": "closest",
         "hoverlabel": {"font": {"family": _FONT}},
         "showlegend": bool(keyed or named),
@@ -110,7 +116,7 @@ def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
     """Where a panel lies, as shares of the figure's width and height."""
     rows, columns = -(-len(figure.panels) // figure.columns), figure.columns
     row, column = divmod(at, columns)
-    across, down = 0.10 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
+    across, down = 0.20 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
     width, height = (1 - across * (columns - 1)) / columns, (1 - down * (rows - 1)) / rows
     left, top = column * (width + across), 1 - row * (height + down)
     return [left, min(1.0, left + width)], [max(0.0, top - height), top]
@@ -128,6 +134,9 @@ def _panel(
     across, up = _domain(at, figure)
     layout[f"xaxis{number}"] = _axis(panel.x, tint) | {"domain": across, "anchor": f"y{number}"}
     layout[f"yaxis{number}"] = _axis(panel.y, tint) | {"domain": up, "anchor": f"x{number}"}
+    if panel.equal:
+        layout[f"yaxis{number}"] |= {"scaleanchor": f"x{number}", "constrain": "domain"}
+        layout[f"xaxis{number}"] |= {"constrain": "domain"}
     place = Place(panel.x, panel.y, number, figure.looks, tint)
     if panel.behind:
         second = str(len(figure.panels) + at + 1)
