@@ -6,6 +6,7 @@ pages of a race and of an assessment show them, and ``gallery/``, the figures. R
 
 from __future__ import annotations
 
+import itertools
 import re
 import shutil
 import sys
@@ -21,6 +22,8 @@ from polarbear.analyzer.assessment import pictures
 from polarbear.analyzer.html import Picture
 from polarbear.analyzer.report_sections import sections_of
 from polarbear.assess.report import Assessment, compare, subject_of
+from polarbear.web import PAGES as BROWSED
+from polarbear.web import Sources, View, views_of
 
 ENTRANTS = {
     "CMA-ES": pb.optimizers.ModularCMAES.anytime(),
@@ -31,7 +34,10 @@ ENTRANTS = {
 PAGES = {
     "race": "A report, `polarbear report`: four optimizers on MA-BBOB in three dimensions, from 10 d to 1,000 d.",
     "assessment": "An assessment, `polarbear assess`: the same four on functions of BBOB, 500 d evaluations each.",
+    "analyzer": "More of the same runs in the browser, `polarbear serve`.",
 }
+PROBLEM = "bbob f8 in 2-D"
+"""That the analyzer shows, where it shows one."""
 WITH_FIGURES = ("tutorial.md", "how-to/simulate-a-race.md", "how-to/add-a-figure.md")
 """Pages whose examples save a figure."""
 
@@ -45,22 +51,36 @@ def of_a_race() -> Iterator[Picture]:
         yield from (each for each in shown if "linear axis" not in each.summary)
 
 
-def of_an_assessment() -> Iterator[Picture]:
-    """The figures of an assessment's page and of the folder beside it."""
+def run(path: Path) -> Path:
+    """Run the plan that is assessed."""
     suite = pb.problems.BBOB(functions=(1, 8, 15), dimensions=(2, 3, 5), instances=(1, 2, 3))
-    with TemporaryDirectory() as folder:
-        plan = pb.study.Plan(ENTRANTS, suite, budget="500*d", repetitions=2, watch=pb.experiment.Watch(per_decade=5))
-        pb.study.run_plan(plan, Path(folder) / "plan.study")
-        assessment = Assessment(subject_of(pb.store.read(Path(folder) / "plan.study")))
+    watch = pb.experiment.Watch(per_decade=5)
+    pb.study.run_plan(pb.study.Plan(ENTRANTS, suite, budget="500*d", repetitions=2, watch=watch), path)
+    return path
+
+
+def of_an_assessment(study: Path) -> Iterator[Picture]:
+    """The figures of an assessment's page and of the folder beside it."""
+    assessment = Assessment(subject_of(pb.store.read(study)))
     yield from pictures.overview(assessment)
     yield from pictures.comparison_pictures(compare(assessment), assessment.subject.algorithms)
     yield from (plate.picture for plate in pictures.plates(assessment, every_function=True))
 
 
+def of_the_analyzer(study: Path) -> Iterator[Picture]:
+    """The figures of the pages in the browser."""
+    sources = Sources([study])
+    for kind in itertools.chain.from_iterable(map(views_of, BROWSED)):
+        chosen = {"problem": PROBLEM} if "problem" in kind.controls else {}
+        if kind.needs != "Result" and (figure := View(kind.name, study.stem, chosen).figure(sources)):
+            yield Picture(figure.title, figure.alt, figure.caption, figure.svg(), ())
+
+
 def one_of_each(shown: Iterable[Picture]) -> dict[str, Picture]:
     """One figure of each kind, by its title without what it is of and the place it holds for."""
     named = "|".join(map(re.escape, ENTRANTS))
-    titles = {re.sub(rf"( of ({named}))?(, (\d|bbob|{named})| to precision).*", "", each.title): each for each in shown}
+    place = rf"( of ({named}))?(, (\d|bbob|all|{named})| to precision).*"
+    titles = {re.sub(place, "", each.title): each for each in shown}
     return {"A parameter" if re.fullmatch(r"\w+_\w+", title) else title: each for title, each in titles.items()}
 
 
@@ -68,12 +88,26 @@ def write_gallery(folder: Path) -> Path:
     """Write the page and its figures into a folder."""
     lines = ["# Gallery", "", "What the pages show, made with this documentation.", ""]
     (folder / "gallery").mkdir(parents=True, exist_ok=True)
-    for page, made in (("race", of_a_race()), ("assessment", of_an_assessment())):
+    with TemporaryDirectory() as place:
+        study = run(Path(place) / "plan.study")
+        made = {"race": of_a_race(), "assessment": of_an_assessment(study), "analyzer": of_the_analyzer(study)}
+        pages = {page: one_of_each(shown) for page, shown in made.items()}
+    seen = set[str]()
+    for page, shown_there in pages.items():
         lines += [f"## {page.title()}", "", PAGES[page], ""]
-        for title, shown in one_of_each(made).items():
+        for title in [each for each in shown_there if each not in seen]:
+            shown = shown_there[title]
+            seen.add(title)
             file = f"gallery/{page}-{re.sub('[^a-z0-9]+', '-', title.lower()).strip('-')}.svg"
             (folder / file).write_text(shown.svg, encoding="utf-8")
-            lines += [f"### {title}", "", f"![{shown.alternative}]({file})", "", shown.caption, ""]
+            lines += [
+                f"### {title[0].upper()}{title[1:]}",
+                "",
+                f"![{shown.alternative}]({file})",
+                "",
+                shown.caption,
+                "",
+            ]
     written = folder / "gallery.md"
     written.write_text("\n".join(lines), encoding="utf-8")
     return written

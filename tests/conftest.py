@@ -3,9 +3,13 @@
 import logging
 import os
 
+import hypothesis
 import pytest
 
 from polarbear.experiment import machine
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 
 @pytest.fixture

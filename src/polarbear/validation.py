@@ -252,6 +252,29 @@ def real_number(
     return number
 
 
+def parse_number(text: str, dimension: int | None = None) -> float:
+    """A positive number of evaluations or seconds, such as ``"300"``, ``"1e4"``, ``"10_000"``, ``"1000*d"``.
+
+    Raises:
+        ValueError: If the text is no positive number, or a multiple of a dimension that is not known.
+    """
+    factor, times, variable = text.strip().partition("*")
+    multiple = variable.strip().lower() == "d"
+    try:
+        number = float(factor) if multiple or not times else math.nan
+    except ValueError:
+        number = math.nan
+    if not 0 < number < math.inf:
+        raise ValueError(
+            f"{shortened(text.strip())} is no budget; write a positive number, or a multiple of d such as 1000*d"
+        )
+    if multiple and dimension is None:
+        raise ValueError(
+            f"{text.strip()!r} needs one dimension, but it is not known here; write the number it comes to"
+        )
+    return number * (dimension or 1) if multiple else number
+
+
 def real_numbers(value: Any, name: str) -> tuple[float, ...]:
     """The entries of `value` as floats; FieldError unless they are finite real numbers."""
     if isinstance(value, str) or not np.iterable(value):

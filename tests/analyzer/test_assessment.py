@@ -148,10 +148,17 @@ def test_a_comparison_finds_the_better_one(measure):
 
 
 def test_a_comparison_without_optima_is_one_of_values():
-    found = compare(Assessment(subject_of(runs(None))), budget=50)
+    subject = subject_of(runs(None))
+    found = compare(Assessment(subject), budget=50)
     assert found.measure == "best value after 50 evaluations"
     with pytest.raises(ValueError, match="not all optima are known; compare at a budget"):
-        compare(Assessment(subject_of(runs(None))), target=1.0)
+        compare(Assessment(subject), target=1.0)
+    per_variable = compare(Assessment(subject), budget="10*d")
+    assert per_variable.measure == "best value after 10*d evaluations"
+    for cell in per_variable.cells:
+        alone = compare(Assessment(subject_of(runs(None), dimensions=[cell.dimension])), budget=10.0 * cell.dimension)
+        for name, values in alone.samples[cell.name].items():
+            np.testing.assert_array_equal(per_variable.samples[cell.name][name], values)
 
 
 def test_what_cannot_be_compared_is_said():
@@ -159,6 +166,10 @@ def test_what_cannot_be_compared_is_said():
         compare(Assessment(subject_of(runs(), algorithms=["fast"])))
     with pytest.raises(ValueError, match="not both"):
         compare(Assessment(subject_of(runs())), target=1.0, budget=10)
+    with pytest.raises(ValueError, match=r"'100\*e' is no budget; write a positive number, or a multiple of d"):
+        compare(Assessment(subject_of(runs())), budget="100*e")
+    with pytest.raises(ValueError, match=r"budget is '0\.1'; it is a number of evaluations, from 1"):
+        compare(Assessment(subject_of(runs())), budget="0.1")
     with pytest.raises(ValueError, match="test is 'anova'"):
         compare(Assessment(subject_of(runs())), test="anova")
     apart = [one for one in runs() if (one.key.algorithm == "fast") == ("-f1-" in one.key.instance)]

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from polarbear.assess.distributions import pool, runtime_distribution
@@ -28,7 +28,6 @@ def test_without_restarts_it_is_the_proportion_of_measured_runtimes(seed):
     assert not found.simulated.any()
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**31))
 def test_restarts_solve_every_target_reached_once(seed):
     times, spent = random_trials(seed)
@@ -100,7 +99,6 @@ def test_weights_balance_instances():
 
 
 class TestPool:
-    @settings(deadline=None)
     @given(st.integers(0, 2**31))
     def test_each_problem_counts_alike(self, seed):
         first = runtime_distribution(*random_trials(seed, targets=2))

@@ -18,7 +18,7 @@ def definition(points, ideal, nadir):
     return np.linalg.norm(normalized - np.clip(normalized, 0, 1), axis=1).min()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(2, 4).flatmap(lambda m: arrays(np.float64, st.tuples(st.integers(1, 25), st.just(m)), elements=grid))
 )

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
@@ -78,7 +78,6 @@ def test_fewer_samples_than_runs_take_no_run_twice(size):
     assert np.unique(sample).size == size
 
 
-@settings(deadline=None)
 @given(st.integers(1, 12), st.integers(1, 4), st.integers(0, 2**31))
 def test_equal_data_in_any_order_give_equal_derandomized_samples(runs, targets, seed):
     rng = np.random.default_rng(seed)
@@ -91,7 +90,6 @@ def test_equal_data_in_any_order_give_equal_derandomized_samples(runs, targets, 
     )
 
 
-@settings(deadline=None)
 @given(st.integers(0, 2**31))
 def test_every_simulated_runtime_is_a_sum_of_trials(seed):
     rng = np.random.default_rng(seed)

@@ -65,6 +65,8 @@ def test_optimizers_are_listed_and_found_by_a_word():
     assert [line.split()[0] for line in out.splitlines() if "-COBYLA" in line] == ["nlopt-COBYLA", "scipy-COBYLA"]
     out, _ = polarbear("optimizers", "random-search", "--fields")
     assert "random-search  Evaluates independent points, uniform in the box" in out
+    out, _ = polarbear("optimizers", "cmaes-")
+    assert "cmaes with separable = true" in " ".join(out.split()), "a preset is told by what differs"
     assert "no optimizer's name or description contains 'xyz'" in polarbear("optimizers", "xyz", code=2)[1]
 
 

@@ -44,7 +44,7 @@ class TestAttainment:
                 edges = contours.levels
                 assert edges[found[t][v]] < share <= edges[found[t][v] + 1]
 
-    @settings(max_examples=25, deadline=None)
+    @settings(max_examples=25)
     @given(st.lists(st.integers(0, 15), min_size=12, max_size=12))
     def test_any_shares_of_fifteen_runs(self, counts):
         share = np.array(counts).reshape(4, 3) / 15

@@ -40,7 +40,7 @@ def ratings(shape, seed=0):
     return np.random.default_rng(seed).dirichlet(np.ones(shape[1]), size=shape[0])
 
 
-@settings(deadline=None, max_examples=200, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(VALUES)
 def test_likelihood_is_the_mean_over_all_orders_of_the_tied(values):
     counts = choice_counts(values)
@@ -54,7 +54,7 @@ def test_a_seven_way_tie_above_two_others():
     np.testing.assert_allclose(choice_counts(values).log_likelihood(theta), brute_force(values, theta), rtol=1e-12)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(VALUES)
 def test_wins_add_up_to_counts_and_no_set_is_single(values):
     counts = choice_counts(values)
@@ -69,7 +69,7 @@ def test_wins_add_up_to_counts_and_no_set_is_single(values):
     np.testing.assert_array_equal(counts.rankings, (present >= 2).sum(axis=0))
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(VALUES, st.randoms(use_true_random=False))
 def test_permuting_algorithms_permutes_the_likelihood(values, random):
     n = values.shape[2]
@@ -79,13 +79,13 @@ def test_permuting_algorithms_permutes_the_likelihood(values, random):
     np.testing.assert_allclose(choice_counts(values[:, :, order]).log_likelihood(theta[:, order]), there, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(VALUES)
 def test_monotone_transformations_change_nothing(values):
     assert choice_counts(np.exp(values) - 7) == choice_counts(values)
 
 
-@settings(deadline=None, max_examples=100, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(VALUES, st.integers(0, 4))
 def test_merging_parts_is_counting_all(values, cut):
     whole, first, rest = choice_counts(values), choice_counts(values[:cut]), choice_counts(values[cut:])
@@ -97,7 +97,7 @@ def test_merging_parts_is_counting_all(values, cut):
         np.testing.assert_allclose(merged.wins, whole.wins, rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(VALUES)
 def test_an_algorithm_that_was_never_run_is_padding(values):
     never_run = np.full((*values.shape[:2], 2), np.nan)
@@ -106,7 +106,7 @@ def test_an_algorithm_that_was_never_run_is_padding(values):
     )
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(VALUES)
 def test_a_weight_of_two_is_two_rankings(values):
     twice = choice_counts(np.repeat(values, 2, axis=0))
@@ -147,7 +147,7 @@ def keep_all_ties(monkeypatch):
 
 @pytest.mark.usefixtures("keep_all_ties")
 def test_ties_kept_as_they_are_have_the_same_likelihood():
-    @settings(deadline=None, max_examples=60, derandomize=True)
+    @settings(max_examples=60, derandomize=True)
     @given(VALUES, st.integers(0, 4))
     def check(values, cut):
         counts = choice_counts(values)
@@ -285,7 +285,7 @@ def test_unordered_tails_and_large_ties_of_more_than_sixty_four():
     np.testing.assert_allclose(equal, -3 * np.log(np.arange(1, 91)).sum(), rtol=1e-12)  # all orders are alike
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(VALUES, st.lists(st.sampled_from([0.0, 0.25, 1.0, 7.5]), min_size=4, max_size=4))
 def test_weights_multiply_each_rankings_log_likelihood(values, weights):
     share = weights[: len(values)]
@@ -295,7 +295,7 @@ def test_weights_multiply_each_rankings_log_likelihood(values, weights):
     np.testing.assert_allclose(counts.log_likelihood(theta), np.sum(alone, axis=0), rtol=1e-12, atol=1e-12)
 
 
-@settings(deadline=None, max_examples=50, derandomize=True)
+@settings(max_examples=50, derandomize=True)
 @given(VALUES, st.lists(st.booleans(), min_size=4, max_size=4))
 def test_a_weight_of_zero_leaves_a_ranking_out(values, kept):
     chosen = np.array(kept[: len(values)], bool)

@@ -95,7 +95,7 @@ def die(problem, rng):
     os._exit(7)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     told=st.lists(
         st.tuples(

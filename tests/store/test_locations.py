@@ -43,7 +43,7 @@ class Naive:
         return {key for key, (part, _) in self.where().items() if part == name}
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(st.lists(st.one_of(st.lists(KEYS, unique=True), st.sets(st.integers(1, 8))), max_size=8), st.integers(1, 3))
 def test_parts_come_and_go_as_in_a_dictionary(steps, page):
     there, naive = Locations(), Naive()

@@ -78,7 +78,7 @@ def test_what_is_not_there_has_the_line_of_what_it_would_stand_in():
     assert line_of(lines, ("model", "name")) is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.text(st.sampled_from("ab1=.,#[]{}\"' \n\\"), max_size=40))
 def test_any_text_is_gone_through_and_valid_ones_are_understood(text):
     lines = lines_of_or_none(text)

@@ -18,7 +18,7 @@ NINES = int("9" * 400)
     [
         ({"budget": NINES}, r"^budget is 9{60}\.\.\.; give a finite number of evaluations above 0"),
         ({"budget": -NINES}, r"^budget is -9{59}\.\.\.; give a finite number"),
-        ({"budget": "9" * 400 + "*d"}, r"^budget is '9{59}\.\.\.; give a finite number"),
+        ({"budget": "9" * 400 + "*d"}, r"^'9{59}\.\.\. is no budget; write a positive number"),
         ({"budget": 1e300}, r"^budget is 1e\+300; valid are 9007199254740992 evaluations of a run at most"),
         ({"budget": 1e300, "axis": "seconds"}, r"^budget is 1e\+300; valid are 9007199254740992 seconds"),
         ({"budget": "8e15*d"}, r"^budget is '8e15\*d', and d up to 5; valid are 9007199254740992 evaluations"),

@@ -20,6 +20,7 @@ from polarbear.optimizers.descriptions import (
     family_parameters,
     from_description,
     library_algorithms,
+    preset,
 )
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.function import FunctionOptimizer
@@ -75,6 +76,7 @@ __all__ = [
     "library_algorithms",
     "nevergrad_optimizers",
     "noisy",
+    "preset",
     "recommend",
     "refusal",
 ]

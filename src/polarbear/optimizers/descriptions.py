@@ -48,6 +48,15 @@ def family_class(family: str) -> type[Any]:
     return FAMILIES[family][0] if family in FAMILIES else load_plugin("optimizers", family)
 
 
+def preset(name: str) -> tuple[str, dict[str, Any]]:
+    """The family that a listed name belongs to, and the defaults in which it differs from that."""
+    if name not in FAMILIES:  # a plug-in
+        return name, {}
+    cls, arguments = FAMILIES[name]
+    family = next(each for each, (kind, _) in FAMILIES.items() if kind is cls)  # declared before its presets
+    return family, {field: plain_value(value) for field, value in arguments.items()}
+
+
 def as_optimizer(x: Any) -> Optimizer:
     """Turn `x` into an optimizer: one is returned as it is, a function is wrapped, a name or a class is made into one.
 

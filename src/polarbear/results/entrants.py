@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from polarbear import optimizers, problems
 from polarbear.descriptions import shortened
 from polarbear.records import Axis, FloatArray, log_times
-from polarbear.select import parse_number
-from polarbear.validation import folded, whole_number
+from polarbear.validation import folded, parse_number, whole_number
 
 Algorithm = str | type[Any] | optimizers.Optimizer | Callable[..., object]
 """The name of a family of optimizers such as ``"random-search"``, a class, an optimizer, or a function of problem and

@@ -12,7 +12,7 @@ import numpy as np
 
 from polarbear.descriptions import did_you_mean
 from polarbear.records import FloatArray
-from polarbear.validation import real_number
+from polarbear.validation import parse_number, real_number
 
 NAMED = ("uniform", "log-uniform", "final", "worst")
 """Preferences that go by a name."""
@@ -94,27 +94,6 @@ def parse_budget(text: str, dimension: int | None = None) -> str | float | Budge
     if said[:1].isalpha():
         raise ValueError(f"budget {said!r} is unknown; choose one of {', '.join(NAMED)}, or write it as in {FORMS}")
     return parse_number(said, dimension)
-
-
-def parse_number(text: str, dimension: int | None = None) -> float:
-    """A positive number of evaluations or seconds, such as ``"300"``, ``"1e4"``, ``"10_000"``, ``"1000*d"``.
-
-    Raises:
-        ValueError: If the text is no positive number, or a multiple of a dimension that is not known.
-    """
-    factor, times, variable = text.strip().partition("*")
-    multiple = times and variable.strip().lower() == "d"
-    try:
-        number = real_number(float(factor), "the budget", gt=0) if multiple or not times else None
-    except ValueError:
-        number = None
-    if number is None:
-        raise ValueError(f"{text.strip()!r} is no budget; write a positive number, or a multiple of d such as 1000*d")
-    if multiple and dimension is None:
-        raise ValueError(
-            f"{text.strip()!r} needs one dimension, but it is not known here; write the number it comes to"
-        )
-    return number * (dimension or 1) if multiple else number
 
 
 def _distribution(name: str, numbers: list[float], said: str) -> BudgetRange | BudgetDistribution:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -20,9 +19,8 @@ from polarbear.protocols import identity_of
 from polarbear.records import Axis, RunKey, check_axis
 from polarbear.study.resume import built
 from polarbear.study.suitability import check_optima, check_pairs
-from polarbear.validation import whole_number
+from polarbear.validation import parse_number, whole_number
 
-_PER_DIMENSION = re.compile(r"\s*(?P<amount>[\d.][\d_.]*(?:[eE][+-]?\d+)?)\s*\*\s*d\s*")
 _ORDER = 0x706C616E
 """Sets the order of problems apart from all other streams of random numbers."""
 MOST_COUNTED = 2**53
@@ -77,12 +75,7 @@ class Budget:
 
 def _read(given: object) -> Budget:
     if isinstance(given, str):
-        if not (found := _PER_DIMENSION.fullmatch(given)):
-            raise ValueError(f"budget is {shortened(given)}; write a number, or a number times the dimension: '1000*d'")
-        try:
-            return Budget(float(found["amount"]), per_dimension=True)
-        except ValueError:
-            raise ValueError(f"budget is {given!r}; {found['amount']!r} is no number") from None
+        return Budget(parse_number(given, dimension=1), per_dimension="*" in given)
     if isinstance(given, bool) or not isinstance(given, Real):
         raise TypeError(f"budget is {given!r}; give a number, or a text such as '1000*d'")
     try:

@@ -14,7 +14,6 @@ from polarbear.descriptions import FieldError, errors_at
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.racing import Race, RaceSettings
 from polarbear.records import Axis, FloatArray, linear_times, log_times
-from polarbear.select import parse_number
 from polarbear.study.files import (
     GRID,
     LIST,
@@ -28,7 +27,7 @@ from polarbear.study.files import (
 )
 from polarbear.study.race_runner import StopRules
 from polarbear.study.suitability import first_problems, traits_and_dimension
-from polarbear.validation import Checked, real_number
+from polarbear.validation import Checked, parse_number, real_number
 
 
 def _timepoint(value: Any, name: str) -> float | str:

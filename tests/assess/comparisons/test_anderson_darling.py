@@ -13,7 +13,7 @@ from polarbear.assess.comparisons.anderson_darling import anderson_darling_two_s
 SAMPLE = st.lists(st.integers(0, 8), min_size=2, max_size=15)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(SAMPLE, SAMPLE)
 def test_scipy_has_the_same_statistic_with_ties(x, y):
     x, y = np.array(x, dtype=float), np.array(y, dtype=float)

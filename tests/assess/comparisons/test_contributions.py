@@ -144,7 +144,7 @@ def test_standard_error_is_that_of_repetitions():
     assert np.var(z) == pytest.approx(1, abs=4.5 * np.sqrt(2 / 200))
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(st.permutations(range(5)))
 def test_permuting_algorithms_permutes_values(order):
     data = curves(np.random.default_rng(7), 5)

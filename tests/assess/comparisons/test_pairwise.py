@@ -78,7 +78,7 @@ def test_corrections_by_hand():
     assert adjust_p_values([], correction="holm").shape == (0,)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=9))
 def test_statsmodels_agrees_on_corrections(p):
     from statsmodels.stats.multitest import multipletests
@@ -105,7 +105,7 @@ def test_permuting_algorithms_permutes_the_result(test):
         np.testing.assert_allclose(getattr(permuted, matrix), expected, rtol=1e-9, atol=1e-15)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.lists(st.integers(-5, 5), min_size=2, max_size=12),
     st.lists(st.integers(-5, 5), min_size=2, max_size=12),

@@ -33,7 +33,7 @@ def test_glickmans_worked_example():
 PLAYERS = st.lists(st.tuples(st.floats(1000, 2000), st.floats(30, 350), st.floats(0.03, 0.1)), min_size=1, max_size=4)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PLAYERS, st.floats(30, 350), st.floats(0.03, 0.1), st.data())
 def test_the_package_agrees_where_its_error_does_not_show(opponents, deviation, volatility, data):
     """It confuses rating and deviation in the volatility; they coincide for a player rated 1500 + deviation."""
@@ -44,7 +44,7 @@ def test_the_package_agrees_where_its_error_does_not_show(opponents, deviation, 
     assert ours == pytest.approx([player.rating, player.rd, player.vol], rel=1e-6)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(PLAYERS, st.floats(-400, 400), st.data())
 def test_only_differences_of_ratings_matter(players, shift, data):
     scores = data.draw(st.lists(st.sampled_from([0, 0.5, 1]), min_size=len(players), max_size=len(players)))

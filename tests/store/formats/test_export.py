@@ -18,7 +18,7 @@ HIDDEN = ["Cc", "Cf", "Cs", "Zl", "Zp"]
 """Characters that names on import must not hold."""
 NAMES = st.text(st.characters(exclude_categories=HIDDEN), min_size=1, max_size=12).filter(str.strip)
 MESSAGES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), min_size=1, max_size=12)
-SETTINGS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, max_examples=40)
+SETTINGS = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=40)
 
 
 def trajectory_of(draw, values, outcome, seconds=False):

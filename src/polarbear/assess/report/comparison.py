@@ -30,6 +30,7 @@ from polarbear.assess.comparisons.pairwise import Correction
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, FailedRuns, Subject, check_precisions
 from polarbear.records import FloatArray, log_times
+from polarbear.validation import parse_number
 
 _TIMES = 20
 _PERMUTATIONS = 2000
@@ -104,7 +105,7 @@ def compare(
     assessment: Assessment,
     *,
     target: float | None = None,
-    budget: float | None = None,
+    budget: float | str | None = None,
     test: str = "kolmogorov-smirnov",
     correction: Correction = "holm",
     alpha: float = 0.05,
@@ -115,7 +116,8 @@ def compare(
     Args:
         assessment: The runs with their statistics.
         target: Compare runtimes to this precision.
-        budget: Compare values after so many evaluations. Without either, areas under the convergence curves.
+        budget: Compare values after so many evaluations, a number or a multiple of the dimension such as ``"100*d"``.
+            Without either, areas under the convergence curves are compared.
         test: Of pairs: "kolmogorov-smirnov" or "mann-whitney".
         correction: Of p-values within one problem: "holm", "bonferroni", "hochberg" or "none".
         alpha: Probability allowed for any false rejection on one problem.
@@ -187,12 +189,12 @@ def _common_cells(subject: Subject) -> tuple[Cell, ...]:
 
 
 def _samples(
-    assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | None
+    assessment: Assessment, cells: tuple[Cell, ...], target: float | None, budget: float | str | None
 ) -> tuple[str, dict[str, dict[str, FloatArray]]]:
     """The measure in words, and its value for each run by problem and algorithm; lower is better."""
     subject = assessment.subject
     if target is not None and budget is not None:
-        raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget:g}), not both")
+        raise ValueError(f"compare runtimes to a target ({target:g}) or values at a budget ({budget}), not both")
     if target is not None:
         check_precisions([target], biobjective=subject.absolute or any(cell.biobjective for cell in cells))
         if not (subject.knows_optima or subject.absolute):
@@ -203,13 +205,23 @@ def _samples(
         samples = _by_cell(cells, lambda cell, name: cell.trials[name].runtimes([target], absolute=cell.absolute)[:, 0])
         return f"evaluations to {'value' if subject.absolute else 'precision'} {target:g}", samples
     if budget is not None:
-        if not 1 <= budget < np.inf:
-            raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
+        budgets = {cell: _budget(budget, cell) for cell in cells}
         absolute = not subject.knows_optima
-        samples = _by_cell(cells, lambda cell, name: cell.trials[name].best_at([budget], absolute=absolute)[:, 0])
-        return f"best {'value' if absolute else 'precision'} after {budget:,.0f} evaluations", samples
+        said = budget if isinstance(budget, str) else f"{budget:,.0f}"
+        samples = _by_cell(
+            cells, lambda cell, name: cell.trials[name].best_at([budgets[cell]], absolute=absolute)[:, 0]
+        )
+        return f"best {'value' if absolute else 'precision'} after {said} evaluations", samples
     samples = _by_cell(cells, lambda cell, name: 1.0 - assessment.areas[cell, name])
     return "area under the convergence curve (log evaluations)", samples
+
+
+def _budget(budget: float | str, cell: Cell) -> float:
+    """In evaluations of a problem."""
+    number = parse_number(budget, cell.dimension or None) if isinstance(budget, str) else budget
+    if not 1 <= number < np.inf:
+        raise ValueError(f"budget is {budget!r}; it is a number of evaluations, from 1")
+    return number
 
 
 def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:

@@ -38,7 +38,8 @@ def compare(
         float | None, typer.Option(help="Compare evaluations to this objective value.", show_default=False)
     ] = None,
     budget: Annotated[
-        float | None, typer.Option(min=1, help="Compare values after so many evaluations.", show_default=False)
+        str | None,
+        typer.Option(help="Compare values after so many evaluations, 1000 or 100*d.", show_default=False),
     ] = None,
     test: Annotated[_Test, typer.Option(help="The test of each pair on each problem.")] = _Test.KOLMOGOROV_SMIRNOV,
     correction: Annotated[

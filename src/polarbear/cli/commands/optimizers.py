@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from polarbear.cli.options import JsonOption
+from polarbear.cli.options import JsonOption, to_json
 from polarbear.cli.terminal import echo, echo_listed, first_sentence
 
 EXAMPLE = "polarbear optimizers cma --fields"
@@ -49,8 +49,14 @@ def optimizers(
 def _about(name: str, kind: type[Any]) -> str:
     from polarbear import optimizers
 
-    family = optimizers.library_algorithms().get(name)
-    return f"as {family}: {first_sentence(kind.__doc__)}" if family else first_sentence(kind.__doc__)
+    sentence = first_sentence(kind.__doc__)
+    if family := optimizers.library_algorithms().get(name):
+        return f"as {family}: {sentence}"
+    family, other = optimizers.preset(name)
+    if family == name:
+        return sentence
+    fields = ", ".join(f"{field} = {to_json(value)}" for field, value in other.items())
+    return f"{family} with {fields}" if fields else f"as {family}"
 
 
 def _missing(kind: type[Any]) -> str | None:
