@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from polarbear.analyzer import Data, Table
-from polarbear.analyzer.assessment import write_assessment
+from polarbear.analyzer.assessment import charts, write_assessment
 from polarbear.analyzer.assessment.page import cautions, headline
 from polarbear.analyzer.assessment.pictures import plates
 from polarbear.analyzer.assessment.verdict import answer_of, verdict
 from polarbear.assess import ert, pool, runtime_distribution
 from polarbear.assess.report import Assessment, compare, runtime_tables, subject_of, table_rows
-from polarbear.records import Outcome, Parameters, Reason, Run, RunKey, Trajectory
+from polarbear.records import Outcome, Parameters, Reason, Reference, Run, RunKey, Trajectory
 from tests.analyzer.recorded import run, runs
 
 
@@ -376,11 +376,36 @@ def test_archived_algorithms_are_grey_and_have_no_place_in_the_standings(tmp_pat
     own = [one for one in runs() if one.key.algorithm == "fast"]
     archived = Assessment(subject_of(one for one in runs() if one.key.algorithm == "slow"))
     page = write_assessment(Assessment(subject_of(own)), tmp_path, background=archived).read_text("utf-8")
-    assert "Thin grey lines are 1 further algorithms." in page
+    assert "Thin and grey: 1 further algorithm." in page
     assert "slow" not in re.sub(r'="data:[^"]*"', "", page)
     other = Assessment(subject_of(runs(), targets=[1.0]))
     with pytest.raises(ValueError, match="in the background have other targets"):
         write_assessment(Assessment(subject_of(own)), tmp_path, background=other)
+
+
+def test_a_published_reference_is_the_pale_line(tmp_path):
+    found = Assessment(subject_of(runs(), targets=[1.0, 0.1, 0.01]))
+    best = {
+        (cell.function, cell.dimension): Reference(
+            targets=np.array([1.0, 0.1, 0.01]),
+            ert=np.array([4.0, 6.0, np.inf]) * cell.dimension,
+            algorithms=("a", "b", ""),
+            successes=np.zeros(3, dtype=int),
+            runs=np.zeros(3, dtype=int),
+            name="best of all times",
+        )
+        for cell in found.subject.cells
+    }
+    page = write_assessment(found, tmp_path, best=best).read_text("utf-8")
+    assert "The broad pale line is best of all times (ERT)." in page
+    assert "best of these" not in page
+    cells = found.subject.within(5)
+    drawn = charts.runtime_distributions(found, cells, "5-D", charts.Backdrop(best=best)).figure
+    (line,) = [mark for mark in drawn.panels[0].marks if getattr(mark, "name", "") == "reference"]
+    assert list(zip(line.x, line.y, strict=True))[1:3] == [(4.0, pytest.approx(1 / 3)), (6.0, pytest.approx(2 / 3))]
+    assert line.y[-1] == pytest.approx(2 / 3), "nothing reaches the third target"
+    with pytest.raises(ValueError, match="the reference has none of the functions and dimensions assessed"):
+        write_assessment(found, tmp_path, best={("77", 5): best["1", 5]})
 
 
 def test_mean_area_and_mean_rank_are_explained_where_they_disagree():

@@ -13,6 +13,8 @@ from tests.assess.coco_data import shared
 from tests.cli.commands import polarbear
 
 DOCS = Path(__file__).parents[2] / "docs"
+BEST = "best2009-bbob.tar.gz"
+"""An archive of COCO that is not made for these tests."""
 QUICK = ["../README.md", "how-to/ask-many-studies.md", "how-to/import-runs.md", "how-to/merge-studies.md"]
 LONG = [
     "how-to/assess-recorded-runs.md",
@@ -130,14 +132,16 @@ def test_the_commands_of_a_page_work_one_after_the_other(name, material, tmp_pat
     for arguments in commands(page):
         if arguments[0] in {"import", "merge"}:  # into what is not there yet
             shutil.rmtree(folder / arguments[-1], ignore_errors=True)
-        if "--reference" not in arguments:
+        if BEST not in arguments:
             polarbear(*arguments, cwd=folder)
 
 
-def test_tables_stand_beside_the_best_of_2009(material):
+def test_tables_and_figures_stand_beside_the_best_of_2009(material):
     """The archive of COCO by the name on the pages."""
-    best = shutil.copy(shared("coco_refalgs/best2009-bbob.tar.gz"), material)
-    shown = [a for name in (*QUICK, *LONG) for a in commands(DOCS / name) if Path(best).name in a]
-    assert len(shown) == 2
-    for _, data, *options in shown:
-        assert "of the reference algorithm" in polarbear("table", "archive.study", *options, cwd=material)[0], data
+    shutil.copy(shared("coco_refalgs/best2009-bbob.tar.gz"), material / BEST)
+    shown = [a for name in (*QUICK, *LONG) for a in commands(DOCS / name) if BEST in a]
+    assert [command for command, *_ in shown] == ["table", "table", "assess"]
+    for command, _, *options in shown:
+        out, _ = polarbear(command, "archive.study", *options, cwd=material)
+        assert command == "assess" or "of the reference algorithm" in out
+    assert "The broad pale line is best2009-bbob (ERT)." in (material / "assessment/index.html").read_text("utf-8")

@@ -26,6 +26,7 @@ from polarbear.figures.captions_of_comparisons import (
 )
 from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
+from polarbear.quantities import plural
 
 __all__ = [
     "across_columns",
@@ -391,7 +392,7 @@ def runtime_distributions(
            else "; what the line gains further right comes from longer runs." if crosses else "")
         + (" A dot at the right end is the share of pairs that were solved in at least one run." if dots else "")
         + (f" The broad pale line is {reference}." if reference else "")
-        + (f" Thin grey lines are {background} further algorithms." if background else "")
+        + (f" Thin and grey: {plural(background, 'further algorithm')}." if background else "")
         + markers(algorithms)
     )  # fmt: skip
 

@@ -148,7 +148,7 @@ def coco_chart(assessment: Assessment, cells: list[charts.Cell], place: str) -> 
     Raises:
         ValueError: If no algorithm ran on all of them.
     """
-    drawn = charts.runtime_distributions(assessment, cells, place, None)
+    drawn = charts.runtime_distributions(assessment, cells, place, charts.Backdrop())
     if drawn is None:
         raise ValueError(f"no algorithm ran on all functions of {place}; look at one of its functions")
     return Shown.of(drawn)

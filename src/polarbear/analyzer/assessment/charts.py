@@ -18,6 +18,8 @@ from polarbear.assess import (
     eaf_difference_grid,
     eaf_grid,
     parameter_at_times,
+    pool,
+    runtime_distribution,
     summarize_values,
     values_at,
 )
@@ -30,7 +32,7 @@ from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 from polarbear.figures import Distribution
 from polarbear.figures.style import PALETTE
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, Reference
 
 _GRID = 60
 _RESAMPLES = 500
@@ -59,8 +61,53 @@ class Exhibit:
         return picture(self.figure, (self.data,))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Backdrop:
+    """What runtime distributions of algorithms are drawn before.
+
+    Attributes:
+        others: Further algorithms, such as archived ones, drawn grey.
+        best: Expected runtimes of a reference such as best 2009 by function and dimension, drawn as a broad pale line;
+            by default the best of the algorithms assessed.
+    """
+
+    others: Assessment | None = None
+    best: Mapping[tuple[str, int], Reference] | None = None
+
+    def check(self, assessment: Assessment) -> None:
+        """Raise a `ValueError` if the others have other targets, or the reference has no function that is assessed."""
+        cells = assessment.subject.cells
+        theirs = self.others and self.others.subject.cells[0].targets
+        if self.others and (theirs is None or cells[0].targets is None or not np.array_equal(theirs, cells[0].targets)):
+            raise ValueError(
+                "the algorithms in the background have other targets, or optima are not known; give both the same "
+                "targets"
+            )
+        if self.best is not None and not any(_expected(self.best, [cell]) for cell in cells):
+            raise ValueError(
+                "the reference has none of the functions and dimensions assessed, or these have no targets of "
+                "precision; give the reference of their suite"
+            )
+
+
+def _expected(
+    best: Mapping[tuple[str, int], Reference], cells: Sequence[Cell]
+) -> tuple[str, RuntimeDistribution] | None:
+    """The name of a reference and the distribution of its expected runtimes; None if a cell is missing in it."""
+    found: list[RuntimeDistribution] = []
+    name = ""
+    for cell in cells:
+        reference = best.get((cell.function, cell.dimension))
+        if reference is None or reference.suite not in {"", cell.suite} or cell.targets is None or cell.absolute:
+            return None
+        ert = reference.at(cell.targets)
+        name = reference.name or "reference"
+        found.append(runtime_distribution(ert[np.newaxis], [cell.longest], restarts=0))
+    return f"{name} (ERT)", pool(found)
+
+
 def runtime_distributions(
-    assessment: Assessment, cells: Sequence[Cell], place: str, background: Assessment | None
+    assessment: Assessment, cells: Sequence[Cell], place: str, backdrop: Backdrop
 ) -> Exhibit | None:
     """Runtime distributions over cells of one dimension; None if no algorithm ran on all of them.
 
@@ -76,15 +123,20 @@ def runtime_distributions(
     named = sorted(curves, key=lambda name: (-distributions[name].solved, curves[name].middle))[: len(PALETTE)]
     named = [name for name in curves if name in named]
     others = [curve for name, curve in curves.items() if name not in named]
-    if background is not None:
+    if backdrop.others is not None:
         places = {(cell.suite, cell.function, cell.dimension) for cell in cells}
-        archived = [cell for cell in background.subject.cells if (cell.suite, cell.function, cell.dimension) in places]
+        archived = [
+            cell for cell in backdrop.others.subject.cells if (cell.suite, cell.function, cell.dimension) in places
+        ]
         if len(archived) == len(cells):
-            others += [_curve(one, unit) for one in background.pooled(archived).values()]
-    reference = ("best of these", _curve(assessment.best_of_all(cells), unit)) if len(curves) > 1 else None
+            others += [_curve(one, unit) for one in backdrop.others.pooled(archived).values()]
+    if backdrop.best is not None:
+        best = _expected(backdrop.best, cells)
+    else:
+        best = ("best of these", assessment.best_of_all(cells)) if len(curves) > 1 else None
     figure = figures.runtime_distributions(
         {name: curves[name] for name in named},
-        reference=reference,
+        reference=best and (best[0], _curve(best[1], unit)),
         background=others,
         order=_colored(assessment, named),
         cost=cost,

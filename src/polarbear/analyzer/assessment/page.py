@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
 from itertools import chain, count
 from pathlib import Path
 
 import numpy as np
 
-from polarbear.analyzer.assessment.pictures import Plate, comparison_pictures, overview, plates
+from polarbear.analyzer.assessment.charts import Backdrop
+from polarbear.analyzer.assessment.pictures import NOTHING, Plate, comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import Table, fill_in, write_text
 from polarbear.analyzer.words import instant
@@ -19,6 +20,7 @@ from polarbear.assess.report.statistics import TIE, Assessment, Standing
 from polarbear.assess.report.subject import Cell
 from polarbear.descriptions import listed
 from polarbear.quantities import amount, plural
+from polarbear.records import Reference
 from polarbear.store.atomic import make_directory
 
 PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
@@ -32,6 +34,7 @@ def write_assessment(
     *,
     comparison: Comparison | None = None,
     background: Assessment | None = None,
+    best: Mapping[tuple[str, int], Reference] | None = None,
     tables: Sequence[Table] = (),
     every_figure: bool = False,
     progress: Callable[[str], None] | None = None,
@@ -46,6 +49,9 @@ def write_assessment(
         folder: Where to; made if need be. Files of the same names are replaced.
         comparison: To be shown as well.
         background: Further algorithms, such as archived ones, to be drawn grey in runtime distributions.
+        best: Expected runtimes of a reference algorithm such as best 2009, by function and dimension, as
+            `polarbear.store.read_reference` reads them. They are the broad pale line of runtime distributions, which
+            otherwise is the best of the algorithms assessed.
         tables: Further tables, shown below the standings.
         every_figure: Also draw every function by itself: runtimes, convergence, attainment.
         progress: Called with the title of each of these figures.
@@ -55,34 +61,32 @@ def write_assessment(
 
     Raises:
         OSError: If a file cannot be written, or one of the folders is a link.
-        ValueError: If the background has other targets, or different tables to download have one name.
+        ValueError: If the background has other targets, the reference has none of the functions, or different tables
+            to download have one name.
     """
     folder = Path(folder)
-    _check_background(assessment, background)
+    backdrop = Backdrop(background, best)
+    backdrop.check(assessment)
     for directory in (folder, folder / TABLES):
         make_directory(directory)
     for data in _by_name(assessment.data, *(table.data for table in tables)):
         write_text(folder / TABLES / f"{data.name}.csv", data.csv())
     sections: dict[str, list[tuple[str, Plate]]] = {}
     taken: set[str] = set()
-    for plate in plates(assessment, background, every_function=every_figure):
+    for plate in plates(assessment, backdrop, every_function=every_figure):
         if progress is not None:
             progress(plate.picture.title)
         make_directory(folder / FIGURES)
         file = f"{FIGURES}/{_file_name(plate.name, taken)}.svg"
         write_text(folder / file, plate.picture.svg)
         sections.setdefault(plate.section, []).append((file, plate))
-    return write_text(folder / PAGE, render(assessment, comparison, sections, background, tables))
+    return write_text(folder / PAGE, render(assessment, comparison, sections, backdrop, tables))
 
 
-def _check_background(assessment: Assessment, background: Assessment | None) -> None:
-    if background is None:
-        return
-    ours, theirs = (each.subject.cells[0].targets for each in (assessment, background))
-    if ours is None or theirs is None or not np.array_equal(ours, theirs):
-        raise ValueError(
-            "the algorithms in the background have other targets, or optima are not known; give both the same targets"
-        )
+def _counted(things: Sized, noun: str) -> tuple[str, str]:
+    """The noun, and how many there are."""
+    number, word = plural(things, noun).split(" ", 1)
+    return word, number
 
 
 def _by_name(*tables: Iterable[Data]) -> Iterable[Data]:
@@ -109,7 +113,7 @@ def render(
     assessment: Assessment,
     comparison: Comparison | None,
     plates: dict[str, list[tuple[str, Plate]]],
-    background: Assessment | None = None,
+    backdrop: Backdrop = NOTHING,
     tables: Sequence[Table] = (),
 ) -> str:
     """The page as HTML; `plates` are figures beside it, by section."""
@@ -120,8 +124,8 @@ def render(
         "assessment.html",
         title=headline(assessment),
         facts=[
-            ("algorithms", str(len(subject.algorithms))),
-            ("functions", str(len(subject.functions))),
+            _counted(subject.algorithms, "algorithm"),
+            _counted(subject.functions, "function"),
             ("dimensions", listed(dimensions) or "not known"),
             ("runs", amount(len(subject.runs))),
             *([("failed runs", f"{failed:,} of {len(subject.runs) + len(subject.lost):,}")] if failed else []),
@@ -130,7 +134,7 @@ def render(
         cautions=cautions(assessment),
         standings=[*(standings_table(assessment, dimension) for dimension in subject.dimensions), *tables],
         tables=[f"{TABLES}/{data.name}.csv" for data in _by_name(assessment.data, *(table.data for table in tables))],
-        pictures=overview(assessment, background),
+        pictures=overview(assessment, backdrop),
         comparison=comparison,
         comparison_tables=[] if comparison is None else comparison_tables(comparison),
         comparison_pictures=[] if comparison is None else comparison_pictures(comparison, subject.algorithms),

@@ -19,6 +19,8 @@ from polarbear.assess.report.subject import Cell
 from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 
+NOTHING = charts.Backdrop()
+"""Behind the algorithms assessed."""
 _COMPARED, _MOST_COMPARED = 4, 8
 """Attainment differences are drawn of the algorithms with the largest areas where a function has more than eight."""
 
@@ -38,21 +40,21 @@ class Plate:
     picture: Picture
 
 
-def overview(assessment: Assessment, background: Assessment | None = None) -> list[Picture]:
+def overview(assessment: Assessment, backdrop: charts.Backdrop = NOTHING) -> list[Picture]:
     """Per dimension: the runtime distributions over all functions, and expected runtimes to one target."""
     pictures: list[Picture] = []
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
         functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
         place = f"{functions} in {dimension}-D" if dimension else functions
-        if drawn := charts.runtime_distributions(assessment, cells, place, background):
+        if drawn := charts.runtime_distributions(assessment, cells, place, backdrop):
             pictures.append(drawn.picture)
         pictures.append(charts.expected_runtimes(assessment, cells, place).picture)
     return pictures
 
 
 def plates(
-    assessment: Assessment, background: Assessment | None = None, *, every_function: bool = False
+    assessment: Assessment, backdrop: charts.Backdrop = NOTHING, *, every_function: bool = False
 ) -> Iterator[Plate]:
     """Runtime distributions by group of functions, the scaling of every function, and every function by itself."""
     for dimension in assessment.subject.dimensions:
@@ -61,20 +63,20 @@ def plates(
             groups.setdefault((cell.suite, cell.group), []).append(cell)
         for (suite, group), cells in groups.items() if len(groups) > 1 else ():
             place = f"{suite} {group or 'other functions'} in {dimension}-D"
-            if drawn := charts.runtime_distributions(assessment, cells, place, background):
+            if drawn := charts.runtime_distributions(assessment, cells, place, backdrop):
                 yield Plate("function groups", "-".join((*place.split(), "runtime-distributions")), drawn.picture)
     for suite, function in dict.fromkeys((cell.suite, cell.function) for cell in assessment.subject.cells):
         if scaled := charts.scaling(assessment, suite, function):
             name = "-".join(filter(None, (suite, function_label(function), "scaling")))
             yield Plate("scaling with the dimension", name, scaled.picture)
     for cell in assessment.subject.cells if every_function else ():
-        yield from (Plate(cell.title, name, each.picture) for name, each in _of_cell(assessment, cell, background))
+        yield from (Plate(cell.title, name, each.picture) for name, each in _of_cell(assessment, cell, backdrop))
 
 
-def _of_cell(assessment: Assessment, cell: Cell, background: Assessment | None) -> Iterator[tuple[str, charts.Exhibit]]:
+def _of_cell(assessment: Assessment, cell: Cell, backdrop: charts.Backdrop) -> Iterator[tuple[str, charts.Exhibit]]:
     """The figures of one function in one dimension, each with a name."""
     stem = "-".join(filter(None, (cell.suite, cell.label, f"d{cell.dimension}" if cell.dimension else "")))
-    if drawn := charts.runtime_distributions(assessment, [cell], cell.title, background):
+    if drawn := charts.runtime_distributions(assessment, [cell], cell.title, backdrop):
         yield f"{stem}-runtime-distributions", drawn
     if cell.targets is not None:
         yield f"{stem}-ert", charts.over_targets(assessment, cell, cell.targets)

@@ -45,6 +45,14 @@ def assess(
         list[Path] | None,
         repeatable("background", "A study or archive whose algorithms are drawn grey in runtime distributions."),
     ] = None,
+    best: Annotated[
+        Path | None,
+        typer.Option(
+            help="A COCO archive of a reference algorithm, such as best 2009, drawn in place of the best of those "
+            "assessed.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Assess recorded runs: runtimes, expected runtimes, attainment, values at budgets."""
@@ -53,6 +61,7 @@ def assess(
     from polarbear.assess import report
     from polarbear.cli.console import Console, print_table
     from polarbear.progress import steps
+    from polarbear.store import read_reference
 
     with bad_input(), steps(Console(stderr=True), "reading") as step:
         subject = choice.subject(data, target, absolute)
@@ -71,6 +80,7 @@ def assess(
             into,
             comparison=report.compare(assessment) if comparable else None,
             background=report.Assessment(archived) if archived else None,
+            best=read_reference(best) if best else None,
             every_figure=every_figure,
             progress=step,
         )
