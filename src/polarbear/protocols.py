@@ -320,6 +320,8 @@ class WarmStart:
         covariance: (d, d) C.
         population: (m, d) the points from which the next ones are generated.
         values: (m,) their values, or (m, k).
+        optimizer: The optimizer that has left it.
+        state: That optimizer's own state, for another one of its kind.
     """
 
     evaluations: int
@@ -330,6 +332,8 @@ class WarmStart:
     covariance: FloatArray | None = None
     population: FloatArray | None = None
     values: FloatArray | None = None
+    optimizer: Any = None
+    state: Any = None
 
 
 @runtime_checkable
@@ -338,6 +342,15 @@ class Transferable(Protocol):
 
     def warm_start(self, state: Any, /) -> WarmStart:
         """What there is to start from."""
+        ...
+
+
+@runtime_checkable
+class Continuing(Protocol):
+    """An optimizer that can start where another one has ended."""
+
+    def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart, /) -> None:
+        """Optimize `problem` as a call does, from as much of what the other one has left as it can use."""
         ...
 
 

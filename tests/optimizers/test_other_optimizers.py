@@ -275,7 +275,8 @@ def test_importing_the_room_loads_no_heavy_library():
 
 
 REFUSING = sorted(
-    set(optimizers.families()) - {"random-search", "quasi-random-search", "nevergrad", "growing-budgets", "function"}
+    set(optimizers.families())
+    - {"random-search", "quasi-random-search", "nevergrad", "growing-budgets", "function", "switch"}
 )
 
 

@@ -84,7 +84,7 @@ class BreaksDown(Restarted):
     def __init__(self, points):
         self.points = points
 
-    def _search(self, objective, problem, rng):
+    def _search(self, objective, problem, rng, start):
         for _ in range(self.points):
             objective(rng.uniform(problem.lower, problem.upper))
         objective(np.full(problem.dimension, np.nan))

@@ -27,9 +27,11 @@ from polarbear.optimizers.function import FunctionOptimizer
 from polarbear.optimizers.growing_budgets import GrowingBudgets
 from polarbear.optimizers.native import Space
 from polarbear.optimizers.search import QuasiRandomSearch, RandomSearch
-from polarbear.optimizers.telemetry import components, expose, recommend
+from polarbear.optimizers.switch import Progress, Switch
+from polarbear.optimizers.telemetry import components, end_step, expose, recommend
 from polarbear.protocols import (
     AskTellOptimizer,
+    Continuing,
     Objective,
     Optimizer,
     Particular,
@@ -43,6 +45,7 @@ __all__ = [
     "CMAES",
     "AskTell",
     "AskTellOptimizer",
+    "Continuing",
     "FunctionOptimizer",
     "GrowingBudgets",
     "ModularCMAES",
@@ -52,6 +55,7 @@ __all__ = [
     "Objective",
     "Optimizer",
     "Particular",
+    "Progress",
     "PyCMA",
     "Pymoo",
     "QuasiRandomSearch",
@@ -61,6 +65,7 @@ __all__ = [
     "ScipyDualAnnealing",
     "ScipyMinimize",
     "Space",
+    "Switch",
     "Transferable",
     "WarmStart",
     "as_ask_tell",
@@ -68,6 +73,7 @@ __all__ = [
     "components",
     "describe",
     "drive",
+    "end_step",
     "expose",
     "families",
     "family_class",

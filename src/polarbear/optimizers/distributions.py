@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.optimizers.archives import center_of
-from polarbear.optimizers.native import Native, S
+from polarbear.optimizers.native import Continuable, S
 from polarbear.optimizers.telemetry import components, expose_readers, offer_warm_start, recommend
 from polarbear.protocols import Box, Objective, WarmStart
 from polarbear.records import FloatArray
@@ -75,12 +75,12 @@ class Distribution:
         mean = self.mean(state)
         return np.clip(mean, box.lower, box.upper) if np.isfinite(mean).all() else center_of(box)
 
-    def warm_start(self, box: Box, state: Any, evaluations: int = 0) -> WarmStart:
+    def warm_start(self, box: Box, state: Any) -> WarmStart:
         """m, σ and C, in the problem's coordinates."""
         width = np.asarray(box.upper) - np.asarray(box.lower)
         covariance = np.asarray(self.covariance(state)) * np.outer(width, width)
         return WarmStart(
-            evaluations=evaluations,
+            evaluations=0,
             mean=self.mean(state),
             step_size=float(self.step_size(state)),
             covariance=covariance,
@@ -94,7 +94,7 @@ def expose_distribution(problem: Objective, distribution: Distribution, state: A
     offer_warm_start(problem, lambda: distribution.warm_start(problem, state))
 
 
-class Distributed(Native[S]):
+class Distributed(Continuable[S]):
     """An optimizer that samples from a normal distribution, which its state holds."""
 
     @abstractmethod
@@ -111,9 +111,10 @@ class Distributed(Native[S]):
 
     def warm_start(self, state: S) -> WarmStart:
         """What another optimizer can start from: the best point, and the distribution."""
-        best = super().warm_start(state)
-        distribution = self._distribution(state).warm_start(state.space, state, state.evaluations)
-        return replace(distribution, best=best.best, value=best.value)
+        own, distribution = super().warm_start(state), self._distribution(state).warm_start(state.space, state)
+        return replace(
+            own, mean=distribution.mean, step_size=distribution.step_size, covariance=distribution.covariance
+        )
 
 
 def _norm_of(path: Callable[[Any], FloatArray]) -> Callable[[Any], float]:

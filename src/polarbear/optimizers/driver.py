@@ -30,7 +30,7 @@ def drive(optimizer: Optimizer, problem: Any, rng: np.random.Generator) -> objec
     return optimizer(problem, rng) if callable(optimizer) else ask_and_tell(optimizer, problem, rng)
 
 
-def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Generator) -> None:
+def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Generator, state: Any = None) -> None:
     """Call `init`, and then `ask` and `tell` in turn, until the problem stops it or an empty batch ends the run.
 
     A point (d,) is evaluated as a point and a batch (m, d) at once. A batch is evaluated point by point if the problem
@@ -43,8 +43,10 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
         optimizer: The optimizer.
         problem: The problem.
         rng: The source of all its randomness.
+        state: Where it begins; default what `init` returns.
     """
-    state = optimizer.init(problem, rng)
+    if state is None:
+        state = optimizer.init(problem, rng)
     recommendation: Callable[[Any], Any] | None = getattr(optimizer, "recommendation", None)
     archive = None
     if recommendation is None:
@@ -56,6 +58,7 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
     if isinstance(optimizer, Transferable):
         offer_warm_start(problem, lambda: optimizer.warm_start(state))
     evaluate = _evaluation(optimizer, problem, archive)
+    step_ended: Callable[[], None] | None = getattr(problem, "step_ended", None)
     running: Callable[[Any], AbstractContextManager[object]] = getattr(optimizer, "running", nullcontext)
     with running(state):
         while True:
@@ -68,6 +71,8 @@ def ask_and_tell(optimizer: AskTellOptimizer, problem: Any, rng: np.random.Gener
             state = optimizer.tell(state, points, *evaluate(points))
             if state is None:
                 raise TypeError(f"tell of {optimizer.name} returned None; it has to return the state")
+            if step_ended is not None:
+                step_ended()
 
 
 def _archive(optimizer: AskTellOptimizer, problem: Any) -> Best | Front:

@@ -119,6 +119,7 @@ class Native(ABC, Generic[S]):
 
     name: str
     one_by_one: ClassVar[bool] = False
+    ends_steps: ClassVar[bool] = True
     takes_constraints: ClassVar[bool] = False
 
     @abstractmethod
@@ -193,7 +194,7 @@ class Native(ABC, Generic[S]):
     def warm_start(self, state: S) -> WarmStart:
         """What another optimizer can start from."""
         value = state.value if state.best is not None else None
-        return WarmStart(evaluations=state.evaluations, best=state.best, value=value)
+        return WarmStart(evaluations=state.evaluations, best=state.best, value=value, optimizer=self, state=state)
 
     def save(self, state: S) -> bytes:
         """A state as bytes; the state itself is unchanged.
@@ -209,6 +210,28 @@ class Native(ABC, Generic[S]):
     def restore(self, saved: bytes) -> S:
         """The state saved by an optimizer of equal settings. Restore only what you have saved yourself."""
         return pickle.loads(saved)
+
+
+class Continuable(Native[S]):
+    """An optimizer that can start from what another one has left, see `polarbear.protocols.Continuing`."""
+
+    @abstractmethod
+    def _warm(self, state: S, start: WarmStart) -> None:
+        """Change the first state of a run by what another optimizer has left."""
+
+    def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart) -> None:
+        """Optimize from what another optimizer has left; of one with equal settings it takes the state itself."""
+        if type(start.optimizer) is type(self) and _equal_settings(start.optimizer, self):
+            state = start.state
+        else:
+            state = self.init(problem, rng)
+            self._warm(state, start)
+        ask_and_tell(self, problem, rng, state)
+
+
+def _equal_settings(one: Any, other: Any) -> bool:
+    """Whether two optimizers of a class differ by their names alone."""
+    return {**vars(one), "name": ""} == {**vars(other), "name": ""}
 
 
 def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None) -> Any:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polarbear.optimizers.native import Native, Space, State
+from polarbear.optimizers.native import Continuable, Native, Space, State
 from polarbear.optimizers.settings import family
-from polarbear.protocols import Traits
+from polarbear.protocols import Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, choice, whole
 
@@ -34,7 +34,7 @@ class _RandomState(State):
 
 
 @family("random-search", "RandomSearch")
-class RandomSearch(Native[_RandomState]):
+class RandomSearch(Continuable[_RandomState]):
     """Evaluates independent points, uniform in the box, until it is stopped.
 
     It recommends the best point evaluated, a feasible one if there is any; see `Best`. With several objectives it
@@ -45,11 +45,15 @@ class RandomSearch(Native[_RandomState]):
     """
 
     one_by_one = True
+    ends_steps = False
 
     name: str = "RandomSearch"
 
     def _init(self, space: Space, rng: np.random.Generator) -> _RandomState:
         return _RandomState(space=space, rng=rng)
+
+    def _warm(self, state: _RandomState, start: WarmStart) -> None:
+        """It remembers nothing, and so goes on as it would have begun."""
 
     def _ask(self, state: _RandomState) -> FloatArray:
         space = state.space
@@ -82,6 +86,8 @@ class QuasiRandomSearch(Native[_SequenceState]):
     Raises:
         ValueError: If an argument is unknown or has a wrong value; the message names it and lists what is valid.
     """
+
+    ends_steps = False
 
     sequence: Annotated[str, choice(*SEQUENCES, LHS="LATIN_HYPERCUBE", LHC="LATIN_HYPERCUBE")] = "SOBOL"
     batch: Annotated[int, whole(1, 2**20)] = 64

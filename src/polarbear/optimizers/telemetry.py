@@ -41,6 +41,12 @@ def offer_warm_start(problem: Any, getter: Callable[[], WarmStart]) -> None:
         offer(getter)
 
 
+def end_step(problem: Any) -> None:
+    """Say that a generation has ended, so that the run could go on with another optimizer."""
+    if (ended := getattr(problem, "step_ended", None)) is not None:
+        ended()
+
+
 @dataclass(frozen=True, slots=True)
 class Reading:
     """A getter that reads a parameter from the current state.

@@ -12,7 +12,7 @@ import numpy as np
 from polarbear.optimizers.archives import center_of, constraint_values
 from polarbear.optimizers.native import SingleObjective, check_suitable, clip_values
 from polarbear.optimizers.telemetry import recommend
-from polarbear.protocols import Objective, traits_of
+from polarbear.protocols import Objective, WarmStart, traits_of
 from polarbear.records import FloatArray
 
 
@@ -107,11 +107,17 @@ class Restarted(SingleObjective, ABC):
         return False
 
     @abstractmethod
-    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
-        """Make one start; a `Breakdown` ends it."""
+    def _search(
+        self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
+    ) -> None:
+        """Make one start, if given from what another optimizer has left; a `Breakdown` ends it."""
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
-        """Minimize until the problem stops it; without restarts, until the search stops.
+        """Minimize until the problem stops it; without restarts, until the search stops; errors as of `run_from`."""
+        self.run_from(problem, rng, None)
+
+    def run_from(self, problem: Objective, rng: np.random.Generator, start: WarmStart | None) -> None:
+        """The same, where the first start begins with what another optimizer has left.
 
         Raises:
             ImportError: If a package is not installed.
@@ -123,6 +129,7 @@ class Restarted(SingleObjective, ABC):
         while True:
             before = objective.evaluations
             with suppress(Breakdown):
-                self._search(objective, problem, rng)
+                self._search(objective, problem, rng, start)
+            start = None
             if not self.restarts or self.deterministic or objective.evaluations == before:
                 return

@@ -34,6 +34,8 @@ from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import SingleObjective, Space, State, clip_values
 from polarbear.optimizers.restarts import Restarts, Strategy
 from polarbear.optimizers.settings import Size, check_options, family
+from polarbear.optimizers.transfer import distribution_of
+from polarbear.protocols import WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, choice, real, whole
 
@@ -202,11 +204,23 @@ class PyCMA(Distributed[_State], SingleObjective):
             self._start(state)
         return state
 
-    def _start(self, state: _State) -> None:
-        """Begin a start of `cma` as `fmin2` does."""
+    def _warm(self, state: _State, start: WarmStart) -> None:
+        mean, step_size, covariance = distribution_of(start, state.space)
+        deviations = np.sqrt(covariance.diagonal())
+        if len(state.box.lower) > len(mean):  # the second of a single variable
+            mean, deviations = np.append(mean, 0.5), np.append(deviations, 1.0)
+        widths = state.box.upper - state.box.lower
+        settings = state.settings | {"CMA_stds": widths * deviations}
+        with _own_draws(state.other):
+            self._start(state, (np.clip(mean, state.box.lower, state.box.upper), step_size, settings))
+
+    def _start(self, state: _State, begin: tuple[FloatArray, float, dict[str, Any]] | None = None) -> None:
+        """Begin a start of `cma` as `fmin2` does, or with a mean, step size and options."""
         cma = optional(*self.requires, "this optimizer")
-        x0, sigma0 = state.rng.uniform(state.box.lower, state.box.upper), self.relative_sigma0
-        es = cma.CMAEvolutionStrategy(x0, sigma0 * state.restarts.step_size_factor, state.settings)
+        if begin is None:
+            x0 = state.rng.uniform(state.box.lower, state.box.upper)
+            begin = x0, self.relative_sigma0 * state.restarts.step_size_factor, state.settings
+        es = cma.CMAEvolutionStrategy(*begin)
         es.noise_handler = cma.NoiseHandler(es.N) if self.noise_handling else cma.NoiseHandler(es.N, 0)
         if self.noise_handling:
             es.opts["tolfacupx"] = math.inf

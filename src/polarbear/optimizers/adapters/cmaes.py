@@ -14,9 +14,10 @@ How `cmaes` 0.13 is used:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Annotated, Any, cast
 
 import numpy as np
@@ -26,7 +27,8 @@ from polarbear.optimizers.distributions import Distributed, Distribution
 from polarbear.optimizers.native import SingleObjective, Space, State
 from polarbear.optimizers.restarts import Restarts, Strategy
 from polarbear.optimizers.settings import Size, family
-from polarbear.protocols import Traits
+from polarbear.optimizers.transfer import distribution_of
+from polarbear.protocols import Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, real, whole
 
@@ -107,6 +109,15 @@ class CMAES(Distributed[_State], SingleObjective):
         restarts = Restarts(self.restart_strategy, rng)
         return _State(space=space, restarts=restarts, rng=rng, strategy=self.start(space, rng, restarts))
 
+    def _warm(self, state: _State, start: WarmStart) -> None:
+        space = state.space
+        mean, step_size, covariance = distribution_of(start, space)
+        inside = np.clip((mean - space.lower) / (space.upper - space.lower), 0.0, 1.0)
+        begin: dict[str, Any] = {"mean": inside, "sigma": step_size}
+        if not (self.separable or space.traits.integer_mask is not None):
+            begin["cov"] = covariance
+        state.strategy = self.start(space, state.rng, state.restarts, begin)
+
     def _ask(self, state: _State) -> FloatArray:
         space = state.space
         with np.errstate(all="ignore"):
@@ -154,13 +165,20 @@ class CMAES(Distributed[_State], SingleObjective):
             return f"{variant} is True, but the problem has integer variables; cmaes has no such variant"
         return super().refuses(traits, dimension)
 
-    def start(self, space: Space, rng: np.random.Generator, restarts: Restarts) -> Any:
+    def start(
+        self,
+        space: Space,
+        rng: np.random.Generator,
+        restarts: Restarts,
+        begin: Mapping[str, Any] = MappingProxyType({}),
+    ) -> Any:
         """`cmaes`'s optimizer for the box [0, 1]^d.
 
         Args:
             space: The search space.
             rng: The source of its seed and then of the (d,) initial mean.
             restarts: Population and step size of the start.
+            begin: Further arguments of `cmaes`, such as the distribution to begin with.
         """
         cmaes = optional(*self.requires, "this optimizer")
         seed = int(rng.integers(2**32))
@@ -172,6 +190,7 @@ class CMAES(Distributed[_State], SingleObjective):
             "seed": seed,
             "population_size": max(4, restarts.population) if restarts.population else self.population_size,
         }
+        arguments |= begin
         if space.traits.integer_mask is not None:
             bounds, steps = _lattice(space, space.traits.integer_mask)
             strategy = cmaes.CMAwM(**(arguments | {"bounds": bounds, "steps": steps, "margin": self.margin}))

@@ -22,6 +22,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, cast
 
 import numpy as np
@@ -29,9 +30,12 @@ from numpy.typing import ArrayLike
 
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
+from polarbear.optimizers.modcma_state import set_covariance, transplant
 from polarbear.optimizers.native import SingleObjective, check_suitable
 from polarbear.optimizers.settings import differences, family, label
-from polarbear.protocols import Objective, Traits
+from polarbear.optimizers.telemetry import offer_warm_start
+from polarbear.optimizers.transfer import distribution_of
+from polarbear.protocols import Objective, Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, Reals, choice, real, whole
 
@@ -99,6 +103,8 @@ SWITCHES = (
 
 _Rate = Annotated[float, real(ge=0)]
 
+_SIZING = ("mirrored", "weights", "population_size", "parents", "restart_strategy")
+"""Fields on which the numbers of points and parents depend, also after restarts."""
 RATES = ("cs", "cc", "cmu", "c1", "damps", "acov")
 
 BASELINE: dict[str, Any] = {
@@ -194,6 +200,7 @@ class ModularCMAES(SingleObjective):
     name: str = ""
 
     one_at_a_time = True
+    ends_steps = True
 
     @classmethod
     def anytime(cls, **overrides: Any) -> ModularCMAES:
@@ -224,12 +231,16 @@ class ModularCMAES(SingleObjective):
             raise ValueError(f"parents is {parents}; valid is 1 to {size}")
         if self.mirrored == "PAIRWISE" and size % 2:
             raise ValueError(f"population_size is {size}; with mirrored='PAIRWISE' it must be even")
-        quartering = {"SA", "CMSA"} & {self.step_size_adaptation, self.matrix_adaptation}
-        if quartering and parents is None and size < 4:
+        if self.quartering and parents is None and size < 4:
             raise ValueError(
-                f"population_size is {size}; {min(quartering, key='SA CMSA'.index)} takes a quarter of it as parents, "
+                f"population_size is {size}; {self.quartering[0]} takes a quarter of it as parents, "
                 "here none: give 4 or more, or parents"
             )
+
+    @property
+    def quartering(self) -> list[str]:
+        """The modules that have a quarter of the points as parents."""
+        return [module for module in ("SA", "CMSA") if module in (self.step_size_adaptation, self.matrix_adaptation)]
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Optimize until the problem stops it, or, with restart strategy STOP, until converged.
@@ -241,18 +252,61 @@ class ModularCMAES(SingleObjective):
             ValueError: If the problem has several objectives, or `x0` or `parents` does not fit its dimension.
         """
         check_suitable(self, problem)
+        self._run(self._begin(problem, rng), problem, rng)
+
+    def run_from(self, problem: Objective, rng: np.random.Generator, start: WarmStart) -> None:
+        """Optimize from what another optimizer has left: m, σ and C; of another `ModularCMAES` its whole state.
+
+        After one of equal settings the run goes on bit for bit.
+        """
+        check_suitable(self, problem)
+        if isinstance(start.optimizer, ModularCMAES):
+            es = self._taken_over(problem, rng, start)
+        else:
+            mean, step_size, covariance = distribution_of(start, problem)
+            es = self._begin(problem, rng, mean)
+            es.p.adaptation.m, es.p.mutation.sigma = mean / (problem.upper - problem.lower), step_size
+            set_covariance(es.p.adaptation, covariance)
+        self._run(es, problem, rng)
+
+    def _begin(
+        self, problem: Objective, rng: np.random.Generator, center: FloatArray | None = None
+    ) -> c_maes.ModularCMAES:
+        """`modcma`'s optimizer at the start of a run; the first centre (d,) is drawn if it is not known."""
         from modcma import c_maes
 
         _seed(int(rng.integers(2**31)))
-        es = c_maes.ModularCMAES(self.settings(problem, rng))
-        state = es.p
-        width = problem.upper - problem.lower
+        return self._made(c_maes.ModularCMAES(self.settings(problem, rng, center)), problem)
+
+    def _made(self, es: c_maes.ModularCMAES, problem: Objective) -> c_maes.ModularCMAES:
+        """A new optimizer of `modcma`, corrected."""
+        if self.repelling_restart:
+            es.p.repelling.coverage *= _coverage_factor(problem.dimension)
+        self._correct(es.p)
+        return es
+
+    def _taken_over(self, problem: Objective, rng: np.random.Generator, start: WarmStart) -> c_maes.ModularCMAES:
+        """`modcma`'s optimizer with the state of another `ModularCMAES`; the same one if the settings are equal."""
+        from modcma import c_maes
+
+        other = start.optimizer
+        equal = {name for name, value in vars(self).items() if value == getattr(other, name)} | {"name"}
+        if len(equal) == len(vars(self)):
+            return start.state
+        mean, _, covariance = distribution_of(start, problem)
+        es = self._made(c_maes.ModularCMAES(self.settings(problem, rng, mean)), problem)
+        resized = not equal.issuperset(_SIZING) or self.quartering != other.quartering
+        transplant(start.state.p, es.p, equal, covariance, resized=resized)
+        return es
+
+    def _run(self, es: c_maes.ModularCMAES, problem: Objective, rng: np.random.Generator) -> None:
+        """Run generation by generation until the problem stops it, or it has converged."""
+        state, width = es.p, problem.upper - problem.lower
         box = (problem.lower / width, problem.upper / width)
         objective = _ScaledObjective(problem, width)
-        if self.repelling_restart:
-            state.repelling.coverage *= _coverage_factor(problem.dimension)
-        self._correct(state)
-        expose_distribution(problem, _distribution(state.adaptation, width), state)
+        expose_distribution(problem, distribution := _distribution(state.adaptation, width), state)
+        offer_warm_start(problem, lambda: replace(distribution.warm_start(problem, state), optimizer=self, state=es))
+        step_ended: Callable[[], None] | None = getattr(problem, "step_ended", None)
         going = True
         while going:
             if objective.broken:
@@ -264,6 +318,8 @@ class ModularCMAES(SingleObjective):
                 if self.center_placement == "UNIFORM":
                     state.adaptation.m = rng.uniform(*box)
             going = es.step(objective)
+            if step_ended is not None:
+                step_ended()
 
     def refuses(self, traits: Traits, dimension: int, /) -> str:
         """Why it takes no problem of these traits and this dimension; empty if it does."""
@@ -290,8 +346,16 @@ class ModularCMAES(SingleObjective):
         if self.threshold_convergence:
             state.mutation.threshold_convergence.init_threshold *= MADE_FOR_WIDTH
 
-    def settings(self, problem: Objective, rng: np.random.Generator) -> c_maes.parameters.Settings:
-        """`modcma`'s settings for a problem, in coordinates in which the box has width 1."""
+    def settings(
+        self, problem: Objective, rng: np.random.Generator, center: FloatArray | None = None
+    ) -> c_maes.parameters.Settings:
+        """`modcma`'s settings for a problem, in coordinates in which the box has width 1.
+
+        Args:
+            problem: The problem.
+            rng: The source of the first centre.
+            center: (d,) it, where it is known.
+        """
         from modcma import c_maes
 
         modules = c_maes.parameters.Modules()
@@ -313,7 +377,7 @@ class ModularCMAES(SingleObjective):
             mu0=self.parents,
             lb=lower / width,
             ub=upper / width,
-            x0=self._first_center(problem, rng) / width,
+            x0=(self._first_center(problem, rng) if center is None else center) / width,
             **rates,
         )
 

@@ -24,8 +24,9 @@ from typing import Annotated, Any
 import numpy as np
 
 from polarbear.extras import Extra, optional
-from polarbear.optimizers.native import Native, SingleObjective, Space, State
+from polarbear.optimizers.native import Continuable, SingleObjective, Space, State
 from polarbear.optimizers.settings import Size, differences, family, joined_name
+from polarbear.optimizers.transfer import known_points
 from polarbear.protocols import Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, Share, choice, chosen_word, real, whole
@@ -107,6 +108,7 @@ class _State(State):
         start: Number of evaluations at the start.
         units: (m, d) the points asked for, in the unit cube.
         offspring: (d, m) those of an offspring, as `modde` has them.
+        known: Points (m, d) in the unit cube of the first population, and their values (m,), known before.
     """
 
     rng: np.random.Generator
@@ -116,6 +118,7 @@ class _State(State):
     start: int = 0
     units: Any = None
     offspring: Any = None
+    known: Any = None
 
     def collect(self) -> None:
         """Ask for the points at which `modde` has evaluated the collector."""
@@ -140,7 +143,7 @@ class _State(State):
 
 
 @family("modular-de", presets=PRESETS)
-class ModularDE(Native[_State], SingleObjective):
+class ModularDE(Continuable[_State], SingleObjective):
     """Differential evolution composed of modules; without arguments, `modde`'s own defaults.
 
     `ModularDE.variant` gives the named variants of table 4.3. Options are words, in upper or lower case. Linear
@@ -244,9 +247,26 @@ class ModularDE(Native[_State], SingleObjective):
         if self.base_sampler == "SOBOL":
             parameters.sampler = _in_powers_of_two(parameters.sampler)
         state.stage, state.start = _FIRST, state.evaluations
+        state.known = np.empty((0, dimension)), np.empty(0, dtype=object)
         state.evolution = modde.ModularDE(_Collector(dimension), parameters=parameters)
         parameters.population = parameters.archive = parameters.sampler = None
         state.collect()
+
+    def _warm(self, state: _State, start: WarmStart) -> None:
+        """Take the latest points known as the first population; what is missing is drawn and evaluated."""
+        space, size = state.space, len(state.units)
+        points, values = known_points(start, space)
+        units = (points[-size:] - space.lower) / (space.upper - space.lower)
+        state.known, state.units = (units, _clipped(values[-size:])), state.units[: size - len(units)]
+        if not len(state.units):
+            self._initialize(state, state.known[1][:0])
+
+    def _initialize(self, state: _State, values: Any) -> None:
+        """Begin with the first population: the points known before, and those asked for."""
+        units, known = state.known
+        evolution, state.known = state.evolution, (units[:0], known[:0])
+        evolution.initialize_custom_population(np.concatenate([units, state.units]).T, np.concatenate([known, values]))
+        state.vary()
 
     def _ask(self, state: _State) -> FloatArray:
         space = state.space
@@ -255,10 +275,11 @@ class ModularDE(Native[_State], SingleObjective):
 
     def _tell(self, state: _State, values: Any) -> None:
         evolution, parameters = state.evolution, state.parameters
-        values = np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
+        values = _clipped(values)
         if state.stage == _FIRST:
-            evolution.initialize_custom_population(state.units.T, values)
-        elif state.stage == _OFFSPRING:
+            self._initialize(state, values)
+            return
+        if state.stage == _OFFSPRING:
             parameters.used_budget += len(values)
             parameters.offspring = type(parameters.population)(state.offspring, values)
             evolution.select()
@@ -272,7 +293,7 @@ class ModularDE(Native[_State], SingleObjective):
             del evolution.fitness_func
             parameters.used_budget += len(values)
             _adapt(parameters)
-        if state.stage == _FIRST or state.evaluations - state.start < parameters.budget:
+        if state.evaluations - state.start < parameters.budget:
             state.vary()
         elif self.restarts:
             self._start(state)
@@ -355,6 +376,11 @@ class ModularDE(Native[_State], SingleObjective):
 
 
 _SIZES = ("population_size", "population_per_variable")
+
+
+def _clipped(values: FloatArray) -> Any:
+    """(m,) finite values, as `modde` wants them."""
+    return np.array(np.clip(values, -GREATEST, GREATEST).tolist(), dtype=object)
 
 
 def _spread(state: _State) -> float:

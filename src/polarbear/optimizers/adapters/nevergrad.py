@@ -32,8 +32,10 @@ import numpy as np
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.generators import OwnGenerators, seed_from
-from polarbear.optimizers.native import Native, Space, State, clip_values
+from polarbear.optimizers.native import Continuable, Space, State, clip_values
 from polarbear.optimizers.settings import family
+from polarbear.optimizers.transfer import known_points
+from polarbear.protocols import WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, Flag, whole
 
@@ -70,6 +72,10 @@ def registry() -> Registry:
     return Registry(tuple(verdict["works"]), frozenset(verdict["needs_budget"]), frozenset(verdict["paired"]), left_out)
 
 
+_TOLD = 100
+"""Points of another optimizer that nevergrad is told."""
+
+
 class _Parametrization:
     """A problem's box in nevergrad's terms: bounded arrays, of the real variables and of the integer ones."""
 
@@ -89,6 +95,13 @@ class _Parametrization:
             array = nevergrad.p.Array(init=start[indices], lower=self._lower[indices], upper=self._upper[indices])
             arrays.append(array.set_integer_casting() if integer else array)
         return arrays[0] if len(arrays) == 1 else nevergrad.p.Tuple(*arrays)
+
+    def candidate(self, parametrization: Any, point: FloatArray) -> Any:
+        """The candidate at a point (d,)."""
+        values = [point[indices] for indices, _ in self._groups]
+        if len(values) > 1:
+            return parametrization.spawn_child(new_value=tuple(values))
+        return parametrization.spawn_child(new_value=np.resize(values[0], len(parametrization.value)))
 
     def point(self, candidate: Any) -> FloatArray:
         """(d,) the point of a candidate."""
@@ -150,7 +163,7 @@ def _offered(word: Any, name: str) -> str:
 
 
 @family("nevergrad", "nevergrad-{algorithm}", algorithms=("nevergrad", "algorithm", lambda: registry().works))
-class Nevergrad(Native[_State]):
+class Nevergrad(Continuable[_State]):
     """An optimizer of nevergrad, in the problem's box.
 
     Its behaviour may depend on `budget`: with different budgets the runs are a family A(b) of algorithms. Integer
@@ -206,6 +219,21 @@ class Nevergrad(Native[_State]):
             make = nevergrad.optimizers.registry[self.algorithm]
             state.optimizer = make(parametrization=parametrization, budget=self.budget)
             state.candidate = state.optimizer.ask()
+
+    def _warm(self, state: _State, start: WarmStart) -> None:
+        """Tell nevergrad the latest points, at most `_TOLD`, as points that it has not asked for."""
+        nevergrad = optional(*self.requires, "this optimizer")
+        points, values = known_points(start, state.space)
+        optimizer = state.optimizer
+        reason = f"nevergrad's {self.algorithm} takes no points that it has not asked for; set transfer='nothing'"
+        if getattr(optimizer, "recast", False):  # it would wait for the one it has asked for
+            raise ValueError(reason)
+        try:
+            with state.generators, _silence():
+                for point, value in zip(points[-_TOLD:], clip_values(values[-_TOLD:]), strict=True):
+                    optimizer.tell(state.box.candidate(optimizer.parametrization, point), float(value))
+        except nevergrad.errors.TellNotAskedNotSupportedError as error:
+            raise ValueError(reason) from error
 
     def _ask(self, state: _State) -> FloatArray:
         return state.box.point(state.candidate)

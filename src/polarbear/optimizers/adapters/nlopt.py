@@ -23,7 +23,8 @@ from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.generators import seed_from
 from polarbear.optimizers.native import GREATEST, clip_values
 from polarbear.optimizers.settings import Size, choice_of, family
-from polarbear.protocols import Objective, Traits
+from polarbear.optimizers.transfer import first_point
+from polarbear.protocols import Objective, Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, Flag, Share, folded, real
 
@@ -161,10 +162,12 @@ class NLopt(Restarted):
                 return f"{algorithm} takes {limit} variables; the problem has {dimension}"
         return super().refuses(traits, dimension)
 
-    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+    def _search(
+        self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
+    ) -> None:
         nlopt = optional(*self.requires, "this optimizer")
         nlopt.srand(seed_from(rng))
-        start = rng.uniform(problem.lower, problem.upper)
+        x0 = first_point(start, problem, rng)
         opt = self._opt(nlopt, self.algorithm, problem)
         if self.population_size is not None:
             opt.set_population(self.population_size)
@@ -173,7 +176,7 @@ class NLopt(Restarted):
         if self.algorithm not in UNBOUNDED:
             opt.set_lower_bounds(np.array(problem.lower, dtype=np.float64))
             opt.set_upper_bounds(np.array(problem.upper, dtype=np.float64))
-        _minimize(nlopt, opt, start, objective)
+        _minimize(nlopt, opt, x0, objective)
 
     def _opt(self, nlopt: Any, algorithm: str, problem: Objective) -> Any:
         """An `nlopt.opt` with tolerances and first step."""

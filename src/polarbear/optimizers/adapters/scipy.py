@@ -17,7 +17,8 @@ from polarbear.descriptions import plain_value
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
 from polarbear.optimizers.native import clip_values
 from polarbear.optimizers.settings import check_options, family
-from polarbear.protocols import Objective, traits_of
+from polarbear.optimizers.transfer import first_point, known_points
+from polarbear.protocols import Objective, WarmStart, traits_of
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, Flag, Positive, Share, choice, real, real_number, set_fields
 
@@ -56,6 +57,8 @@ _ENDLESS = 10**15
 
 _Tolerance = Annotated[float, real(ge=0)]
 
+_LEAST_POPULATION = 5
+"""Of SciPy's differential evolution."""
 _STRATEGIES = [
     f"{base}{kind}"
     for base in ("best1", "rand1", "randtobest1", "currenttobest1", "best2", "rand2")
@@ -111,23 +114,33 @@ class ScipyMinimize(Restarted):
         """Whether the method takes constraints."""
         return self.method in CONSTRAINED
 
-    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+    def _search(
+        self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
+    ) -> None:
         def bounded(x: FloatArray) -> float:
             return min(max(objective(x), -GREATEST), GREATEST)
 
-        start = rng.uniform(problem.lower, problem.upper)
+        x0 = first_point(start, problem, rng)
+        options = dict(self.options)
+        if self.method == "BFGS" and start is not None and start.covariance is not None:
+            options["hess_inv0"] = _scaled(start.covariance)
         _optimize(
             "minimize",
             problem,
             objective,
             bounded,
-            start,
+            x0,
             method=self.method,
             tol=self.tol,
-            callback=_stop_at_standstill(start) if self.method == "Powell" else None,
-            options=dict(self.options),
+            callback=_stop_at_standstill(x0) if self.method == "Powell" else None,
+            options=options,
             **({"bounds": None} if self.method in UNBOUNDED else {}),
         )
+
+
+def _scaled(covariance: FloatArray) -> FloatArray:
+    """C with a mean eigenvalue of 1: a CMA-ES's C is the inverse Hessian but for its scale (Hansen, tutorial, 1.3)."""
+    return covariance * (len(covariance) / np.trace(covariance))
 
 
 def _weight(value: Any, name: str) -> float | tuple[float, ...]:
@@ -180,8 +193,12 @@ class ScipyDifferentialEvolution(Restarted):
         """It takes constraints."""
         return True
 
-    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
+    def _search(
+        self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
+    ) -> None:
         arguments = _arguments(self) | {"rng": rng, "integrality": traits_of(problem).integer_mask}
+        if start is not None and len(points := known_points(start, problem)[0]) >= _LEAST_POPULATION:
+            arguments["init"] = points[-self.popsize * problem.dimension :]
         _optimize("differential_evolution", problem, objective, objective, **arguments)
 
 
@@ -214,13 +231,15 @@ class ScipyDualAnnealing(Restarted):
     restarts: Flag = True
     name: str = ""
 
-    def _search(self, objective: Callback, problem: Objective, rng: np.random.Generator) -> None:
-        start = rng.uniform(problem.lower, problem.upper)
+    def _search(
+        self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
+    ) -> None:
+        x0 = first_point(start, problem, rng)
 
         def bounded(x: FloatArray) -> float:
             return float(clip_values(objective(x)))
 
-        _optimize("dual_annealing", problem, objective, bounded, x0=start, rng=rng, maxfun=_ENDLESS, **_arguments(self))
+        _optimize("dual_annealing", problem, objective, bounded, x0=x0, rng=rng, maxfun=_ENDLESS, **_arguments(self))
 
 
 def _arguments(optimizer: ScipyDifferentialEvolution | ScipyDualAnnealing) -> dict[str, Any]:

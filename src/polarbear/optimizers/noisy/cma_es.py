@@ -16,6 +16,8 @@ from polarbear.optimizers.noisy.selection import AnySelection, Generation, IntAr
 from polarbear.optimizers.noisy.strategy import Parameters, Search
 from polarbear.optimizers.restarts import Restarts, Strategy
 from polarbear.optimizers.settings import Size, family
+from polarbear.optimizers.transfer import distribution_of
+from polarbear.protocols import WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, real, whole
 
@@ -119,6 +121,19 @@ class CMAES(Distributed[CMAState], SingleObjective):
             search=search,
             parameters=parameters,
             memory=self.selection.begin(),
+        )
+
+    def _warm(self, state: CMAState, start: WarmStart) -> None:
+        space = state.space
+        mean, step_size, covariance = distribution_of(start, space)
+        if self.diagonal:
+            covariance = covariance.diagonal()
+        state.search = replace(
+            state.search,
+            mean=(mean - space.lower) / (space.upper - space.lower),
+            step_size=step_size,
+            covariance=covariance,
+            factor=np.sqrt(covariance) if self.diagonal else np.linalg.cholesky(covariance),
         )
 
     def _restart(self, space: Space, rng: np.random.Generator, restarts: Restarts) -> tuple[Search, Parameters]:

@@ -1,0 +1,233 @@
+"""From one optimizer to another within a run (Vermetten 2025, chapter 5)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import numpy as np
+
+from polarbear.descriptions import imported
+from polarbear.optimizers.descriptions import as_optimizer
+from polarbear.optimizers.driver import drive
+from polarbear.optimizers.settings import differences, family, joined_name
+from polarbear.optimizers.telemetry import end_step, expose, offer_warm_start
+from polarbear.protocols import Continuing, Objective, Traits, WarmStart, refusal
+from polarbear.records import FloatArray
+from polarbear.validation import Checked, parse_number, real, set_fields, whole_number
+
+REMEMBERED = 1000
+"""Points evaluated last that the second optimizer may take as its population."""
+
+
+def _checked_at(at: Any, name: str) -> int | str:
+    if not isinstance(at, str):
+        return whole_number(at, name, 1)
+    parse_number(at, dimension=1)
+    return at.strip()
+
+
+class Progress:
+    """A run until now, as rules of switching see it.
+
+    Attributes:
+        evaluations: Number of evaluations.
+        best: (d,) the best point; None before the first value.
+        value: Its value, low is good; +inf before the first.
+    """
+
+    def __init__(self) -> None:
+        self.evaluations = 0
+        self.best: FloatArray | None = None
+        self.value = np.inf
+        self._last: deque[tuple[FloatArray, float]] = deque(maxlen=REMEMBERED)
+        self._offered: Callable[[], WarmStart] | None = None
+
+    def add(self, point: FloatArray, value: float) -> None:
+        """Count an evaluation."""
+        self.evaluations += 1
+        self._last.append((np.array(point), value if value == value else np.inf))
+        if value < self.value:
+            self.best, self.value = self._last[-1]
+
+    def offer(self, getter: Callable[[], WarmStart]) -> None:
+        """Take what the optimizer itself offers to start from."""
+        self._offered = getter
+
+    @property
+    def latest(self) -> tuple[FloatArray, FloatArray]:
+        """The points (m, d) evaluated last, 1,000 at most, and their values (m,)."""
+        return np.array([point for point, _ in self._last]), np.array([value for _, value in self._last])
+
+    @property
+    def warm_start(self) -> WarmStart:
+        """What another optimizer can start from now."""
+        start = WarmStart(evaluations=self.evaluations) if self._offered is None else self._offered()
+        if start.population is None and self._last:
+            points, values = self.latest
+            start = replace(start, population=points, values=values)
+        value = None if self.best is None else float(self.value)
+        return replace(start, evaluations=self.evaluations, best=self.best, value=value)
+
+
+@family("switch", kw_only=False)
+class Switch:
+    """Runs one optimizer, and after a switch another one, which starts from what the first has left.
+
+    The switch comes as soon as one of `at`, `value` and `rule` says so, or when the first optimizer ends by itself. An
+    optimizer by ask and tell, and the modular CMA-ES, ends its generation first; any other is stopped at its next
+    evaluation. All state that the run exposes is that of the present optimizer, and ``stage`` is 1 or 2.
+
+    Attributes:
+        first: The first optimizer.
+        second: The second one, which has to be able to start from another one unless `transfer` is "nothing".
+        at: Evaluations after which to switch: a number, or a multiple of the dimension, such as ``"10*d"``.
+        value: The objective value, low is good, at which to switch.
+        rule: A function of `Progress` that returns whether to switch now, or ``"module:function"`` of it; asked after
+            each generation, or evaluation.
+        transfer: What the second one starts from: "everything" of the first one's state that it can use, the "best"
+            point, or "nothing": it then starts afresh.
+        name: Its name; by default both optimizers' names and the fields that differ from their defaults.
+
+    Raises:
+        ValueError: If none of `at`, `value` and `rule` is given, or the second cannot start from another optimizer.
+        TypeError: If one of the optimizers is none.
+    """
+
+    first: Any
+    second: Any
+    at: Annotated[int | str, Checked(_checked_at)] | None = None
+    value: Annotated[float, real()] | None = None
+    rule: Annotated[Callable[[Progress], bool], Checked(imported)] | None = None
+    transfer: Literal["everything", "best", "nothing"] = "everything"
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        first, second = as_optimizer(self.first), as_optimizer(self.second)
+        if self.at is None and self.value is None and self.rule is None:
+            raise ValueError("nothing says when to switch; give at=1000, at='10*d', value=1e-3 or rule=function")
+        if self.transfer != "nothing" and not isinstance(second, Continuing):
+            raise ValueError(
+                f"{second.name} cannot start from another optimizer; set transfer='nothing', or give it a method "
+                "run_from(problem, rng, start)"
+            )
+        set_fields(self, first=first, second=second)
+
+    def default_name(self) -> str:
+        """Both optimizers' names, and when to switch."""
+        changed = differences(self, without=["first", "second"])
+        if self.rule is not None:
+            changed["rule"] = getattr(self.rule, "__name__", type(self.rule).__name__)
+        return joined_name(f"{self.first.name}→{self.second.name}", changed)
+
+    @property
+    def requires(self) -> Any:
+        """The package that the optimizers need; None if they need none."""
+        return getattr(self.first, "requires", None) or getattr(self.second, "requires", None)
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether runs of one of the optimizers disturb each other within a process."""
+        return any(getattr(each, "one_at_a_time", False) for each in (self.first, self.second))
+
+    def refuses(self, traits: Traits, dimension: int, /) -> str:
+        """Why one of them takes no problem of these traits and this dimension; empty if both do."""
+        if traits.objectives > 1 or traits.constraints:
+            return "a switch is decided by one objective without constraints; take the optimizers by themselves"
+        return refusal(self.first, traits, dimension) or refusal(self.second, traits, dimension)
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
+        """Run the first optimizer until the switch, then the second one until the problem stops it."""
+        stepwise = getattr(self.first, "ends_steps", False)
+        watched = _Watched(problem, self._is_due(problem.dimension), stepwise=stepwise)
+        expose(problem, stage=lambda: 1.0)
+        try:
+            drive(self.first, watched, rng)
+        except Switched as switched:
+            if switched.watched is not watched:  # of a switch around this one
+                raise
+        expose(problem, stage=lambda: 2.0)
+        start = watched.progress.warm_start
+        if self.transfer == "nothing":
+            drive(self.second, problem, rng)
+        elif self.transfer == "best":
+            best = WarmStart(evaluations=start.evaluations, best=start.best, value=start.value)
+            self.second.run_from(problem, rng, best)
+        else:
+            self.second.run_from(problem, rng, start)
+
+    def _is_due(self, dimension: int) -> Callable[[Progress], bool]:
+        at = np.inf if self.at is None else parse_number(str(self.at), dimension)
+        value = -np.inf if self.value is None else self.value
+        rule = self.rule
+        return lambda now: now.evaluations >= at or now.value <= value or (rule is not None and bool(rule(now)))
+
+
+class Switched(BaseException):
+    """The switch has come; outside `Exception`, like the run's own stop.
+
+    Attributes:
+        watched: The problem whose optimizer has to end.
+    """
+
+    def __init__(self, watched: _Watched) -> None:
+        super().__init__("the run goes on with another optimizer")
+        self.watched = watched
+
+
+class _Watched:
+    """The problem as the first optimizer sees it.
+
+    Args:
+        problem: The problem.
+        is_due: Whether to switch.
+        stepwise: Whether the optimizer tells when a generation has ended; else it is stopped at an evaluation.
+    """
+
+    def __init__(self, problem: Objective, is_due: Callable[[Progress], bool], *, stepwise: bool) -> None:
+        self.progress = Progress()
+        self._problem: Any = problem
+        self._is_due, self._stepwise = is_due, stepwise
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._problem, name)
+
+    def __call__(self, x: Any) -> Any:
+        """Evaluate one point (d,) or a batch (m, d).
+
+        Raises:
+            Switched: If the switch has come.
+        """
+        points = np.asarray(x)
+        if points.ndim == 1:
+            return self._value(points)
+        if not self._stepwise:
+            return np.array([self._value(point) for point in points])
+        values = self._problem(x)
+        for point, value in zip(points, values, strict=True):
+            self.progress.add(point, float(value))
+        return values
+
+    def _value(self, point: FloatArray) -> float:
+        if not self._stepwise and self.progress.evaluations and self._is_due(self.progress):
+            raise Switched(self)
+        value = self._problem(point)
+        self.progress.add(point, float(value))
+        return value
+
+    def offer_warm_start(self, getter: Callable[[], WarmStart]) -> None:
+        """Keep what the optimizer offers, and pass it on."""
+        self.progress.offer(getter)
+        offer_warm_start(self._problem, getter)
+
+    def step_ended(self) -> None:
+        """The optimizer's generation has ended.
+
+        Raises:
+            Switched: If the switch has come.
+        """
+        end_step(self._problem)
+        if self._is_due(self.progress):
+            raise Switched(self)

@@ -1,0 +1,58 @@
+"""What an optimizer starts from where another one has ended: a distribution or a population."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polarbear.optimizers.archives import center_of
+from polarbear.protocols import Box, WarmStart
+from polarbear.records import FloatArray
+
+_SELECTED = 3
+"""Best points that make a distribution, where the first optimizer has none (Vermetten 2025, section 5.4)."""
+_LEAST_STEP = 1e-10
+"""In box widths: the selected points may be one and the same."""
+_WORST_CONDITION = 1e14
+"""Smaller eigenvalues of a covariance matrix are raised to the largest divided by it."""
+
+
+def distribution_of(start: WarmStart, box: Box) -> tuple[FloatArray, float, FloatArray]:
+    """The mean (d,) in the problem's coordinates, σ and the covariance matrix C (d, d), both in box widths.
+
+    Without a distribution to start from it is the mean of the three best points known, with σ their standard deviation
+    and C = I; without points the box's centre, with σ = 0.2.
+    """
+    width = box.upper - box.lower
+    if start.mean is not None and start.step_size is not None and np.isfinite(start.mean).all():
+        covariance = np.diag(width**2) if start.covariance is None else start.covariance
+        return start.mean, max(start.step_size, _LEAST_STEP), _conditioned(covariance / np.outer(width, width))
+    points, values = known_points(start, box)
+    if not len(points):
+        return center_of(box), 0.2, np.eye(len(width))
+    selected = points[np.argsort(values, kind="stable")[:_SELECTED]]
+    mean = selected.mean(axis=0)
+    spread = float(np.linalg.norm((selected - mean) / width)) / np.sqrt(selected.size)
+    return mean, max(spread, _LEAST_STEP), np.eye(len(width))
+
+
+def known_points(start: WarmStart, box: Box) -> tuple[FloatArray, FloatArray]:
+    """Points (m, d) in the box and their values (m,), the latest last: the population, else the best point alone."""
+    if start.population is not None and start.values is not None and start.values.ndim == 1:
+        return np.clip(start.population, box.lower, box.upper), start.values
+    if start.best is None or start.value is None:
+        return np.empty((0, len(box.lower))), np.empty(0)
+    return np.clip(start.best[np.newaxis], box.lower, box.upper), np.array([start.value])
+
+
+def first_point(start: WarmStart | None, box: Box, rng: np.random.Generator) -> FloatArray:
+    """(d,) the best point known, within the box; without one a point drawn uniformly from it."""
+    if start is None or start.best is None:
+        return rng.uniform(box.lower, box.upper)
+    return np.clip(start.best, box.lower, box.upper)
+
+
+def _conditioned(covariance: FloatArray) -> FloatArray:
+    """A covariance matrix whose condition number is at most `_WORST_CONDITION`."""
+    eigenvalues, vectors = np.linalg.eigh((covariance + covariance.T) / 2)
+    raised = np.maximum(eigenvalues, eigenvalues[-1] / _WORST_CONDITION)
+    return (vectors * raised) @ vectors.T

@@ -1,0 +1,315 @@
+"""Switching from one optimizer to another within a run."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from polarbear.optimizers import Progress, RandomSearch, Switch, describe, from_description
+from polarbear.optimizers.adapters.modcma import FAULTY, OPTIONS
+from polarbear.protocols import Traits
+from tests.optimizers.seen import Seen, half_plane
+
+MODULES = [
+    *({"step_size_adaptation": word} for word in OPTIONS["step_size_adaptation"] if word not in FAULTY),
+    *({"matrix_adaptation": word} for word in OPTIONS["matrix_adaptation"]),
+    *({"sampler": word} for word in OPTIONS["sampler"]),
+    *({"mirrored": word} for word in OPTIONS["mirrored"]),
+    {"elitist": True},
+    {"orthogonal": True},
+    {"sequential_selection": True},
+    {"sample_sigma": True},
+]
+
+
+def ellipsoid(x):
+    """With condition number 1e6, not along the axes."""
+    d = len(x)
+    turned = np.linalg.qr(np.vander(np.linspace(0.5, 1.5, d)))[0] @ (x - 0.7)
+    return float(10 ** np.linspace(0, 6, d) @ turned**2)
+
+
+def rastrigin(x):
+    return float(10 * len(x) + np.sum((x - 0.3) ** 2 - 10 * np.cos(2 * np.pi * (x - 0.3))))
+
+
+def modular(**fields):
+    return from_description({"optimizer": "modular-cmaes-anytime", **fields})
+
+
+@dataclass
+class Watching(Seen):
+    """Also keeps what can be started from, as it was at each evaluation."""
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.offered, self.starts = None, []
+
+    def offer_warm_start(self, getter):
+        self.offered = getter
+
+    def __call__(self, x):
+        if np.ndim(x) == 1 and self.offered is not None:
+            self.starts.append((self.exposed["stage"](), self.offered()))
+        return super().__call__(x)
+
+    @property
+    def first_of_the_second(self):
+        """What the second optimizer offered before its first evaluation."""
+        return next(start for stage, start in self.starts if stage == 2.0)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A function of its own loop, which knows nothing of steps; ends after `points`."""
+
+    points: int = 1_000
+    name: str = "grid"
+
+    def __call__(self, problem, rng):
+        for share in np.linspace(0, 1, self.points):
+            problem(problem.lower + share * (problem.upper - problem.lower))
+
+
+def stagnates(now: Progress) -> bool:
+    points, values = now.latest
+    assert len(points) == len(values) == min(now.evaluations, 1_000)
+    return now.evaluations > 30 and values[-20:].min() > now.value
+
+
+def note(left, evaluations):
+    """A rule that switches after so many evaluations and keeps what is left then."""
+
+    def rule(now):
+        if now.evaluations >= evaluations:
+            left.append(now.warm_start)
+        return now.evaluations >= evaluations
+
+    return rule
+
+
+def run(optimizer, function=rastrigin, **settings):
+    seen = Seen(function=function, **({"dimension": 5, "budget": 2_000} | settings))
+    seen.run(optimizer)
+    return seen
+
+
+def gain(first, second, evaluations):
+    """How many times lower the value is in so many evaluations after 1,000, if all is transferred and not only a point.
+
+    The geometric mean over six seeds.
+    """
+    best = [
+        [
+            min(
+                Seen(ellipsoid, 5, 1_000 + evaluations).run(Switch(first, second, at=1_000, transfer=kept), seed).values
+            )
+            for kept in ("best", "everything")
+        ]
+        for seed in range(6)
+    ]
+    return np.exp(np.log(best).mean(axis=0) @ [1, -1])
+
+
+class TestModularCMAES:
+    @pytest.mark.parametrize("fields", MODULES, ids=str)
+    def test_a_switch_to_itself_is_none(self, fields):
+        optimizer = modular(**fields)
+        alone, switched = run(optimizer), run(Switch(optimizer, optimizer, at=500))
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+    @pytest.mark.parametrize("fields", [each for each in MODULES if "sampler" not in each], ids=str)
+    def test_a_setting_that_matters_at_restarts_alone_changes_nothing_before(self, fields):
+        """The whole state is moved; quasi-random samplers draw from the generator of the process when they are made."""
+        first, second = (modular(center_placement=place, **fields) for place in ("X0", "CENTER"))
+        alone = run(first, ellipsoid, budget=1_000)
+        switched = run(Switch(first, second, at=500), ellipsoid, budget=1_000)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+    @pytest.mark.parametrize("restart_strategy", ["IPOP", "BIPOP", "RESTART"])
+    def test_also_after_restarts(self, restart_strategy):
+        optimizer = modular(restart_strategy=restart_strategy, center_placement="X0")
+        alone = run(optimizer, budget=12_000, dimension=3)
+        switched = run(Switch(optimizer, optimizer, at=7_000), budget=12_000, dimension=3)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+    @pytest.mark.parametrize(
+        ("first", "second"),
+        [
+            ({"step_size_adaptation": "CSA"}, {"step_size_adaptation": "TPA"}),
+            ({"step_size_adaptation": "MSR"}, {"step_size_adaptation": "CSA", "mirrored": "PAIRWISE"}),
+            ({"step_size_adaptation": "CSA"}, {"step_size_adaptation": "XNES", "weights": "EQUAL"}),
+            *(
+                ({"matrix_adaptation": one}, {"matrix_adaptation": other})
+                for one in ("COVARIANCE", "MATRIX", "CHOLESKY")
+                for other in ("COVARIANCE", "MATRIX", "CHOLESKY", "CMSA", "NATURAL_GRADIENT", "SEPARABLE")
+                if one != other
+            ),
+        ],
+        ids=str,
+    )
+    def test_other_modules_go_on_with_the_distribution(self, first, second):
+        left = []
+        problem = Watching(function=ellipsoid, dimension=5, budget=1_200)
+        problem.run(Switch(modular(**first), modular(**second), rule=note(left, 1_000)))
+        (old,), new = left, problem.first_of_the_second
+        assert np.linalg.cond(old.covariance) > 100, "there is something to lose"
+        np.testing.assert_allclose(new.mean, old.mean, rtol=1e-12)
+        assert new.step_size == old.step_size
+        expected = np.diag(np.diag(old.covariance)) if "SEPARABLE" in second.values() else old.covariance
+        np.testing.assert_allclose(new.covariance, expected, atol=1e-8 * np.abs(expected).max())
+
+    def test_what_is_learned_is_worth_something(self):
+        assert gain(modular(), modular(step_size_adaptation="TPA"), 500) > 10
+
+
+class TestDistributions:
+    @pytest.mark.parametrize("second", ["noisy-cma-es", "pycma", "cmaes", "modular-cmaes-anytime"])
+    def test_of_one_library_go_on_in_another(self, second):
+        left = []
+        problem = Watching(function=ellipsoid, dimension=5, budget=1_200, width=4.0)
+        problem.run(Switch("noisy-cma-es" if "modular" in second else modular(), second, rule=note(left, 1_000)))
+        (old,), new = left, problem.first_of_the_second
+        np.testing.assert_allclose(new.mean, old.mean, rtol=1e-9)
+        expected = old.step_size**2 * old.covariance
+        if second == "pycma":  # whose options take standard deviations alone
+            expected = np.diag(np.diag(expected))
+        np.testing.assert_allclose(new.step_size**2 * new.covariance, expected, atol=1e-3 * np.abs(expected).max())
+
+    def test_are_made_of_the_three_best_points_where_there_is_none(self):
+        problem = Watching(dimension=3, budget=130)
+        problem.run(Switch(RandomSearch(), "noisy-cma-es", at=100))
+        best = np.array(problem.points[:100])[np.argsort(problem.values[:100])[:3]]
+        np.testing.assert_allclose(problem.first_of_the_second.mean, best.mean(axis=0))
+        assert problem.first_of_the_second.step_size == pytest.approx(np.sqrt(best.var(axis=0).mean()) / 10)
+
+
+class TestPopulations:
+    def test_of_one_differential_evolution_go_on_in_another(self):
+        pytest.importorskip("modde")
+        first, second = (
+            from_description({"optimizer": f"modular-de-{variant}", "population_size": 20})
+            for variant in ("qin1", "shade")
+        )
+        left = []
+        problem = Watching(dimension=4, budget=700)
+        problem.run(Switch(first, second, rule=note(left, 500)))
+        np.testing.assert_allclose(
+            np.sort(problem.first_of_the_second.population, axis=0), np.sort(left[0].population, axis=0)
+        )
+
+    def test_are_the_latest_points_where_there_is_none_and_new_ones_where_these_are_too_few(self):
+        pytest.importorskip("modde")
+        second = from_description({"optimizer": "modular-de", "population_size": 30})
+        problem = Watching(dimension=4, budget=60)
+        problem.run(Switch(RandomSearch(), second, at=20))
+        start = next(start for stage, start in problem.starts if stage == 2.0 and start.population is not None)
+        known = {tuple(point) for point in np.round(problem.points[:30], 9)}
+        assert {tuple(point) for point in np.round(start.population, 9)} == known, "20 known ones and 10 new ones"
+
+    def test_are_told_to_nevergrad(self):
+        pytest.importorskip("nevergrad")
+        told, alone = (
+            run(Switch(RandomSearch(), "nevergrad-DE", at=300, transfer=transfer), ellipsoid, budget=330)
+            for transfer in ("everything", "nothing")
+        )
+        assert not np.array_equal(told.points[300:], alone.points[300:])
+
+    def test_nevergrad_says_which_of_its_optimizers_takes_none(self):
+        pytest.importorskip("nevergrad")
+        with pytest.raises(ValueError, match="takes no points that it has not asked for; set transfer='nothing'"):
+            run(Switch(RandomSearch(), "nevergrad-SQP", at=20), budget=100)
+
+
+class TestPoints:
+    @pytest.mark.parametrize("second", ["scipy-Nelder-Mead", "scipy-BFGS", "scipy-dual-annealing", "nlopt-COBYLA"])
+    def test_local_searches_start_at_the_best_one(self, second):
+        seen = run(Switch(RandomSearch(), second, at=50), budget=60)
+        np.testing.assert_allclose(seen.points[50], seen.points[int(np.argmin(seen.values[:50]))])
+
+    def test_bfgs_takes_the_matrix(self):
+        """Of a quadratic function the inverse Hessian but for its scale: few more gradients lead to the optimum."""
+        assert gain(modular(), "scipy-BFGS", 60) > 10
+
+    def test_scipys_differential_evolution_begins_with_the_latest(self):
+        seen = run(Switch(RandomSearch(), "scipy-DE", at=100), budget=175)
+        np.testing.assert_allclose(np.sort(seen.points[100:175], axis=0), np.sort(seen.points[25:100], axis=0))
+
+
+class TestWhen:
+    def test_after_evaluations(self):
+        for at in (12, "4*d"):
+            seen = run(Switch(Grid(), RandomSearch(), at=at, transfer="nothing"), dimension=3, budget=40)
+            stopped = np.linspace(0, 1, 1_000)[:12, np.newaxis] * 10 - 5
+            np.testing.assert_allclose(seen.points[:12], np.broadcast_to(stopped, (12, 3)))
+            assert not np.allclose(seen.points[12], seen.points[12][0])
+
+    def test_at_a_value(self):
+        seen = run(Switch(RandomSearch(), Grid(), value=20.0, transfer="nothing"), budget=500, dimension=2)
+        first = next(k for k, value in enumerate(seen.values) if value <= 20.0)
+        np.testing.assert_array_equal(seen.points[first + 1], seen.lower)
+
+    def test_by_a_rule(self):
+        seen = run(Switch(RandomSearch(), Grid(), rule=stagnates, transfer="nothing"), budget=500, dimension=2)
+        switch = next(k for k, point in enumerate(seen.points) if (point == seen.lower).all())
+        assert min(seen.values[switch - 20 : switch]) > min(seen.values[:switch])
+        assert switch > 30
+
+    def test_generations_are_not_cut(self):
+        problem = Watching(dimension=4, budget=100)
+        problem.run(Switch("noisy-cma-es", RandomSearch(), at=12))  # 8 points per generation
+        assert [stage for stage, _ in problem.starts].count(1.0) == 16
+
+    def test_when_the_first_has_ended(self):
+        seen = run(Switch(Grid(5), RandomSearch(), at=500, transfer="nothing"), budget=40, dimension=2)
+        assert len(seen.points) == 40
+
+    def test_a_switch_within_a_switch(self):
+        inner = Switch(RandomSearch(), Grid(), at=10, transfer="nothing")
+        seen = run(Switch(inner, RandomSearch(), at=20, transfer="nothing"), budget=60, dimension=2)
+        np.testing.assert_array_equal(seen.points[10], seen.lower)
+        assert np.allclose(seen.points[19], seen.points[19][0]), "the grid's last"
+        assert not np.allclose(seen.points[20], seen.points[20][0])
+
+
+def test_the_state_exposed_is_that_of_the_present_optimizer():
+    seen = Seen(dimension=3, budget=100)
+    seen.run(Switch("noisy-cma-es", "random-search", at=50))
+    assert seen.exposed["stage"]() == 2.0
+
+
+def test_descriptions_are_nested():
+    switch = Switch("random-search", modular(step_size_adaptation="TPA"), at="10*d", value=1e-3)
+    described = describe(switch)
+    assert described["second"] == {"optimizer": "modular-cmaes-anytime", "step_size_adaptation": "TPA"}
+    assert from_description(json.loads(json.dumps(described))) == switch
+    ruled = Switch("random-search", "random-search", rule="tests.optimizers.test_switch:stagnates")
+    assert ruled.rule is stagnates
+    assert ruled.name == "RandomSearch→RandomSearch-rule=stagnates"
+    assert from_description(json.loads(json.dumps(describe(ruled)))) == ruled
+    assert switch.name == "RandomSearch→CMA-ES-TPA-at=10*d-value=0.001"
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: Switch("random-search", "random-search"), ValueError, "nothing says when to switch; give at=1000"),
+        (lambda: Switch("random-search", Grid(), at=5), ValueError, "grid cannot start from another optimizer"),
+        (lambda: Switch("random-search", "pymoo-GA", at=5), ValueError, "cannot start from another optimizer"),
+        (lambda: Switch("random-search", "random-search", at=0), ValueError, "at is 0; valid is 1 or more"),
+        (lambda: Switch("random-search", "random-search", at="ten"), ValueError, "'ten' is no budget"),
+        (lambda: Switch("random-search", "random-search", rule=3), ValueError, "rule is 3; write it as 'module:name'"),
+        (lambda: Switch("random-search", 3, at=5), TypeError, "3"),
+        (lambda: Switch("random-search", "random-search", at=5, transfer="all"), ValueError, "transfer"),
+    ],
+)
+def test_wrong_arguments_are_named(make, error, message):
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_problems_of_several_objectives_or_with_constraints_are_refused():
+    switch = Switch("random-search", "random-search", at=5)
+    for traits in (Traits(objectives=2), Traits(constraints=len(half_plane(np.zeros(1))))):
+        assert "one objective without constraints" in switch.refuses(traits, 2)
