@@ -20,6 +20,7 @@ from benchmarks.pages import screens
 from polarbear import optimizers, problems
 from polarbear.analyzer import answer, report
 from polarbear.analyzer.page import color_order, render
+from polarbear.analyzer.report_tables import rounds
 from polarbear.analyzer.settings import as_study_file, as_toml
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
@@ -27,7 +28,7 @@ from polarbear.racing import Race
 from polarbear.records import Outcome, Reason, Run, RunKey, Trajectory
 from polarbear.store import Damage
 from polarbear.study import StudyView, read_spec
-from tests.figures.results import crossing, posterior, raced, result
+from tests.figures.results import a_round, crossing, posterior, raced, result
 
 VOID = {"meta", "link", "img", "br", "circle"}
 HOSTILE = ("<script>alert(1)</script>", '"><img src=x onerror=y>', "A & B's")
@@ -421,3 +422,13 @@ def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty):
 
 def test_races_on_one_kind_of_problem_say_nothing_of_groups(found):
     assert "where" not in Page(render(found)).ids
+
+
+def test_a_round_names_a_few_that_leave_and_counts_the_others():
+    left = dict.fromkeys("CDEFG", "A")
+    race = (
+        a_round(1, "AB", dominance={}, eliminated=left, resolved_pairs=5),
+        a_round(2, "A", dominance={}, eliminated={"B": "A"}, resolved_pairs=6),
+    )
+    raced = result(posterior(np.zeros((7, 7))), eliminated=left | {"B": "A"}, rounds=race)
+    assert [row[6] for row in rounds(raced, ()).rows] == ["C (by A); D (by A); E (by A); 2 more", "B (by A)"]

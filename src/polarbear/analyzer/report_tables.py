@@ -23,6 +23,8 @@ _UNFOLDED = 8
 """Rows of matrices, of which there are three, that are not folded away."""
 MOST_SHOWN = 12
 """Rows of tables of algorithms that are not folded away."""
+MOST_NAMED = 3
+"""Algorithms that a cell of a table of rounds names."""
 
 
 def recommendations(findings: Answer, data: Sequence[Data]) -> Table:
@@ -194,6 +196,12 @@ def _matrix(result: RaceResult, t: int, names: Sequence[str], data: tuple[Data, 
     )
 
 
+def _some(entries: Sequence[str]) -> str:
+    """Entries of a narrow cell; those that a table of rounds leaves out are in its data."""
+    more = [f"{len(entries) - MOST_NAMED} more"] if len(entries) > MOST_NAMED + 1 else []
+    return "; ".join([*entries[: MOST_NAMED if more else None], *more]) or "–"
+
+
 def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
     """One row per round."""
     settled: set[str] = set()
@@ -202,7 +210,7 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
         new = [name for name in round_.settled if name not in settled]
         settled.update(new)
         eliminated = [f"{loser} (by {winner})" for loser, winner in round_.eliminated.items()]
-        out = "; ".join([*eliminated, *(f"{name} ({round_.way_out})" for name in round_.withdrawn)])
+        out = [*eliminated, *(f"{name} ({round_.way_out})" for name in round_.withdrawn)]
         counts = (round_.instances, round_.runs, round_.failures)
         rows.append(
             (
@@ -210,8 +218,8 @@ def rounds(result: RaceResult, data: Sequence[Data]) -> Table:
                 *(f"{count:,}" for count in counts),
                 amount(round_.evaluations),
                 f"{round_.resolved_pairs} of {n * (n - 1) // 2}",
-                out or "–",
-                "; ".join(new) or "–",
+                _some(out),
+                _some(new),
             )
         )
     return Table(
