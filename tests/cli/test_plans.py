@@ -292,7 +292,7 @@ def test_if_every_run_fails_the_exit_code_says_so(tmp_path):
     ("old", "new", "message"),
     [
         ('budget = "40*d"', "", "line 2: plan.budget is missing"),
-        ('budget = "40*d"', 'budget = "40*n"', "line 3: budget is '40*n'; write a number"),
+        ('budget = "40*d"', 'budget = "40*n"', "line 3: '40*n' is no budget; write a positive number"),
         ('budget = "40*d"', "budget = -40", "line 3: budget is -40"),
         ('budget = "40*d"', "budget = true", "line 3: budget is True"),
         ("repetitions = 3", 'repetitions = "three"', "line 4: plan.repetitions is 'three'; it must be a whole number"),

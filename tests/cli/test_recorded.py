@@ -178,7 +178,7 @@ def test_an_export_can_be_read_again(archive, tmp_path, form):
     [
         (["assess", "{}", "--algorithm", "medium"], "there are no runs of algorithm 'medium'"),
         (["compare", "{}", "--algorithm", "fast"], "needs at least 2 algorithms"),
-        (["compare", "{}", "--budget", "0"], "greater than or equal to 1"),
+        (["compare", "{}", "--budget", "0"], "'0' is no budget; write a positive number"),
         (["table", "{}", "--target", "inf"], "target is inf; it is a finite precision above 0"),
         (["table", "{}", "--target", "0"], "target is 0; it is a finite precision above 0"),
         (["assess", "{}", "--target", "0"], "target is 0; it is a finite precision above 0"),
