@@ -129,6 +129,24 @@ def test_before_the_first_round_nothing_is_made_up():
     for ask in (result.best, result.frame, result.plot.ratings):
         with pytest.raises(ValueError, match=r"no round|not completed a round"):
             ask()
+    with pytest.raises(ValueError, match="ratings round by round take two rounds; the race has completed 0"):
+        result.plot.rounds()
+
+
+def test_ratings_round_by_round_and_by_group_are_drawn_alone_too():
+    entrants, stop = ["random-search", "scipy-COBYLA"], pb.study.StopRules(instances=16)
+    suite = pb.problems.BBOB(functions=(1, 15), dimensions=(2, 3))
+    race = pb.race(entrants, suite, times=(20, 60, 100), stop=stop, progress=False, batch=8)
+    assert len(race.plot.rounds().panels) == len(race.rounds) == 2
+    picture, axes = plt.subplots()
+    groups = race.plot.groups(ax=axes)
+    assert groups.title == "Who is best where"
+    assert {label.get_text() for label in axes.get_xticklabels()} == {
+        "2-D separable", "3-D separable", "2-D multi-modal", "3-D multi-modal"
+    }  # fmt: skip
+    plt.close(picture)
+    with pytest.raises(ValueError, match="who is best where takes two algorithms, and instances of two groups"):
+        Result.of(raced(crossing())).plot.groups()
 
 
 def test_the_report_is_that_of_the_analyzer(result, tmp_path):

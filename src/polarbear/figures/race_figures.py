@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from polarbear.assess.functions import function_group
 from polarbear.figures.allocation import allocation
 from polarbear.figures.dominance import dominance_over_rounds
 from polarbear.figures.figure import Figure
+from polarbear.figures.heat_map import heat_map
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.preference_values import preference_values
 from polarbear.figures.ratings import rating_over_time
+from polarbear.figures.recovery import Snapshot, rating_over_rounds
 from polarbear.figures.style import PALETTE
+from polarbear.inference import fit
+from polarbear.quantities import plural
 from polarbear.racing import RaceResult
+from polarbear.racing.rounds import Round
+from polarbear.racing.strata import average_share, best_shares
+from polarbear.rankings import Rankings
+from polarbear.records import FloatArray, Instance
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -85,11 +97,111 @@ class Plots:
         """On how many instances each algorithm was run how far, by `polarbear.figures.allocation`."""
         return self._drawn(partial(allocation, self._result), ax, options)
 
-    def _drawn(self, make: partial[Figure], ax: Drawn, options: dict[str, Any]) -> Figure:
+    def groups(self, ax: Drawn = None, **options: Any) -> Figure:
+        """Who is best on which group of functions in which dimension, by `polarbear.figures.heat_map`.
+
+        Args:
+            ax: Where to draw it as well.
+            options: `algorithms`, by default the Pareto set, and the options of `heat_map`.
+
+        Raises:
+            ValueError: If there are fewer than two algorithms, or fewer than two groups that are known.
+        """
+        members = options.pop("algorithms", self._result.pareto_set)
+        shares = shares_by_group(self._result, members)
+        if not shares:
+            raise ValueError(
+                "who is best where takes two algorithms, and instances of two groups of functions or dimensions that "
+                "are known"
+            )
+        figure = partial(
+            heat_map,
+            100 * np.stack([average_share(share) for _, share in shares.values()], axis=1),
+            members,
+            list(shares),
+            label="% of the instances",
+            numbers="On how many percent of the instances on which all members ran the algorithm of the row is the "
+            "best of them, averaged over the timepoints",
+            form=lambda share: f"{share:.0f}",
+            best="highest",
+        )
+        return replace(self._drawn(figure, ax, options, ordered=False), title="Who is best where")
+
+    def rounds(self, ax: Drawn = None, **options: Any) -> Figure:
+        """The ratings that the instances of `key_rounds` give, by `polarbear.figures.rating_over_rounds`.
+
+        The model is fitted anew to the instances of each (Wurth et al. 2026, figures 8 and 11); a model over time may
+        take a while.
+
+        Raises:
+            ValueError: If the race has completed fewer than two rounds.
+        """
+        result = self._result
+        rounds = key_rounds(result)
+        if len(rounds) < 2:
+            raise ValueError(f"ratings round by round take two rounds; the race has completed {len(rounds)}")
+        snapshots = [_snapshot(result, each) for each in rounds]
+        return self._drawn(partial(rating_over_rounds, snapshots, axis=result.settings.axis), ax, options)
+
+    def _drawn(self, make: partial[Figure], ax: Drawn, options: dict[str, Any], *, ordered: bool = True) -> Figure:
         """The figure, in colours that are the same in all figures of the race."""
         if not self._result.begun:
             raise ValueError("there is nothing to draw; the race has not completed a round")
-        figure = make(**{"order": self._order} | options)
+        figure = make(**({"order": self._order} if ordered else {}) | options)
         if ax is not None:
             figure.draw_on(ax)
         return figure
+
+
+def key_rounds(result: RaceResult) -> list[Round]:
+    """The first complete round, the last, and the two between in which most algorithms were eliminated."""
+    complete = [each for each in result.rounds if each.batch]
+    most = sorted(complete[1:-1], key=lambda each: (-len(each.eliminated), each.number))[:2]
+    key = {each.number: each for each in (*complete[:1], *most, *complete[-1:])}
+    return [key[number] for number in sorted(key)]
+
+
+def _snapshot(result: RaceResult, end: Round) -> Snapshot:
+    """The ratings that the instances of the rounds up to one give."""
+    posterior = result.posterior
+    before = fit(
+        Rankings.of(
+            result.rated_values[: end.instances],
+            times=posterior.times,
+            algorithms=posterior.names,
+            precision=result.settings.precision,
+        ),
+        model=posterior.model,
+        draws=result.settings.draws,
+        rng=np.random.default_rng(result.settings.seed),
+    )
+    out = {loser for each in result.rounds if each.number <= end.number for loser in each.eliminated}
+    return Snapshot(f"round {end.number}, {plural(end.instances, 'instance')}", before, out & {*posterior.names})
+
+
+def shares_by_group(result: RaceResult, members: Sequence[str]) -> dict[str, tuple[int, FloatArray]]:
+    """For each group of functions and dimension, as `best_shares` has it, how often each of some algorithms is best.
+
+    Groups are those of the functions, or single functions where these have none. Empty if there are fewer than two
+    algorithms or groups.
+    """
+    names, places = _groups(result), [result.names.index(name) for name in members]
+    if len(members) < 2 or len({*names} - {""}) < 2:
+        return {}
+    found = best_shares(result.values[:, :, places], names, precision=result.settings.precision)
+    shares = {group: found[group] for group in sorted(found) if found[group][0]}
+    return shares if len(shares) > 1 else {}
+
+
+def _groups(result: RaceResult) -> list[str]:
+    """(P,) the group of each instance; empty where it is not known. A dimension that all have is left out."""
+    known = [problem for problem in result.problems if problem is not None and problem.dimension]
+    several = len({problem.dimension for problem in known}) > 1
+
+    def group(problem: Instance | None) -> str:
+        if problem is None or not problem.dimension:
+            return ""
+        kind = function_group(problem.suite, problem.function) or problem.function
+        return f"{problem.dimension:2d}-D {kind}".strip() if several else kind
+
+    return [group(problem) for problem in result.problems]
