@@ -18,6 +18,11 @@ class Extra(NamedTuple):
     module: str
     name: str
 
+    @property
+    def installed(self) -> bool:
+        """Whether it is there; it is not imported."""
+        return find_spec(self.module) is not None
+
     def check(self, what: str) -> None:
         """Look whether it is installed, without importing it.
 
@@ -27,7 +32,7 @@ class Extra(NamedTuple):
         Raises:
             ExtraMissing: If it is not.
         """
-        if find_spec(self.module) is None:
+        if not self.installed:
             raise ExtraMissing(_message(self, what), name=self.module)
 
 

@@ -309,6 +309,15 @@ def test_wrong_arguments_are_named(make, error, message):
         make()
 
 
+def test_of_two_packages_the_one_that_is_missing_is_named(monkeypatch):
+    first, second = (pytest.importorskip(name) and name for name in ("cma", "modde"))
+    switch = Switch("pycma", "modular-de", at=5)
+    for missing in (first, second):
+        with monkeypatch.context() as patch:
+            patch.setattr("polarbear.extras.find_spec", lambda name, missing=missing: None if name == missing else name)
+            assert switch.requires.module == missing
+
+
 def test_problems_of_several_objectives_or_with_constraints_are_refused():
     switch = Switch("random-search", "random-search", at=5)
     for traits in (Traits(objectives=2), Traits(constraints=len(half_plane(np.zeros(1))))):

@@ -123,7 +123,7 @@ def test_each_family_says_what_it_does_not_take(optimizer, traits, dimension, me
 
 @pytest.mark.parametrize("family", pb.optimizers.families())
 def test_every_family_takes_a_plain_problem(family):
-    if family not in {"growing-budgets", "function"}:
+    if family not in {"growing-budgets", "switch", "function"}:
         assert pb.optimizers.refusal(pb.optimizers.from_description({"optimizer": family}), Traits(), 5) == ""
 
 

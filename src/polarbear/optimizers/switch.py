@@ -124,8 +124,10 @@ class Switch:
 
     @property
     def requires(self) -> Any:
-        """The package that the optimizers need; None if they need none."""
-        return getattr(self.first, "requires", None) or getattr(self.second, "requires", None)
+        """The package that the optimizers need, of two one that is missing; None if they need none."""
+        needed = [extra for each in (self.first, self.second) if (extra := getattr(each, "requires", None)) is not None]
+        missing = (extra for extra in needed if not extra.installed)
+        return next(missing, needed[0] if needed else None)
 
     @property
     def one_at_a_time(self) -> bool:
