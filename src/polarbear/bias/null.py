@@ -49,7 +49,7 @@ class Null:
 def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = False) -> FloatArray:
     """Monte Carlo p-values (1 + #) / (1 + m), which are valid at any m; those of `EXACT` by their distribution.
 
-    Of the uniform samples' `own` statistics, # counts the m - 1 others.
+    Of the uniform samples' `own` statistics, # counts the m - 1 others, so that 1 + # stands at the same m + 1 values.
     """
     p = np.empty_like(statistics)
     for row, (name, statistic) in enumerate(STATISTICS.items()):
@@ -61,7 +61,7 @@ def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = F
         at_least = (not own) + len(reference) - np.searchsorted(reference, found, side="left")
         at_most = (not own) + np.searchsorted(reference, found, side="right")
         counts = {"above": at_least, "below": at_most, "both": 2 * np.minimum(at_least, at_most)}[statistic.tail]
-        p[row] = np.minimum(counts / ((not own) + len(reference)), 1.0)
+        p[row] = np.minimum(counts / (1 + len(reference)), 1.0)
     return p
 
 
