@@ -8,6 +8,14 @@ import pytest
 from polarbear.experiment import machine
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """A folder of simulated distributions for this session, not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLARBEAR_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def all_cores(tmp_path, monkeypatch):
     """Of this machine, none of which is taken."""
