@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
+from polarbear.bias.kinds import DESCRIPTIONS, kind_probabilities
 from polarbear.bias.null import SAMPLES, SEED, null_distribution
 from polarbear.bias.uniformity import SMALLEST_SAMPLE, STATISTICS, uniformity_statistics
 from polarbear.quantities import plural
@@ -34,6 +35,8 @@ class Bias:
         alpha: How often uniform points may be called biased.
         level: The level of each test: `alpha`, or less where at `alpha` more uniform points would be called biased.
         runs: Number of points.
+        probabilities: How likely each type of bias is, most likely first: "centre", "bounds", "gaps", "clusters" and
+            "discretization"; empty if the points are not biased.
     """
 
     rejected: NDArray[np.bool_]
@@ -44,6 +47,12 @@ class Bias:
     alpha: float
     level: float
     runs: int
+    probabilities: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def kind(self) -> str:
+        """The type that is most likely; "" if the points are not biased."""
+        return next(iter(self.probabilities), "")
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -64,7 +73,8 @@ class Bias:
         dimensions = int(self.rejected[self.counts].any(axis=0).sum())
         return (
             f"Structurally biased: {int(self.counts.sum())} of {len(STATISTICS)} tests reject that {of} are uniform, "
-            f"in {dimensions} of them (level {self.alpha:g})."
+            f"in {dimensions} of them (level {self.alpha:g}). "
+            f"It looks most like {DESCRIPTIONS[self.kind]} ({self.probabilities[self.kind]:.0%})."
         )
 
     def __str__(self) -> str:
@@ -101,7 +111,9 @@ def judge(
     rejected = false_discovery_control(p_values, axis=1, method="by") <= level
     counts = SHARE * np.sum(rejected, axis=1) >= u.shape[1]
     p_value = (1 + int((scores <= score).sum())) / (1 + len(scores))
-    return Bias(rejected, p_values, counts, bool(counts.any()), p_value, alpha, level, len(u))
+    biased = bool(counts.any())
+    kinds = kind_probabilities(p_values[:, rejected[counts].any(axis=0)]) if biased else {}
+    return Bias(rejected, p_values, counts, biased, p_value, alpha, level, len(u), kinds)
 
 
 def verdict_scores(p_values: FloatArray) -> FloatArray:
