@@ -12,6 +12,14 @@ hypothesis.settings.register_profile("untimed", deadline=None)
 hypothesis.settings.load_profile("untimed")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def cache(tmp_path_factory):
+    """A folder of simulated distributions for this session, not the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLARBEAR_CACHE", str(tmp_path_factory.mktemp("cache")))
+        yield
+
+
 @pytest.fixture
 def all_cores(tmp_path, monkeypatch):
     """Of this machine, none of which is taken."""

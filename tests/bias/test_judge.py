@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from polarbear import bias
-from polarbear.bias.judge import verdict_scores
+from polarbear.bias.judge import level_below, verdict_scores
 from polarbear.bias.null import EXACT, null_distribution
 from polarbear.bias.uniformity import STATISTICS, uniformity_statistics
 
@@ -51,9 +51,16 @@ def test_the_score_is_the_level_from_which_benjamini_and_yekutieli_reject_in_a_t
         assert d > 10 or 0 < np.mean(scores <= 0.5) < 1
 
 
+@pytest.mark.parametrize(("alpha", "share"), [(0.3, 0.0), (0.5, 0.4), (0.4, 0.4), (0.75, 0.7)])
+def test_equal_scores_never_lift_the_share_of_biased_uniform_points_above_alpha(alpha, share):
+    """As many scores lie at one value as there are uniform samples to count; none of them may count, or all."""
+    scores = np.repeat([0.3, 0.1, 0.2], [30, 40, 30])
+    assert np.mean(scores <= level_below(scores, alpha)) == share
+
+
 def false_positives(n, d, sets, alpha=0.01):
     """How many of so many uniform sets of points are biased, and how often a test rejects in 2, and in 3 dimensions."""
-    null = null_distribution(n, 100_000 if d == 30 else SAMPLES)
+    null = null_distribution(n, 100_000)
     level = bias.judge(np.random.default_rng(0).random((n, d)), alpha=alpha, samples=len(null.ordered[0])).level
     biased, twice, thrice, rng = 0, 0, 0, np.random.default_rng([n, d])
     for _ in range(sets // 100):
@@ -67,7 +74,7 @@ def false_positives(n, d, sets, alpha=0.01):
 @pytest.mark.statistical(rate=0.01)
 @pytest.mark.parametrize("d", [1, 3, 10])
 def test_of_uniform_points_at_most_a_share_alpha_is_biased(d):
-    """At α = 0.05, 1,000 sets, against the 99.7 % point of the binomial with the error of the level of 10,000 sets."""
+    """At α = 0.05, 1,000 sets, against the 99.7 % point of the binomial with the error of the level itself."""
     biased, _, _ = false_positives(30, d, 1_000, alpha=0.05)
     assert biased <= 50 + 2.75 * np.sqrt(50 * 0.95 * 1.1)
 
@@ -121,7 +128,7 @@ def _cut(rng):
 def test_strong_bias_is_found(points):
     found = bias.judge(points(np.random.default_rng(1)), samples=SAMPLES)
     assert found.biased
-    assert found.p_value == pytest.approx(1e-4, rel=0.01)
+    assert found.p_value == pytest.approx(5e-5, rel=0.01)
     assert found.counts.any()
 
 

@@ -10,17 +10,21 @@ from polarbear.bias.across import across_dimensions, across_statistics
 from polarbear.bias.judge import Bias, judge
 from polarbear.bias.null import critical_values
 from polarbear.bias.recorded import SUITE, Verdict, judge_runs
+from polarbear.bias.scenarios import Scenario, across_all, per_dimension
 from polarbear.bias.uniformity import STATISTICS, uniformity_statistics
 
 __all__ = [
     "STATISTICS",
     "SUITE",
     "Bias",
+    "Scenario",
     "Verdict",
+    "across_all",
     "across_dimensions",
     "across_statistics",
     "critical_values",
     "judge",
     "judge_runs",
+    "per_dimension",
     "uniformity_statistics",
 ]

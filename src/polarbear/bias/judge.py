@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import false_discovery_control
 
+from polarbear.bias.kinds import DESCRIPTIONS, kind_probabilities
 from polarbear.bias.null import SAMPLES, SEED, null_distribution
 from polarbear.bias.uniformity import SMALLEST_SAMPLE, STATISTICS, uniformity_statistics
 from polarbear.quantities import plural
@@ -17,7 +18,7 @@ from polarbear.validation import real_number
 
 SHARE = 10
 """A test counts if it rejects in a tenth of the dimensions."""
-UNIFORM_SETS = 10_000
+UNIFORM_SETS = 20_000
 """Uniform samples in d dimensions by which the level is set."""
 
 
@@ -30,10 +31,12 @@ class Bias:
         p_values: (36, d) not corrected.
         counts: (36,) the tests that count: those that reject in at least a tenth of the dimensions.
         biased: Whether any test counts.
-        p_value: How often uniform points look at least as biased, by the same rule; not below 1e-4.
+        p_value: How often uniform points look at least as biased, by the same rule; not below 5e-5.
         alpha: How often uniform points may be called biased.
         level: The level of each test: `alpha`, or less where at `alpha` more uniform points would be called biased.
         runs: Number of points.
+        probabilities: How likely each type of bias is, most likely first: "centre", "bounds", "gaps", "clusters" and
+            "discretization"; empty if the points are not biased.
     """
 
     rejected: NDArray[np.bool_]
@@ -44,6 +47,12 @@ class Bias:
     alpha: float
     level: float
     runs: int
+    probabilities: dict[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def kind(self) -> str:
+        """The type that is most likely; "" if the points are not biased."""
+        return next(iter(self.probabilities), "")
 
     @property
     def tests(self) -> tuple[str, ...]:
@@ -64,7 +73,8 @@ class Bias:
         dimensions = int(self.rejected[self.counts].any(axis=0).sum())
         return (
             f"Structurally biased: {int(self.counts.sum())} of {len(STATISTICS)} tests reject that {of} are uniform, "
-            f"in {dimensions} of them (level {self.alpha:g})."
+            f"in {dimensions} of them (level {self.alpha:g}). "
+            f"It looks most like {DESCRIPTIONS[self.kind]} ({self.probabilities[self.kind]:.0%})."
         )
 
     def __str__(self) -> str:
@@ -97,11 +107,13 @@ def judge(
     p_values = null.p_values_of(uniformity_statistics(np.ascontiguousarray(u.T)))
     scores = _null_scores(len(u), u.shape[1], samples)
     score = float(verdict_scores(p_values[:, np.newaxis])[0])
-    level = min(alpha, float(np.quantile(scores, alpha, method="lower")))
+    level = min(alpha, level_below(scores, alpha))
     rejected = false_discovery_control(p_values, axis=1, method="by") <= level
     counts = SHARE * np.sum(rejected, axis=1) >= u.shape[1]
     p_value = (1 + int((scores <= score).sum())) / (1 + len(scores))
-    return Bias(rejected, p_values, counts, bool(counts.any()), p_value, alpha, level, len(u))
+    biased = bool(counts.any())
+    kinds = kind_probabilities(p_values[:, rejected[counts].any(axis=0)]) if biased else {}
+    return Bias(rejected, p_values, counts, biased, p_value, alpha, level, len(u), kinds)
 
 
 def verdict_scores(p_values: FloatArray) -> FloatArray:
@@ -114,6 +126,14 @@ def verdict_scores(p_values: FloatArray) -> FloatArray:
     ranks: FloatArray = np.arange(1.0, d + 1)
     levels: FloatArray = np.sort(p_values, axis=-1) * (d * np.sum(1 / ranks)) / ranks
     return np.min(levels[..., -(-d // SHARE) - 1 :], axis=(0, -1))
+
+
+def level_below(scores: FloatArray, alpha: float) -> float:
+    """The highest level at which at most a share `alpha` of uniform points, by their scores, is biased.
+
+    Scores are multiples of 1 / (1 + samples), so many of them are equal: none that equals the quantile may count.
+    """
+    return float(np.nextafter(np.sort(scores)[int(alpha * len(scores))], 0.0))
 
 
 @lru_cache(maxsize=16)

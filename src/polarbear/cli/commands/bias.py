@@ -75,6 +75,8 @@ def _values(verdict: Verdict) -> dict[str, Any]:
         "runs": found.runs,
         "lost": verdict.lost,
         "biased": found.biased,
+        "kind": found.kind,
+        "probabilities": found.probabilities,
         "p_value": found.p_value,
         "level": found.level,
         "tests": [name for name, counts in zip(found.tests, found.counts, strict=True) if counts],
