@@ -35,7 +35,7 @@ OURS = (
     "knowledge",
     *INFERENCE,
 )
-ON_DATA = ("imports", "assessment")
+ON_DATA = ("imports", "assessment", "serve")
 
 for module in (*OURS, "attainment", *(ON_DATA if DATA.is_dir() else ())):
     print(f"\n## benchmarks.{module}\n", flush=True)

@@ -10,7 +10,7 @@ from polarbear.analyzer.assessment import charts
 from polarbear.assess import Bounds, rank_changes, target_sensitivity, vorobev
 from polarbear.assess.report import Assessment
 from polarbear.records import FloatArray
-from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, cell_of, check_ran, view
+from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, alone, cell_of, check_ran, view
 
 
 @view("eaf", "Attainment surface")
@@ -32,7 +32,7 @@ def difference(assessment: Assessment, problem: Problem, algorithm: Algorithm, a
 @view("eaf", "Attained share over the budget")
 def attainment_ecdf(assessment: Assessment, problem: Problem) -> Shown:
     """Share of the values of one function that are attained, over the budget, with the area beneath."""
-    return Shown.of(charts.attainment_ecdf(assessment, cell_of(assessment, problem)))
+    return Shown.of(charts.attainment_ecdf(alone(assessment, problem), cell_of(assessment, problem)))
 
 
 @view("eaf", "Vorob'ev expectation")

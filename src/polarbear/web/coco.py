@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 from typing import Annotated, Literal, cast
 
 import numpy as np
@@ -23,7 +22,7 @@ from polarbear.assess.report import (
 )
 from polarbear.assess.report.data import Data
 from polarbear.web.fixed_target import coco_chart
-from polarbear.web.kind import Choice, Dimension, Shown, one_of, view
+from polarbear.web.kind import Choice, Dimension, Shown, kept, one_of, view
 
 ALL = "all functions"
 
@@ -55,7 +54,7 @@ def runtime_distributions(assessment: Assessment, dimension: Dimension, group: G
 @view("coco", "Runtime distributions to other targets")
 def distributions_by_targets(assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind) -> Shown:
     """Share of function-target pairs reached, with targets from budgets or between the extremes that were reached."""
-    return runtime_distributions(_by_targets(assessment, targets), dimension, group)
+    return runtime_distributions(_by_targets(assessment, targets, dimension), dimension, group)
 
 
 @view("coco", "Targets")
@@ -108,9 +107,11 @@ def _within(assessment: Assessment, dimension: str) -> tuple[charts.Cell, ...]:
     return assessment.subject.within(0 if dimension == "any" else int(dimension))
 
 
-@lru_cache(maxsize=4)
-def _by_targets(assessment: Assessment, targets: str) -> Assessment:
-    """The same runs with other targets."""
+@kept
+def _by_targets(assessment: Assessment, targets: str, dimension: str = "") -> Assessment:
+    """The same runs with other targets; of one dimension, if one is given."""
+    if dimension:
+        assessment = Assessment(replace(assessment.subject, cells=_within(assessment, dimension)))
     if targets == "budget":
         table = budget_based_targets(assessment)
     else:

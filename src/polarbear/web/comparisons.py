@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
@@ -13,10 +12,8 @@ from polarbear.assess import DynamicVirtualBest, cluster_ranks, deep_ranking
 from polarbear.assess.report import Assessment, Cell, Comparison, compare, switching_data, switching_in_words
 from polarbear.assess.report import switching as find_switching
 from polarbear.figures import Figure
-from polarbear.web.fixed_target import alone
-from polarbear.web.kind import Number, Problem, Shown, one_of, view
+from polarbear.web.kind import Number, Problem, Shown, alone, cell_of, kept, one_of, view
 
-_T = TypeVar("_T")
 _MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
 Measure = Annotated[str, one_of("compared", *_MEASURES)]
 At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
@@ -27,16 +24,16 @@ Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
 @view("comparisons", "Tests of pairs")
 def pair_tests(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
     """Corrected p-values of all pairs on one problem: small where the row is better than the column."""
-    comparison = _compare(assessment, compared, at)
-    tests = _on(comparison.tests, problem)
+    comparison = _compare_on(assessment, problem, compared, at)
+    tests = comparison.tests[problem]
     return _shown("tests", tests.rows(), figures.p_values(tests), comparison, problem)
 
 
 @view("comparisons", "Order of algorithms")
 def order(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
     """Which algorithms are significantly better than which on one problem."""
-    comparison = _compare(assessment, compared, at)
-    found = _on(comparison.orders, problem)
+    comparison = _compare_on(assessment, problem, compared, at)
+    found = comparison.orders[problem]
     layers = [
         [name for name, level in zip(found.names, found.levels.tolist(), strict=True) if level == depth]
         for depth in range(int(found.levels.max()) + 1)
@@ -84,7 +81,7 @@ def deep(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon) ->
 @view("comparisons", "Robust ranking over time")
 def robust_ranks(assessment: Assessment) -> Shown:
     """The bootstrap ranking at every budget of the mean share of the way to the best value, with its uncertainty."""
-    comparison = _compare(assessment, _MEASURES[0], 0)
+    comparison = _compare(assessment, _MEASURES[0])
     drawn = figures.robust_ranks_over_time(comparison.ranking, order=comparison.algorithms)
     return _shown("robust-ranks", comparison.ranking.rows(), drawn)
 
@@ -92,7 +89,7 @@ def robust_ranks(assessment: Assessment) -> Shown:
 @view("comparisons", "Contributions to a portfolio")
 def portfolio(assessment: Assessment) -> Shown:
     """What each algorithm adds to the runtime distribution of a portfolio of all: Shapley values, alone, last."""
-    comparison = _compare(assessment, _MEASURES[0], 0)
+    comparison = _compare(assessment, _MEASURES[0])
     drawn = figures.contributions(comparison.contributions, order=comparison.algorithms)
     return _shown("contributions", comparison.contributions.rows(), drawn)
 
@@ -107,7 +104,7 @@ def switching(assessment: Assessment, most: Switches) -> Shown:
 @view("comparisons", "Pairs of a switch")
 def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
     """The least expected runtime on one problem if the row begins and hands over to the column, at the best target."""
-    (best,) = find_switching(Assessment(alone(assessment, problem)), held_out=False).values()
+    (best,) = find_switching(alone(assessment, problem), held_out=False).values()
     drawn = figures.heat_map(
         best.pairs,
         best.names,
@@ -123,23 +120,31 @@ def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
     return replace(_shown("pairs", rows, drawn, problem=problem), text=f"Best: {best.policy}.")
 
 
-@lru_cache(maxsize=4)
-def _compare(assessment: Assessment, compared: str, at: float) -> Comparison:
+def _compare_on(assessment: Assessment, problem: str, compared: str, at: float) -> Comparison:
+    """The comparison on one problem alone, which takes less than that on all.
+
+    Raises:
+        ValueError: If an algorithm did not run on the problem.
+    """
+    ran = cell_of(assessment, problem).trials
+    if missing := [name for name in assessment.subject.algorithms if name not in ran]:
+        raise ValueError(f"{missing[0]} did not run on {problem}; choose a problem that all algorithms ran on")
+    return _compare(alone(assessment, problem), compared, at)
+
+
+def _compare(assessment: Assessment, compared: str, at: float = 0) -> Comparison:
     """The comparison, of which several views show parts."""
     if compared == "values at a budget":
-        return compare(assessment, budget=at)
-    return compare(assessment, target=at) if compared == "runtimes to a target" else compare(assessment)
+        return _comparison(assessment, budget=at)
+    return _comparison(assessment, target=at) if compared == "runtimes to a target" else _comparison(assessment)
 
 
-@lru_cache(maxsize=4)
+_comparison = kept(compare)
+
+
+@kept
 def _switching(assessment: Assessment, switches: int) -> dict[Cell, DynamicVirtualBest]:
     return find_switching(assessment, switches=switches)
-
-
-def _on(found: Mapping[str, _T], problem: str) -> _T:
-    if problem not in found:
-        raise ValueError(f"not all algorithms ran on {problem}; they did on {', '.join(found)}")
-    return found[problem]
 
 
 def _shown(

@@ -20,7 +20,7 @@ from polarbear.assess import (
 from polarbear.assess.report import Assessment, Cell, value_samples, value_statistics
 from polarbear.figures import Distribution
 from polarbear.records import FloatArray
-from polarbear.web.fixed_target import alone, cell_with_targets, only
+from polarbear.web.fixed_target import cell_with_targets, placeless
 from polarbear.web.kind import (
     Algorithm,
     Layout,
@@ -29,6 +29,7 @@ from polarbear.web.kind import (
     Problem,
     Shown,
     Text,
+    alone,
     cell_of,
     numbers_in,
     one_of,
@@ -57,28 +58,28 @@ def convergence(assessment: Assessment, problem: Problem) -> Shown:
 @view("fixed-budget", "Statistics at budgets")
 def values(assessment: Assessment, problem: Problem) -> Shown:
     """Per algorithm and budget: mean, median and quartiles of the best value so far."""
-    return Shown(only(assessment, assessment.value_data, problem))
+    return Shown(placeless(alone(assessment, problem).value_data))
 
 
 @view("fixed-budget", "Area over the convergence curve")
 def areas(assessment: Assessment, problem: Problem) -> Shown:
     """Per run: the area over its convergence curve (AOCC)."""
-    return Shown(only(assessment, assessment.area_data, problem))
+    return Shown(placeless(alone(assessment, problem).area_data))
 
 
 @view("fixed-budget", "Statistics at own budgets")
 def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets) -> Shown:
     """Per algorithm and budget: mean, geometric mean, standard deviation and quantiles of the best value so far."""
-    return Shown(
-        only(assessment, value_statistics(alone(assessment, problem), numbers_in(budgets, "budgets")), problem)
-    )
+    return Shown(placeless(value_statistics(alone(assessment, problem).subject, numbers_in(budgets, "budgets"))))
 
 
 @view("fixed-budget", "Values of single runs")
 def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, layout: Layout) -> Shown:
     """The best value of every run at each budget."""
-    found = value_samples(alone(assessment, problem), numbers_in(budgets, "budgets"), wide=layout == "a column per run")
-    return Shown(only(assessment, found, problem))
+    found = value_samples(
+        alone(assessment, problem).subject, numbers_in(budgets, "budgets"), wide=layout == "a column per run"
+    )
+    return Shown(placeless(found))
 
 
 @view("fixed-budget", "Average value over the budget")

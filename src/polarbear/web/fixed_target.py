@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Annotated
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
 from polarbear.assess import RuntimeSummary, summarize
-from polarbear.assess.report import Assessment, Cell, Subject, runtime_samples, runtime_statistics, with_targets
+from polarbear.assess.report import Assessment, Cell, runtime_samples, runtime_statistics, with_targets
 from polarbear.assess.report.data import Data
 from polarbear.records import FloatArray
 from polarbear.web.kind import (
@@ -22,6 +21,7 @@ from polarbear.web.kind import (
     Problem,
     Shown,
     Text,
+    alone,
     cell_of,
     numbers_in,
     one_of,
@@ -47,34 +47,34 @@ Probability = Annotated[float, Number("probability of success", 0.01, 1, 0.5)]
 def expected_runtime(assessment: Assessment, problem: Problem) -> Shown:
     """Expected runtime (ERT) to each target on one function."""
     cell, targets = cell_with_targets(assessment, problem)
-    return Shown.of(charts.over_targets(assessment, cell, targets))
+    return Shown.of(charts.over_targets(alone(assessment, problem), cell, targets))
 
 
 @view("fixed-target", "Runtime distribution")
 def runtime_distribution(assessment: Assessment, problem: Problem) -> Shown:
     """Share of targets reached on one function over the budget, with simulated restarts."""
-    return coco_chart(assessment, [cell_of(assessment, problem)], problem)
+    return coco_chart(alone(assessment, problem), [cell_of(assessment, problem)], problem)
 
 
 @view("fixed-target", "Statistics at targets")
 def runtimes(assessment: Assessment, problem: Problem) -> Shown:
     """Per algorithm and target: successes, ERT, mean, median, standard deviation, PAR-10."""
-    return Shown(only(assessment, assessment.runtime_data, problem))
+    return Shown(placeless(alone(assessment, problem).runtime_data))
 
 
 @view("fixed-target", "Statistics at own targets")
 def runtime_quantiles(assessment: Assessment, problem: Problem, targets: Targets, penalty: Penalty) -> Shown:
     """Per algorithm and target: successes, mean, standard deviation, nine quantiles, PAR-c, ERT."""
     at = numbers_in(targets, "targets")
-    return Shown(only(assessment, runtime_statistics(alone(assessment, problem), at, penalty=penalty), problem))
+    return Shown(placeless(runtime_statistics(alone(assessment, problem).subject, at, penalty=penalty)))
 
 
 @view("fixed-target", "Runtimes of single runs")
 def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets, layout: Layout) -> Shown:
     """The runtime of every run to each target; inf where it was missed."""
     at = numbers_in(targets, "targets")
-    found = runtime_samples(alone(assessment, problem), at, wide=layout == "a column per run")
-    return Shown(only(assessment, found, problem))
+    found = runtime_samples(alone(assessment, problem).subject, at, wide=layout == "a column per run")
+    return Shown(placeless(found))
 
 
 @view("fixed-target", "Average runtime over targets")
@@ -103,7 +103,7 @@ def own_targets(
     cell, usual = cell_with_targets(assessment, problem)
     given = numbers_in(targets, "targets")
     table = {(cell.suite, cell.function, cell.dimension): usual if given is None else given}
-    chosen = Assessment(with_targets(alone(assessment, problem), table))
+    chosen = Assessment(with_targets(alone(assessment, problem).subject, table))
     return coco_chart(chosen, list(chosen.subject.cells), problem)
 
 
@@ -130,16 +130,9 @@ def runtime_difference(
     return _runtimes_to(assessment, problem, target).difference(algorithm, against)
 
 
-def alone(assessment: Assessment, problem: str) -> Subject:
-    """The runs on one problem."""
-    return replace(assessment.subject, cells=(cell_of(assessment, problem),))
-
-
-def only(assessment: Assessment, table: Data, problem: str) -> Data:
-    """The rows of a table that are about a problem, without the columns that say so."""
-    cell = cell_of(assessment, problem)
-    where = cell.suite, cell.function, cell.dimension
-    return Data(table.name, table.columns[3:], tuple(row[3:] for row in table.rows if row[:3] == where))
+def placeless(table: Data) -> Data:
+    """A table about one problem, without its first three columns, which name the problem."""
+    return Data(table.name, table.columns[3:], tuple(row[3:] for row in table.rows))
 
 
 def coco_chart(assessment: Assessment, cells: list[charts.Cell], place: str) -> Shown:
@@ -179,7 +172,8 @@ def _over_targets(
     """A statistic of the runtimes to every target of a problem."""
     cell, targets = cell_with_targets(assessment, problem)
     at = np.flip(targets)
-    hits = {name: np.flip(assessment.hits[cell, name], axis=1) for name in cell.trials}
+    known = alone(assessment, problem).hits
+    hits = {name: np.flip(known[cell, name], axis=1) for name in cell.trials}
     found = {
         name: summarize(
             hits[name], trials.evaluations, levels=(0.25, 0.75, probability), penalty=penalty, weights=trials.weights
@@ -212,7 +206,8 @@ def _runtimes_to(assessment: Assessment, problem: str, target: str) -> Samples:
     cell, targets = cell_with_targets(assessment, problem)
     given = numbers_in(target, "target")
     if given is None:
-        reached = np.all([np.isfinite(assessment.hits[cell, name]).any(axis=0) for name in cell.trials], axis=0)
+        hits = alone(assessment, problem).hits
+        reached = np.all([np.isfinite(hits[cell, name]).any(axis=0) for name in cell.trials], axis=0)
         given = targets[reached][-1:] if reached.any() else targets[:1]
     if given.size > 1:
         raise ValueError(f"target {target!r} is several; give one")

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Annotated, Any, get_args, get_type_hints
+from dataclasses import dataclass, replace
+from functools import wraps
+from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_type_hints
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -15,6 +17,10 @@ from polarbear.assess.report.data import Data
 from polarbear.figures import Figure
 from polarbear.records import FloatArray
 
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
+_KEPT = 200
+"""Results kept of one assessment."""
 MOST_LISTED = 12
 """Choices that a message names."""
 
@@ -149,6 +155,30 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
         return make
 
     return register
+
+
+def kept(
+    compute: Callable[Concatenate[Assessment, _P], _T],
+) -> Callable[Concatenate[Assessment, _P], _T]:
+    """Keep what is computed of an assessment, for other views and controls, as long as the assessment is kept."""
+    known: WeakKeyDictionary[Assessment, dict[Any, _T]] = WeakKeyDictionary()
+
+    @wraps(compute)
+    def look_up(assessment: Assessment, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        found, given = known.setdefault(assessment, {}), (args, tuple(kwargs.items()))
+        if given not in found:
+            if len(found) >= _KEPT:
+                found.clear()
+            found[given] = compute(assessment, *args, **kwargs)
+        return found[given]
+
+    return look_up
+
+
+@kept
+def alone(assessment: Assessment, problem: str) -> Assessment:
+    """The assessment of one problem, which is among the `problems`: all that views of one problem need computed."""
+    return Assessment(replace(assessment.subject, cells=(cell_of(assessment, problem),)))
 
 
 def cell_of(assessment: Assessment, problem: str) -> Cell:
