@@ -1,17 +1,19 @@
 """Views are values: addresses, numbers, figures and Python that makes the same."""
 
+import gc
 import json
+import weakref
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from polarbear import store
-from polarbear.assess.report import Assessment, subject_of
+from polarbear.assess.report import Assessment, compare, subject_of
 from polarbear.records import Parameters
 from polarbear.results import load
 from polarbear.web import PAGES, Sources, View, views_of
-from polarbear.web.kind import KINDS, Shown
+from polarbear.web.kind import KINDS, Shown, alone
 from polarbear.web.kind import view as make_view
 from tests.analyzer.recorded import runs
 
@@ -59,6 +61,17 @@ class TestEveryView:
 def test_what_cannot_be_shown_is_said(kind, sources):
     with pytest.raises(ValueError, match=CANNOT_BE_SHOWN[kind]):
         View(kind, study_for(kind)).show(sources)
+
+
+def test_what_is_computed_of_an_assessment_is_kept_as_long_as_it_is(folder):
+    assessment = Assessment(subject_of(store.read(folder / "runs.study")))
+    one = alone(assessment, "bbob f1 in 2-D")
+    assert alone(assessment, "bbob f1 in 2-D") is one
+    assert alone(assessment, "bbob f2 in 2-D") is not one
+    gone = weakref.ref(one)
+    del assessment, one
+    gc.collect()
+    assert gone() is None
 
 
 def test_two_views_of_one_name_are_refused():
@@ -163,6 +176,20 @@ class TestNumbers:
         assert [row[:2] for row in View("order", "runs").data(sources).rows] == [("fast", "slow")]
         for kind in ("runtime-difference", "value-difference"):
             assert "with probability 1;" in View(kind, "runs").show(sources).text
+
+    def test_of_one_problem_are_those_of_the_comparison_on_all(self, sources, folder):
+        whole = compare(Assessment(subject_of(store.read(folder / "runs.study"))), budget=20)
+        where = {"problem": "bbob f2 in 2-D", "compared": "values at a budget", "at": "20"}
+        tests = View("pair-tests", "runs", where).data(sources).rows
+        assert tests == tuple(tuple(row.values()) for row in whole.tests["bbob f2 in 2-D"].rows())
+
+    def test_of_a_problem_that_not_all_ran_on_are_not_compared(self, tmp_path):
+        with store.create(tmp_path / "some.study", {"kind": "test"}) as kept:
+            for made in runs():
+                if (made.key.algorithm, made.problem.function) != ("slow", "1"):
+                    kept.append(made)
+        with pytest.raises(ValueError, match="slow did not run on bbob f1 in 2-D; choose a problem that all"):
+            View("order", "some", {"problem": "bbob f1 in 2-D"}).show(Sources([tmp_path / "some.study"]))
 
     def test_of_parameters_are_those_logged(self, tmp_path):
         with store.create(tmp_path / "logged.study", {"kind": "test"}) as kept:
