@@ -14,7 +14,17 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
-from polarbear.descriptions import FieldError, did_you_mean, errors_at, imported, own_class, parameters, shortened
+from polarbear.descriptions import (
+    FieldError,
+    did_you_mean,
+    errors_at,
+    imported,
+    own_class,
+    parameters,
+    plain_value,
+    reference,
+    shortened,
+)
 from polarbear.optimizers.adapters.modcma import ModularCMAES
 from polarbear.optimizers.descriptions import families, family_class, family_parameters
 from polarbear.protocols import Optimizer
@@ -41,6 +51,14 @@ class Space:
     make: type[Any]
     fixed: Mapping[str, Any]
     space: Any
+
+    def describe(self) -> dict[str, Any]:
+        """The space in plain values; equal ones for equal spaces.
+
+        Options, ranges, defaults and conditions are in ConfigSpace's own words.
+        """
+        fixed = {name: plain_value(value) for name, value in self.fixed.items()}
+        return {"optimizer": reference(self.make), "fixed": fixed, "space": self.space.to_serialized_dict()}
 
     @property
     def names(self) -> tuple[str, ...]:

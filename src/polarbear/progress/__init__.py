@@ -3,9 +3,10 @@
 On a terminal a display is live; in notebooks and files lines are written.
 """
 
+from polarbear.progress.configuring import ConfigureProgress
 from polarbear.progress.console import Console
 from polarbear.progress.plans import PlanProgress
 from polarbear.progress.races import LiveProgress
 from polarbear.progress.steps import steps
 
-__all__ = ["Console", "LiveProgress", "PlanProgress", "steps"]
+__all__ = ["ConfigureProgress", "Console", "LiveProgress", "PlanProgress", "steps"]

@@ -1,6 +1,8 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
 from polarbear.experiment.machine import OversubscriptionWarning
+from polarbear.study.configuration_file import ConfigureSpec, read_configurator
+from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer, PlanObserver
@@ -30,6 +32,9 @@ __all__ = [
     "AlgorithmCost",
     "AlgorithmRuns",
     "Budget",
+    "ConfigurationResult",
+    "ConfigureObserver",
+    "ConfigureSpec",
     "Estimate",
     "EveryRunFailed",
     "Failures",
@@ -53,8 +58,10 @@ __all__ = [
     "TimeLeft",
     "Unsuitable",
     "Verification",
+    "Worth",
     "check_same",
     "check_spec",
+    "configure",
     "estimate",
     "load",
     "load_plan",
@@ -62,6 +69,7 @@ __all__ = [
     "plan_from_spec",
     "race",
     "race_from_spec",
+    "read_configurator",
     "read_plan",
     "read_recorded_spec",
     "read_spec",

@@ -86,11 +86,12 @@ class Root(Section):
                 raise FieldError(("imports", position), why) from error
 
 
-_OTHERS = {
-    "race": "this is a race, not a plan; race it with: polarbear race",
-    "plan": "this is a plan, not a race; run it with: polarbear run",
+_WHAT = {
+    "race": ("a race", "race it with: polarbear race"),
+    "plan": ("a plan", "run it with: polarbear run"),
+    "configure": ("a configurator's file", "configure with: polarbear configure"),
 }
-"""Tables that say what is to be done, and a hint where the other one was expected."""
+"""Tables that say what is to be done: what a file with one is, and a hint where another one was expected."""
 
 
 def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]) -> Built:
@@ -101,9 +102,9 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
-        for table, hint in _OTHERS.items():
+        for table, (what, hint) in _WHAT.items():
             if table in data and root.about not in data:
-                raise FieldError((table,), f"{hint} {path}")
+                raise FieldError((table,), f"this is {what}, not {_WHAT[root.about][0]}; {hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
         return build(spec)

@@ -77,6 +77,14 @@ class _PlanSpec(Section):
     log: LogSection | None
 
 
+class _ConfigureSpec(Section):
+    configure: _Description
+    space: _Description
+    instances: _Description
+    algorithms: dict[str, _Description]
+    limits: _Limits
+
+
 class _Rival(Section):
     name: str
     probability: NonNegativeFloat
@@ -123,7 +131,7 @@ class _Record(Section):
 
 
 def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
-    """Check the specification of a study, if it is that of a race or a plan.
+    """Check the specification of a study, if it is that of a race, a plan or a configurator.
 
     Args:
         spec: The specification.
@@ -132,7 +140,7 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
     Raises:
         polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
     """
-    for name, schema in (("race", _RaceSpec), ("plan", _PlanSpec)):
+    for name, schema in (("race", _RaceSpec), ("plan", _PlanSpec), ("configure", _ConfigureSpec)):
         if name in spec:
             _check(file, schema, spec)
             if spec.get("log") is not None:
@@ -140,7 +148,7 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
                     Watch(**spec["log"])
                 except (ValueError, TypeError) as error:
                     raise _unusable(file, f"log: {error}") from error
-    if not {"race", "plan"} & spec.keys() and {"instances", "limits"} & spec.keys():
+    if not {"race", "plan", "configure"} & spec.keys() and {"instances", "limits"} & spec.keys():
         raise _unusable(file, "race or plan is missing")
 
 

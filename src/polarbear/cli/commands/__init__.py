@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 GROUPS = {
-    "Run": ("race", "run", "resume", "conform"),
+    "Run": ("race", "run", "resume", "configure", "conform"),
     "Look": ("show", "serve", "check", "report", "verify", "optimizers", "suites", "models"),
     "Compare": ("select", "assess", "compare", "switches", "table", "landscape", "bias"),
     "Share": ("import", "archive", "export", "merge", "knowledge"),

@@ -1,0 +1,348 @@
+"""The configurator: iterations of elites and newcomers that compete on shared instances and seeds."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+from itertools import count
+from typing import Annotated, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from polarbear.configure import contests
+from polarbear.configure.criteria import Criterion
+from polarbear.configure.proposals import near
+from polarbear.configure.spaces import Configuration, Space
+from polarbear.descriptions import FieldError
+from polarbear.inference import Posterior, fit
+from polarbear.racing import Race, Request
+from polarbear.rankings import Rankings
+from polarbear.records import FloatArray, Run
+from polarbear.validation import choice, real, settings, whole
+
+Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random"]
+Unit = Literal["runs", "evaluations", "seconds"]
+
+DEFAULT = "default"
+"""The name of the space's default configuration."""
+_ETA = 3
+"""How many configurations halving reduces to one, as Hyperband's authors recommend."""
+_MOST = 40
+"""The most newcomers of one iteration."""
+_ANYWHERE = ("halving", "hyperband", "random")
+"""Strategies whose newcomers come from anywhere in the space."""
+
+
+@settings(kw_only=True)
+class ConfiguratorSettings:
+    """How a configurator searches.
+
+    Attributes:
+        budget: What the search may spend, in `unit`.
+        unit: "runs"; "evaluations"; or "seconds", those inside runs.
+        strategy: Who leaves, and where newcomers come from. "race": configurations that another one dominates over
+            time, by the posterior of `polarbear.racing.Race`; newcomers near the elites, ever nearer. With the same
+            newcomers "bootstrap", "f-race" and "t-race" compare one number, the criterion, by the Bayesian bootstrap,
+            by Friedman's test and by paired t-tests. With newcomers from anywhere "halving" keeps the best third and
+            triples the instances, "hyperband" does so from several starts, and "random" compares all on as many
+            instances.
+        criterion: The number that all strategies but "race" compare.
+        target: The target of the criterion "ert".
+        elites: How many configurations an iteration leaves at most.
+        first: On how many instances newcomers run before anyone leaves; each iteration adds one, up to five.
+        alpha: With which probability someone must be dominated to leave; 1 - alpha is the level of tests.
+        epsilon: As for `polarbear.racing.RaceSettings`.
+        seed: Of newcomers, of instances and of runs.
+    """
+
+    budget: Annotated[float, real(gt=0)]
+    unit: Annotated[Unit, choice("runs", "evaluations", "seconds")] = "runs"
+    strategy: Annotated[Strategy, choice("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")] = (
+        "race"
+    )
+    criterion: Annotated[Literal["mean-aocc", "final", "ert"], choice("mean-aocc", "final", "ert")] = "mean-aocc"
+    target: Annotated[float, real()] = 1e-8
+    elites: Annotated[int, whole(1)] = 5
+    first: Annotated[int, whole(2)] = 5
+    alpha: Annotated[float, real(gt=0.5, lt=1)] = 0.95
+    epsilon: Annotated[float, real(ge=0, lt=0.5)] = 0.05
+    seed: Annotated[int, whole(0)] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One iteration that is over.
+
+    Attributes:
+        number: From 1.
+        entrants: Those that took part, elites first.
+        elites: Those that were left, the best first.
+        instances: On how many instances the elites have run.
+        runs: Runs so far.
+        spent: What all runs so far spent, in the budget's unit.
+    """
+
+    number: int
+    entrants: tuple[str, ...]
+    elites: tuple[str, ...]
+    instances: int
+    runs: int
+    spent: float
+
+
+class Configurator:
+    """Searches a space for the configurations that are best at some time: ask for runs, execute them, tell the results.
+
+    Each iteration lets elites and newcomers compete, from the first instance on and with the same seeds, so that runs
+    that elites have made already cost nothing. Iterations share what is left of the budget as irace's do (López-Ibáñez
+    et al. 2016, section 3.1). All runs go up to the last timepoint. Given the same runs it decides the same.
+
+    Args:
+        space: The space, see `polarbear.configure.spaces`.
+        times: (T,) strictly increasing timepoints at which configurations are compared, in evaluations.
+        include: Configurations to start with besides the space's default.
+        **options: See `ConfiguratorSettings`.
+
+    Attributes:
+        configurations: All configurations so far, by name.
+        iterations: The iterations that are over.
+
+    Raises:
+        ValueError: If a setting is out of range, the space has no valid configuration, or one to include is not valid.
+    """
+
+    def __init__(
+        self, space: Space, *, times: ArrayLike, include: Iterable[Mapping[str, Any]] = (), **options: Any
+    ) -> None:
+        self.space = space
+        self.settings = ConfiguratorSettings(**options)
+        if self.settings.unit == "seconds" and not self._searching_near:
+            raise FieldError(
+                ("unit",),
+                f"{self.settings.strategy} plans all its runs beforehand; give its budget in runs or evaluations",
+            )
+        self.times: FloatArray = np.array(times, dtype=np.float64)
+        Race(["a", "b"], times=self.times)  # checks the timepoints
+        self._rng = np.random.default_rng(np.random.SeedSequence([self.settings.seed, 0x636F6E66]))
+        self._criterion = Criterion(self.settings.criterion, self.settings.target)
+        self.configurations: dict[str, Configuration] = {}
+        if not space.fault(space.default):
+            self.configurations[DEFAULT] = space.default
+        for configuration in include:
+            space.optimizer(configuration)
+            self._enter(dict(configuration))
+        if not self.configurations:
+            self._enter(space.sample(self._rng)[0])
+        self.iterations: tuple[Iteration, ...] = ()
+        self._runs: dict[tuple[str, int], Run] = {}
+        self._draws: dict[tuple[str, int], int] = {}
+        self._elites = tuple(self.configurations)
+        self._entrants: tuple[str, ...] = ()
+        self._contest: contests.Contest | None = None
+        self._waiting: dict[tuple[str, int], Request] = {}
+        self._share, self.spent, self.finished = 0.0, 0.0, False
+
+    @property
+    def elites(self) -> tuple[str, ...]:
+        """The configurations that the last iteration left, the best first; what to start with before the first."""
+        return self._elites
+
+    @property
+    def planned(self) -> int:
+        """How many iterations the budget is divided among; 2 + log2 of the number of parameters, as irace has."""
+        return 2 + int(np.log2(max(1, len(self.space.names))))
+
+    def ask(self) -> list[Request]:
+        """The runs that are needed next; none when the budget is spent."""
+        while not self.finished and not self._waiting:
+            if self._contest is None:
+                self._begin()
+                continue
+            requests = self._contest.ask()
+            unknown = {_identity(each): each for each in requests if _identity(each) not in self._runs}
+            if not requests or (unknown and not self._affordable(len(unknown))):
+                self._end()
+            elif unknown:
+                self._waiting = unknown
+            else:
+                self._contest.tell(self._runs[_identity(each)] for each in requests)
+        return [self._to_the_end(each) for each in self._waiting.values()]
+
+    def tell(self, runs: Iterable[Run]) -> None:
+        """Take finished runs, in any order.
+
+        Raises:
+            ValueError: If a run was not asked for, or the criterion cannot be computed.
+        """
+        for run in runs:
+            identity = (run.key.algorithm, run.key.seed)
+            if identity not in self._waiting:
+                raise ValueError(f"the run of {run.key} was not asked for; tell runs that ask() names")
+            if self.settings.strategy != "race":
+                self._criterion.terms(run, self.times[-1])
+            self._runs[identity] = run
+            self._draws[identity] = self._waiting.pop(identity).draw
+            self.spent += _cost(run, self.settings.unit)
+
+    def rankings(self, names: Iterable[str] | None = None) -> Rankings:
+        """The rankings of all runs so far; of those among some configurations if they are named."""
+        chosen = list(names or self.configurations)
+        values = np.full((1 + max(self._draws.values(), default=0), self.times.size, len(chosen)), np.nan)
+        columns = {name: index for index, name in enumerate(chosen)}
+        for identity, run in self._runs.items():
+            if identity[0] in columns:
+                values[self._draws[identity], :, columns[identity[0]]] = run.trajectory.value_at(self.times)
+        return Rankings.of(values, times=self.times, algorithms=chosen)
+
+    def posterior(self, names: Iterable[str] | None = None) -> Posterior:
+        """The posterior over time of some configurations, by default the elites and the default, from all their runs.
+
+        Elites were chosen for these runs, which flatters them: see what they are worth on instances of their own.
+        """
+        default = [DEFAULT] if DEFAULT in self.configurations else []
+        chosen = list(names or dict.fromkeys((*self.elites, *default)))
+        return fit(self.rankings(chosen), rng=np.random.default_rng(self.settings.seed))
+
+    def criterion_terms(self, names: Iterable[str], criterion: Criterion) -> FloatArray:
+        """(P, n, 2) what runs add to a criterion, see `Criterion.terms`, on the P instances on which all of them ran."""
+        chosen = list(names)
+        shared = [{seed for name, seed in self._runs if name == each} for each in chosen]
+        seeds = sorted(set[int].intersection(*shared))
+        until = float(self.times[-1])
+        rows = [[criterion.terms(self._runs[name, seed], until) for name in chosen] for seed in seeds]
+        return np.array(rows).reshape(len(seeds), len(chosen), 2)
+
+    def describe(self) -> dict[str, Any]:
+        """Timepoints and settings as plain values."""
+        return {"times": self.times.tolist(), **asdict(self.settings)}
+
+    def _begin(self) -> None:
+        """Begin an iteration, if the budget lets newcomers take part."""
+        left, done = self.settings.budget - self.spent, len(self.iterations)
+        self._share = left / max(1, self.planned - done) if self._searching_near else left
+        first = self.settings.first + min(5, done)
+        names = [self._enter(each) for each in self._newcomers(first)]
+        self._entrants = tuple(dict.fromkeys([*self._elites, *names]))
+        if len(self._entrants) == len(self._elites):
+            self.finished = True
+            return
+        self._contest = self._contest_of(self._entrants, first)
+
+    @property
+    def _searching_near(self) -> bool:
+        return self.settings.strategy not in _ANYWHERE
+
+    def _newcomers(self, first: int) -> list[Configuration]:
+        """Newcomers for half of the iteration's runs; the other half decides among those who are left."""
+        done, rng = len(self.iterations), self._rng
+        if not self._searching_near:
+            starts = self._starts()
+            size = starts[done][0] - (0 if done else len(self._elites)) if done < len(starts) else 0
+            return self.space.sample(rng, size) if size > 0 else []
+        one = self._expected()
+        size = min(int(self._share / (2 * first * one)) if one else 2 * first, _MOST) - len(self._elites) * (not done)
+        if size < 1:
+            return []
+        if not done:
+            return self.space.sample(rng, size)
+        spread = float(np.clip(size ** (-done / max(1, len(self.space.names))), 0.05, 0.5))
+        elites = [self.configurations[name] for name in self._elites]
+        return near(self.space, elites, rng, size, spread=spread)
+
+    def _starts(self) -> list[tuple[int, int]]:
+        """With how many configurations, and on how many instances, each iteration of a strategy of halving starts.
+
+        Hyperband has several: ever fewer configurations on ever more instances (Li et al. 2018, algorithm 1).
+        """
+        per_run = 1.0 if self.settings.unit == "runs" else float(self.times[-1])
+        runs, first = int(self.settings.budget / per_run), self.settings.first
+        if self.settings.strategy == "random":
+            return [(runs // (4 * first), 4 * first)]
+        most = max(1, int(np.log(max(1, runs // (4 * first))) / np.log(_ETA)))
+        rungs = range(most, -1, -1) if self.settings.strategy == "hyperband" else [most]
+        instances = [first * _ETA ** (most - rung) for rung in rungs]
+        return [(runs // (len(rungs) * on * (rung + 1)), on) for on, rung in zip(instances, rungs, strict=True)]
+
+    def _contest_of(self, names: tuple[str, ...], first: int) -> contests.Contest:
+        chosen = self.settings
+        race = Race(
+            names,
+            times=self.times,
+            alpha=chosen.alpha,
+            epsilon=chosen.epsilon,
+            batches="forecast",
+            batch=first,
+            smallest_batch=min(2, first),
+            largest_batch=max(10, first),
+            draws=1000,
+            seed=chosen.seed,
+        )
+        if chosen.strategy == "race":
+            return contests.RaceContest(race)
+        rng = np.random.default_rng([chosen.seed, len(self.iterations)])
+        level = 1 - chosen.alpha
+        on = 0 if self._searching_near else self._starts()[len(self.iterations)][1]
+        rules: dict[str, tuple[contests.Rule, Iterable[int]]] = {
+            "bootstrap": (partial(contests.keep_probable, alpha=chosen.alpha, rng=rng), count(first)),
+            "f-race": (partial(contests.keep_by_friedman, level=level), count(first)),
+            "t-race": (partial(contests.keep_by_t_test, level=level), count(first)),
+            "halving": (partial(contests.keep_share, eta=_ETA), (on * _ETA**rung for rung in count())),
+            "random": (contests.keep_all, (on,)),
+        }
+        rules["hyperband"] = rules["halving"]
+        rule, steps = rules[chosen.strategy]
+        return contests.RankedContest(
+            names, criterion=self._criterion, rule=rule, steps=steps, until=self.times[-1], seed_of=race.seed_of
+        )
+
+    def _expected(self) -> float:
+        """What a run is expected to cost; 0 if that is not known yet."""
+        if self.settings.unit == "runs":
+            return 1.0
+        if self._runs:
+            return self.spent / len(self._runs)
+        return float(self.times[-1]) if self.settings.unit == "evaluations" else 0.0
+
+    def _affordable(self, runs: int) -> bool:
+        cost = runs * self._expected()
+        left = self.settings.budget - self.spent
+        before = self.iterations[-1].spent if self.iterations else 0.0
+        return cost <= left and (self.spent + cost <= before + self._share or self.spent == before)
+
+    def _end(self) -> None:
+        """End the iteration with those that are left; the search too, if there was no room for a run."""
+        contest, self._contest = self._contest, None
+        if contest is None or self.spent == (self.iterations[-1].spent if self.iterations else 0.0):
+            self.finished = True
+            return
+        self._elites = contest.survivors(self.settings.elites)
+        drawn = sum(name == self._elites[0] for name, _ in self._runs)
+        number = len(self.iterations) + 1
+        over = Iteration(number, self._entrants, self._elites, drawn, len(self._runs), self.spent)
+        self.iterations = (*self.iterations, over)
+
+    def _enter(self, configuration: Configuration) -> str:
+        """The name of a configuration, which is the same in every study."""
+        if configuration == self.configurations.get(DEFAULT):
+            return DEFAULT
+        text = json.dumps(configuration, sort_keys=True, default=str)
+        name = hashlib.sha256(text.encode()).hexdigest()[:8]
+        self.configurations[name] = configuration
+        return name
+
+    def _to_the_end(self, request: Request) -> Request:
+        return Request(request.key, request.draw, float(self.times[-1]))
+
+
+def _identity(request: Request) -> tuple[str, int]:
+    return request.key.algorithm, request.key.seed
+
+
+def _cost(run: Run, unit: Unit) -> float:
+    if unit == "runs":
+        return 1.0
+    return float(run.outcome.evaluations if unit == "evaluations" else run.outcome.seconds)

@@ -1,0 +1,77 @@
+"""What runs are worth as one number, for those who want configurations compared by a mean (Vermetten 2025, ch. 4)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from polarbear.assess import Bounds, StepFunction
+from polarbear.records import FloatArray, Run
+from polarbear.validation import choice, real, settings
+
+CriterionName = Literal["mean-aocc", "final", "ert"]
+
+PRECISIONS = Bounds(1e-8, 100, log=True)
+"""Between which the area over the convergence curve is taken, as in the thesis' section 2.4."""
+
+
+class UnknownOptimum(ValueError):  # noqa: N818 - states what is wrong
+    """A criterion needs an optimum that is unknown."""
+
+
+@settings
+class Criterion:
+    """One number for each configuration, over its runs; lower is better.
+
+    Attributes:
+        name: "mean-aocc": the mean of one less the area over the convergence curve, between precisions of 100 and 1e-8
+            on a logarithmic scale; "final": the mean precision at the end; "ert": the expected running time.
+        target: The precision that "ert" is the expected running time to.
+    """
+
+    name: Annotated[CriterionName, choice("mean-aocc", "final", "ert")] = "mean-aocc"
+    target: Annotated[float, real()] = 1e-8
+
+    def terms(self, run: Run, until: float) -> tuple[float, float]:
+        """What a run adds to the criterion's numerator and to its denominator, which counts runs, or successes.
+
+        Args:
+            run: The run.
+            until: How many evaluations it had. A run that failed counts as one that found nothing.
+
+        Raises:
+            UnknownOptimum: If the optimum is needed and unknown.
+        """
+        if run.optimum is None and self.name != "final":
+            raise UnknownOptimum(
+                f"criterion {self.name!r} needs the optimum, which is unknown on {run.key.instance}; take criterion "
+                "'final', or the strategy 'race', which compares ranks"
+            )
+        precisions = run.trajectory.values - (run.optimum or 0.0)
+        if self.name == "final":
+            return (float(precisions[-1]) if precisions.size else np.inf), 1.0
+        if self.name == "ert":
+            hit = precisions <= self.target
+            return (float(run.trajectory.evaluations[np.argmax(hit)]) if hit.any() else until), float(hit.any())
+        reached = StepFunction(
+            run.trajectory.evaluations.astype(float), 1 - PRECISIONS.scaled(precisions), before=0.0, until=np.inf
+        )
+        return 1.0 - float(reached.mean(Bounds(1, until + 1))), 1.0
+
+
+def bootstrap_means(terms: FloatArray, rng: np.random.Generator, draws: int = 2000) -> FloatArray:
+    """Draws of the criterion of each configuration, by the Bayesian bootstrap over instances (Rubin 1981).
+
+    Args:
+        terms: (P, n, 2): what each instance's run of each configuration adds, see `Criterion.terms`.
+        rng: For the weights.
+        draws: How many draws, D.
+
+    Returns:
+        (D, n); +inf where no run was a success.
+    """
+    weights = np.maximum(rng.standard_exponential((draws, len(terms))), 1e-12)
+    with np.errstate(divide="ignore"):
+        above, below = np.moveaxis(np.tensordot(weights, terms, axes=1), -1, 0)
+        return np.where(below > 0, above / below, np.inf)

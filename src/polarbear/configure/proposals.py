@@ -1,0 +1,58 @@
+"""Where new configurations come from: anywhere in the space, or near those that did best."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
+
+
+def near(
+    space: Space, elites: Sequence[Mapping[str, Any]], rng: np.random.Generator, size: int, *, spread: float
+) -> list[Configuration]:
+    """Valid configurations near elites, the better ones more often (López-Ibáñez et al. 2016, section 3.1).
+
+    A parent is drawn with a probability that falls linearly with its rank. An option is the parent's with probability
+    1 - `spread`, else any; a number is normal around the parent's, with the standard deviation `spread` of half its
+    range, cut off at the ends.
+
+    Args:
+        space: The space.
+        elites: At least one configuration, the best first.
+        rng: For all draws.
+        size: How many.
+        spread: From 0, the parent itself, to 1.
+
+    Raises:
+        ValueError: If no valid configuration is found near an elite.
+    """
+    falling = np.arange(len(elites), 0, -1)
+    parents = rng.choice(len(elites), size=size, p=falling / falling.sum())
+    return [_child(space, elites[parent], rng, spread) for parent in map(int, parents)]
+
+
+def _child(space: Space, parent: Mapping[str, Any], rng: np.random.Generator, spread: float) -> Configuration:
+    from ConfigSpace import util
+
+    deactivate: Any = cast("Any", util).deactivate_inactive_hyperparameters
+    fault = ""
+    for _ in range(ATTEMPTS):
+        values = {name: _varied(space.space[name], parent.get(name), rng, spread) for name in space.names}
+        child = {name: values[name] for name in deactivate(values, space.space)}
+        if not (fault := space.fault(child)):
+            return child
+    raise ValueError(f"none of {ATTEMPTS} configurations near {dict(parent)} is valid, the last because {fault}")
+
+
+def _varied(parameter: Any, value: Any, rng: np.random.Generator, spread: float) -> Any:
+    """A parameter's value near its parent's; any legal one if the parent has none."""
+    options = getattr(parameter, "choices", None)
+    if options is not None:
+        return value if value is not None and rng.random() >= spread else options[int(rng.integers(len(options)))]
+    at = rng.random()
+    if value is not None:
+        at = float(np.clip(rng.normal(float(parameter.to_vector(value)), spread / 2), 0, 1))
+    return np.asarray(parameter.to_value(at)).item()

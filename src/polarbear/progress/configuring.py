@@ -1,0 +1,84 @@
+"""Progress of a configurator."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from types import TracebackType
+
+from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+
+from polarbear.configure import Configurator
+from polarbear.progress.console import Console
+from polarbear.quantities import amount, duration, plural
+from polarbear.study import ConfigureObserver
+
+_LINE_SECONDS = 30.0
+
+
+class ConfigureProgress(ConfigureObserver):
+    """Shows how much of the budget is spent, the configurations tried, and how long the rest takes.
+
+    On a terminal a bar is live; a line is written for each iteration, elsewhere also every half minute.
+    """
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._bar = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TimeElapsedColumn(),
+            console=console,
+            transient=True,
+            disable=not console.is_terminal,
+        )
+        self._task: TaskID | None = None
+        self._said = 0
+        self._first: tuple[float, float] | None = None
+        self._printed = time.monotonic()
+
+    def __enter__(self) -> ConfigureProgress:
+        self._bar.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
+    ) -> None:
+        self._bar.stop()
+
+    def asked(self, configurator: Configurator) -> None:
+        """Say which iterations are over."""
+        for over in configurator.iterations[self._said :]:
+            self._console.print(
+                f"iteration {over.number}: {plural(len(over.entrants), 'configuration')}, left after "
+                f"{plural(over.runs, 'run')}: {', '.join(over.elites)}"
+            )
+        self._said = len(configurator.iterations)
+
+    def run_finished(self, configurator: Configurator) -> None:
+        """Advance the bar."""
+        now, budget = time.monotonic(), configurator.settings.budget
+        if self._first is None:  # what a resumed study held took no time
+            self._first = (now, configurator.spent)
+        began, before = self._first
+        left = ""
+        if configurator.spent > before:
+            pace = (now - began) / (configurator.spent - before)
+            left = f", about {duration(max(0.0, budget - configurator.spent) * pace)} left"
+        unit = configurator.settings.unit
+        said = (
+            f"{amount(configurator.spent)} of {amount(budget)} {unit}, "
+            f"{plural(len(configurator.configurations), 'configuration')}{left}"
+        )
+        if self._console.is_terminal:
+            if self._task is None:
+                self._task = self._bar.add_task(said, total=budget)
+            self._bar.update(self._task, description=said, completed=configurator.spent)
+        elif now - self._printed > _LINE_SECONDS:
+            self._printed = now
+            self._console.print(said)
+
+    def validating(self, configurator: Configurator, path: Path) -> None:
+        """Say that the search is over."""
+        self.asked(configurator)
+        self._console.print(f"racing them and the default on fresh instances: {path}")

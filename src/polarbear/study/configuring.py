@@ -1,0 +1,321 @@
+"""Configure an optimizer on real problems, keeping every run in a study."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polarbear import optimizers, problems, store
+from polarbear.configure import Configuration, Configurator, Criterion, UnknownOptimum, bootstrap_means
+from polarbear.configure.configurator import DEFAULT
+from polarbear.experiment import Limits, Task
+from polarbear.inference import Posterior
+from polarbear.racing import Race, RaceResult, Request
+from polarbear.records import FloatArray, Run
+from polarbear.select import preference_weights
+from polarbear.study.race_runner import EveryRunFailed, StopRules, race
+from polarbear.study.resume import RunMaker, executor_or_pool, opened
+from polarbear.study.suitability import check_pairs, first_problems
+from polarbear.validation import whole_number
+
+VALIDATE = 50
+"""On how many fresh instances the elites and the default are raced in the end."""
+
+
+class ConfigureObserver:
+    """Is notified of everything that happens while an optimizer is configured; override the methods you need."""
+
+    def asked(self, configurator: Configurator) -> None:
+        """It waits for more runs."""
+
+    def run_finished(self, configurator: Configurator) -> None:
+        """One of them is in."""
+
+    def validating(self, configurator: Configurator, path: Path) -> None:
+        """The search is over; its elites are raced on fresh instances, in a study of their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a configuration is worth, as the search promised and as fresh instances tell.
+
+    Attributes:
+        promised: From the runs by which it was chosen, which flatter it.
+        found: (3,) mean and 95 % interval on fresh instances.
+    """
+
+    promised: float
+    found: tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfigurationResult:
+    """What a configurator has found.
+
+    Attributes:
+        configurator: The search, with all its configurations, iterations and rankings.
+        race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
+            the posterior that answers for all budgets. None if nothing but the default was left.
+        path: Where the race is kept, an ordinary study.
+        wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
+            of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
+        means: For each elite and the default the criterion, by the Bayesian bootstrap over instances; empty where it
+            needs an optimum that is unknown. Wins and means can disagree: a configuration that wins often may fail
+            badly at times.
+    """
+
+    configurator: Configurator
+    race: RaceResult | None
+    path: Path
+    wins: dict[str, Worth]
+    means: dict[str, Worth]
+
+    @property
+    def pareto_set(self) -> tuple[str, ...]:
+        """The names of the configurations that no other one was found to dominate over time."""
+        return self.race.pareto_set if self.race else self.configurator.elites
+
+    @property
+    def configurations(self) -> dict[str, Configuration]:
+        """These configurations."""
+        return {name: self.configurator.configurations[name] for name in self.pareto_set}
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain values."""
+        return {
+            "pareto_set": list(self.pareto_set),
+            "configurations": self.configurations,
+            "wins_against_default": {name: dataclasses.asdict(each) for name, each in self.wins.items()},
+            "criterion": self.configurator.settings.criterion,
+            "means": {name: dataclasses.asdict(each) for name, each in self.means.items()},
+            "iterations": [dataclasses.asdict(each) for each in self.configurator.iterations],
+            "race": str(self.path),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"anytime Pareto set: {', '.join(self.pareto_set)}"]
+        for name, configuration in self.configurations.items():
+            said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
+            lines.append(f"{name}: {said}")
+        for name, each in self.wins.items():
+            mean, low, high = each.found
+            lines.append(
+                f"{name} beats the default in {mean:.0%} of runs ({low:.0%} to {high:.0%}) on fresh instances; the "
+                f"search promised {each.promised:.0%}"
+            )
+        return "\n".join(lines)
+
+
+def _summary(drawn: FloatArray) -> tuple[float, float, float]:
+    low, high = np.quantile(drawn, (0.025, 0.975))
+    return float(drawn.mean()), float(low), float(high)
+
+
+def _wins(configurator: Configurator, found: Posterior) -> dict[str, Worth]:
+    """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
+    if DEFAULT not in configurator.configurations:
+        return {}
+    promised = configurator.posterior()
+    weights = preference_weights("log-uniform", found.times) if found.times.size > 1 else np.ones(1)
+
+    def against_default(posterior: Posterior, name: str) -> FloatArray:
+        mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
+        return (mine / (mine + others)) @ weights
+
+    return {
+        name: Worth(float(against_default(promised, name).mean()), _summary(against_default(found, name)))
+        for name in configurator.elites
+        if name != DEFAULT
+    }
+
+
+def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]) -> dict[str, Worth]:
+    """`ConfigurationResult.means`, from the runs of the race that went as far as the last timepoint."""
+    criterion = Criterion(configurator.settings.criterion, configurator.settings.target)
+    until = float(configurator.times[-1])
+    whole = {
+        (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
+    }
+    left = [name for name in names if any(name == each for each, _ in whole)]
+    seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
+    try:
+        before = configurator.criterion_terms(left, criterion)
+        after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in sorted(seeds)])
+    except UnknownOptimum:
+        return {}
+    if not len(before) or not len(after):
+        return {}
+    rng = np.random.default_rng(configurator.settings.seed)
+    promised, found = bootstrap_means(before, rng).mean(axis=0), bootstrap_means(after, rng)
+    return {name: Worth(float(promised[index]), _summary(found[:, index])) for index, name in enumerate(left)}
+
+
+def configure(
+    configurator: Configurator,
+    instances: object,
+    path: str | Path,
+    *,
+    validate: int = VALIDATE,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    retry_killed: int = 1,
+    accept_damage: bool = False,
+    observer: ConfigureObserver | None = None,
+) -> ConfigurationResult:
+    """Configure an optimizer on real problems; create the study at `path`, or resume it.
+
+    The search decides everything again from the runs that the study holds, so that nothing but they need be kept, and
+    asks for those that are missing. Then its elites and the default are raced on fresh instances: draws of the same
+    distribution with another seed, or the same problems with other seeds of the runs. That race is an ordinary study
+    beside this one, its name with ``-race``.
+
+    Args:
+        configurator: A fresh one.
+        instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
+            out, they begin anew with other seeds.
+        path: The study's directory.
+        validate: On how many fresh instances the elites are raced.
+        workers: Number of worker processes, without an `executor`.
+        executor: Any `concurrent.futures.Executor` to run on instead.
+        timeout: Wall-clock seconds after which a run is interrupted.
+        retry_killed: How often a run whose worker process died is tried again before it counts as killed.
+        accept_damage: Make runs again whose files are damaged.
+        observer: Is told of everything that happens.
+
+    Raises:
+        ValueError: If the configurator was told runs already.
+        OtherSettings: If the study at `path` was made with other settings; the message names them.
+        Unsuitable: If the optimizer does not take the problems.
+        EveryRunFailed: If all runs of the first instances failed; nothing is lost, and mending the cause needs a new
+            study.
+    """
+    if configurator.iterations or configurator.spent:
+        raise ValueError(
+            "this configurator was told runs already; make a new Configurator, it takes those of the study"
+        )
+    validate = whole_number(validate, "validate", 2)
+    stream, place, observer = problems.as_instances(instances), store.place(path), observer or ConfigureObserver()
+    first = first_problems(stream)
+    check_pairs({name: configurator.space.optimizer(each) for name, each in configurator.configurations.items()}, first)
+    limits = Limits(timeout=timeout)
+    spec: dict[str, Any] = {
+        "configure": configurator.describe(),
+        "space": configurator.space.describe(),
+        "instances": problems.describe(stream),
+        "algorithms": _described(place),
+        "limits": {"target_precision": None, "timeout": timeout},
+    }
+    with (
+        opened(place, spec, accept_damage=accept_damage) as (study, _),
+        executor_or_pool(executor, workers, timeout, "evaluations") as pool,
+    ):
+        runs = RunMaker(study, pool, set(), retry_killed)
+        while requests := configurator.ask():
+            observer.asked(configurator)
+            _describe_newcomers(configurator, study, spec)
+            _make(configurator, requests, runs, stream, limits, observer)
+    final = place.with_name(f"{place.stem}-race{place.suffix}")
+    raced = _validate(configurator, stream, final, validate, executor, workers, timeout, observer)
+    if raced is None:
+        return ConfigurationResult(configurator, None, final, {}, {})
+    with store.open(final) as study:
+        means = _means(configurator, study.runs(), raced.posterior.names)
+    return ConfigurationResult(configurator, raced, final, _wins(configurator, raced.posterior), means)
+
+
+def _described(path: Path) -> dict[str, Any]:
+    """What the configurations are that the study at `path` holds already."""
+    if not store.exists(path):
+        return {}
+    with store.open(path) as study:
+        return dict(study.spec.get("algorithms", {}))
+
+
+def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:
+    """Write down what the newcomers are before they run."""
+    known: dict[str, Any] = spec["algorithms"]
+    if new := [name for name in configurator.configurations if name not in known]:
+        for name in new:
+            known[name] = optimizers.describe(configurator.space.optimizer(configurator.configurations[name]))
+        study.replace_spec(spec)
+
+
+def _make(
+    configurator: Configurator,
+    requests: list[Request],
+    runs: RunMaker,
+    stream: problems.Instances,
+    limits: Limits,
+    observer: ConfigureObserver,
+) -> None:
+    """Make the runs that the study lacks, and tell the configurator of all."""
+    size = stream.size
+    names = {request.key.algorithm for request in requests}
+    entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
+    tasks: list[Task] = []
+    for request in requests:
+        problem = stream[request.draw if size is None else request.draw % size]
+        key = replace(request.key, instance=problem.name)
+        if runs.has(key):
+            configurator.tell([runs.study.run(key)])
+            continue
+        tasks.append(
+            Task(
+                key=key,
+                problem=problem,
+                optimizer=entrants[key.algorithm],
+                limits=limits.up_to(request.until, "evaluations"),
+            )
+        )
+    made: list[Run] = []
+    for run in runs.make(tasks):
+        made.append(run)
+        configurator.tell([run])
+        observer.run_finished(configurator)
+    if len(made) == len(requests) and not any(run.trajectory.values.size for run in made):
+        raise EveryRunFailed(
+            f"all {len(made)} runs ended before they found anything; the first: {made[0].key}: "
+            f"{made[0].outcome.reason}: {made[0].outcome.message}. Mend the cause and begin a new study"
+        )
+
+
+def _validate(
+    configurator: Configurator,
+    stream: problems.Instances,
+    path: Path,
+    validate: int,
+    executor: Executor | None,
+    workers: int,
+    timeout: float | None,
+    observer: ConfigureObserver,
+) -> RaceResult | None:
+    names = list(configurator.elites)
+    if DEFAULT in configurator.configurations and DEFAULT not in names:
+        names.append(DEFAULT)
+    if len(names) < 2:
+        return None
+    observer.validating(configurator, path)
+    entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
+    last = Race(
+        entrants,
+        times=configurator.times,
+        alpha=configurator.settings.alpha,
+        epsilon=configurator.settings.epsilon,
+        seed=configurator.settings.seed + 1,
+    )
+    stop = StopRules(instances=validate)
+    return race(last, fresh(stream), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
+
+
+def fresh(stream: problems.Instances) -> problems.Instances:
+    """Other draws of the same distribution, if it draws by a seed; else the same problems."""
+    if dataclasses.is_dataclass(stream) and isinstance(seed := getattr(stream, "seed", None), int):
+        return replace(stream, seed=seed + 1)  # pyright: ignore[reportUnknownVariableType]
+    return stream
