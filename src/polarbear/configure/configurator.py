@@ -208,7 +208,7 @@ class Configurator:
         return fit(self.rankings(chosen), rng=np.random.default_rng(self.settings.seed))
 
     def criterion_terms(self, names: Iterable[str], criterion: Criterion) -> FloatArray:
-        """(P, n, 2) what runs add to a criterion, see `Criterion.terms`, on the P instances on which all of them ran."""
+        """(P, n, 2) what runs add to a criterion, see `Criterion.terms`, on the instances on which all have run."""
         chosen = list(names)
         shared = [{seed for name, seed in self._runs if name == each} for each in chosen]
         seeds = sorted(set[int].intersection(*shared))

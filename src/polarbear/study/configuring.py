@@ -311,11 +311,13 @@ def _validate(
         seed=configurator.settings.seed + 1,
     )
     stop = StopRules(instances=validate)
-    return race(last, fresh(stream), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
+    return race(last, fresh(stream, validate), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
 
 
-def fresh(stream: problems.Instances) -> problems.Instances:
-    """Other draws of the same distribution, if it draws by a seed; else the same problems."""
+def fresh(stream: problems.Instances, count: int) -> problems.Instances:
+    """Other draws of a distribution that draws by a seed; else the same problems, over and over if need be."""
     if dataclasses.is_dataclass(stream) and isinstance(seed := getattr(stream, "seed", None), int):
         return replace(stream, seed=seed + 1)  # pyright: ignore[reportUnknownVariableType]
-    return stream
+    if stream.size is None or stream.size >= count:
+        return stream
+    return problems.as_instances([stream[draw % stream.size] for draw in range(count)])

@@ -44,6 +44,8 @@ def resume(
     check_spec(spec, study / "study.json")
     if "plan" in spec and (limits.instances or limits.evaluations or limits.withdraw):
         raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
+    if "configure" in spec:
+        raise typer.BadParameter(f"{study} was made by a configurator; go on with polarbear configure and its file")
     if "plan" not in spec and "race" not in spec:
         raise store.StudyError(
             f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "

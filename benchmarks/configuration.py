@@ -1,0 +1,126 @@
+"""Configurators compared: what each finds with the same runs, what it promised, and what fresh runs show.
+
+    python -m benchmarks.configuration --into FOLDER [--runs 500] [--repeats 4] [--workers 2]
+
+Modular CMA-ES on six functions of BBOB in five dimensions, 1,000 evaluations a run; the space has the modules of the
+thesis' baseline without restarts, and the population size. Each search is a study in FOLDER, and so are the runs on
+fresh instances by which the best of its elites is valued: interrupted, the same command goes on. Prints the tables of
+docs/studies/configuration.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from pathlib import Path
+
+import numpy as np
+
+import polarbear as pb
+from polarbear.configure import Configurator, Criterion, Space, spaces
+from polarbear.records import log_times
+
+FUNCTIONS = (2, 8, 10, 15, 21, 22)
+STRATEGIES = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
+MODULES = ("active", "elitist", "mirrored", "orthogonal", "sampler", "sequential_selection", "step_size_adaptation")
+MODULES += ("threshold_convergence", "weights")
+DIMENSION, BUDGET, FRESH = 5, 1000, 100
+
+
+def space() -> Space:
+    """The modules but restarts, and the population size."""
+    options = {"step_size_adaptation": ("CSA", "TPA", "MSR", "XNES", "MXNES", "LPXNES")}
+    ready = spaces.modular_cmaes("baseline").space
+    given = {name: options.get(name, tuple(ready[name].choices)) for name in MODULES}
+    return spaces.of(pb.optimizers.ModularCMAES, given, population_size=(4, 40))
+
+
+def searched(folder: Path, function: int, strategy: str, seed: int, runs: int, workers: int) -> Configurator:
+    """The configurator after its search, which is a study in the folder."""
+    instances = pb.problems.BBOB(functions=[function], dimensions=[DIMENSION], seed=seed)
+    times = log_times(10 * DIMENSION, BUDGET, 15)
+    configurator = Configurator(space(), times=times, budget=runs, strategy=strategy, seed=seed)
+    path = folder / f"f{function}-{strategy}-{seed}.study"
+    pb.study.configure(configurator, instances, path, validate=2, workers=workers)
+    return configurator
+
+
+def valued(
+    folder: Path, function: int, seed: int, found: dict[str, Configurator], workers: int
+) -> dict[str, np.ndarray]:
+    """(FRESH, 2): one less the area over the curve, and the final log10 precision, of each best on fresh runs."""
+    entrants = {name: each.space.optimizer(each.configurations[each.elites[0]]) for name, each in found.items()}
+    entrants["default"] = space().optimizer(space().default)
+    instances = pb.problems.BBOB(functions=[function], dimensions=[DIMENSION], seed=1000 + seed)
+    plan = pb.study.Plan(entrants, instances, draws=FRESH, budget=BUDGET, seed=10_000 + seed)
+    path = folder / f"f{function}-fresh-{seed}.study"
+    pb.study.run_plan(plan, path, workers=workers)
+    loss = Criterion("mean-aocc")
+    values: dict[str, list[tuple[float, float]]] = {name: [] for name in entrants}
+    with pb.store.open(path) as study:
+        for run in study.runs():
+            final = Criterion("final").terms(run, BUDGET)[0]
+            values[run.key.algorithm].append((loss.terms(run, BUDGET)[0], np.log10(max(final, 1e-8))))
+    return {name: np.array(each) for name, each in values.items()}
+
+
+def promise(configurator: Configurator) -> float:
+    """The mean of the criterion over the runs for which the best elite was chosen."""
+    terms = configurator.criterion_terms(configurator.elites[:1], Criterion("mean-aocc"))
+    return float(terms[..., 0].mean())
+
+
+def report(
+    losses: dict[tuple[int, int, str], np.ndarray], promised: dict[tuple[int, int, str], float], runs: int
+) -> None:
+    """Print the tables."""
+    seeds = sorted({seed for _, seed, _ in losses})
+    names = (*STRATEGIES, "default")
+    for column, what in enumerate(("area under the curve (mean AOCC loss)", "final precision, log10")):
+        print(f"\n{what}, {runs} runs, {len(seeds)} searches each, {FRESH} fresh runs of each best elite\n")
+        print("| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
+        means = np.array(
+            [
+                [[losses[function, seed, name][:, column].mean() for seed in seeds] for name in names]
+                for function in FUNCTIONS
+            ]
+        )
+        for function, row in zip(FUNCTIONS, means, strict=True):
+            cells = (f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(seeds)):.3f}" for each in row)
+            print(f"| f{function} | " + " | ".join(cells) + " |")
+        print("| mean | " + " | ".join(f"{each:.3f}" for each in means.mean(axis=(0, 2))) + " |")
+    print("\n| | fresh less promised loss: median (and quartiles) | better than the default |\n|---|---|---|")
+    for name in STRATEGIES:
+        keys = [(function, seed, name) for function in FUNCTIONS for seed in seeds]
+        gaps = np.array([losses[key][:, 0].mean() - promised[key] for key in keys])
+        better = np.mean([losses[key][:, 0].mean() < losses[*key[:2], "default"][:, 0].mean() for key in keys])
+        low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
+        print(f"| {name} | {middle:+.4f} ({low:+.4f} to {high:+.4f}) | {better:.0%} of {len(keys)} |")
+
+
+def main() -> None:
+    """Search, value, report."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--into", type=Path, required=True)
+    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--workers", type=int, default=2)
+    options = parser.parse_args()
+    options.into.mkdir(parents=True, exist_ok=True)
+    warnings.simplefilter("ignore")
+    losses: dict[tuple[int, int, str], np.ndarray] = {}
+    promised: dict[tuple[int, int, str], float] = {}
+    for seed in range(options.repeats):
+        for function in FUNCTIONS:
+            settings = options.runs, options.workers
+            found = {each: searched(options.into, function, each, seed, *settings) for each in STRATEGIES}
+            for name, values in valued(options.into, function, seed, found, options.workers).items():
+                losses[function, seed, name] = values
+            for name, configurator in found.items():
+                promised[function, seed, name] = promise(configurator)
+            print(f"f{function}, seed {seed}: done", flush=True)
+    report(losses, promised, options.runs)
+
+
+if __name__ == "__main__":
+    main()

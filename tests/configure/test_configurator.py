@@ -1,0 +1,177 @@
+"""The search for configurations: what it asks for, finds and promises, where the truth is known."""
+
+import zlib
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import polarbear as pb
+from polarbear.configure import Configurator, Criterion, bootstrap_means, contests, spaces
+from polarbear.configure.proposals import near
+from polarbear.descriptions import FieldError
+
+TIMES = np.array([10.0, 100.0, 1000.0])
+ALL = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
+SPACE = {"modules": ["mirrored", "active"], "c1": (0, 1), "population_size": (4, 40)}
+
+
+def space():
+    return spaces.of(pb.optimizers.ModularCMAES, **SPACE)
+
+
+def loss(configuration):
+    """How bad a configuration really is: 0 at best; the default of the space has 2."""
+    bad = (configuration["mirrored"] != "MIRRORED") + (not configuration["active"])
+    return bad + abs(configuration.get("c1", 1) - 0.5) / 2
+
+
+def run_of(request, configuration):
+    """A run whose values fall by a decade per decade, with a luck of its own and an instance as hard for all."""
+    name = zlib.crc32(request.key.algorithm.encode())
+    instance, own = (np.random.default_rng([request.key.seed, each]) for each in (0, name))
+    level = loss(configuration) + instance.normal() + 0.5 * own.normal()
+    values = 10.0 ** (level - np.log10(TIMES))
+    outcome = pb.Outcome(pb.Reason.BUDGET, int(TIMES[-1]), 0.5)
+    return pb.Run(request.key, pb.Trajectory(TIMES.astype(int), np.zeros(3), values, outcome), optimum=0.0)
+
+
+def searched(limit=10**6, **options):
+    """A configurator that was told runs until its budget was spent, and all requests."""
+    configurator, asked = Configurator(space(), times=TIMES, **{"budget": 300} | options), []
+    while (requests := configurator.ask()) and len(asked) < limit:
+        asked += requests
+        configurator.tell(run_of(each, configurator.configurations[each.key.algorithm]) for each in requests)
+    return configurator, asked
+
+
+@pytest.mark.parametrize("strategy", ALL)
+def test_no_strategy_asks_twice_or_spends_more_than_its_budget(strategy):
+    configurator, asked = searched(strategy=strategy)
+    assert len({(each.key.algorithm, each.key.seed) for each in asked}) == len(asked) == configurator.spent
+    assert 200 < configurator.spent <= 300
+    assert configurator.finished
+    assert configurator.ask() == []
+    assert all(not space().fault(each) for each in configurator.configurations.values())
+
+
+@pytest.mark.statistical
+@pytest.mark.parametrize("strategy", ALL)
+def test_what_is_left_is_better_than_the_default(strategy):
+    """The default's loss is 2 and that of a random configuration 1.2 ± 0.7; the best of a dozen is below 0.6."""
+    found = [searched(strategy=strategy, seed=seed)[0] for seed in range(5)]
+    best = [loss(each.configurations[each.elites[0]]) for each in found]
+    assert loss(space().default) >= 2 > 1 > np.median(best)
+
+
+def test_the_search_repeats_with_its_seed():
+    first, again, other = (searched(seed=seed) for seed in (1, 1, 2))
+    assert first[1] == again[1] != other[1]
+    assert first[0].iterations == again[0].iterations
+
+
+@pytest.mark.parametrize(("unit", "each"), [("evaluations", 1000), ("seconds", 0.5)])
+def test_budgets_are_counted_in_their_unit(unit, each):
+    configurator, asked = searched(unit=unit, budget=200 * each)
+    assert configurator.spent == len(asked) * each <= 200 * each
+    assert len(asked) > 120
+
+
+def test_elites_compete_on_the_instances_they_know_at_no_cost():
+    configurator, _ = searched()
+    for before, after in zip(configurator.iterations, configurator.iterations[1:], strict=False):
+        assert set(before.elites) <= set(after.entrants)
+        assert after.runs - before.runs < len(after.entrants) * after.instances
+
+
+def test_the_posterior_rates_elites_by_all_their_runs():
+    configurator, _ = searched()
+    posterior = configurator.posterior()
+    assert set(posterior.names) == {*configurator.elites, "default"}
+    better = posterior.win_probability(configurator.elites[0], "default")
+    assert (better.mean(axis=0) > 0.6).all()
+
+
+def test_faults_are_named():
+    with pytest.raises(FieldError, match="strategy"):
+        Configurator(space(), times=TIMES, budget=100, strategy="smac3")
+    with pytest.raises(FieldError, match="random plans all its runs beforehand"):
+        Configurator(space(), times=TIMES, budget=100, strategy="random", unit="seconds")
+    with pytest.raises(ValueError, match="no parameter 'c3'"):
+        Configurator(space(), times=TIMES, budget=100, include=[{"c3": 1}])
+    configurator = Configurator(space(), times=TIMES, budget=100)
+    run = run_of(configurator.ask()[0], space().default)
+    configurator.tell([run])
+    with pytest.raises(ValueError, match="was not asked for"):
+        configurator.tell([run])
+
+
+def test_children_near_an_elite_resemble_it():
+    rng = np.random.default_rng(1)
+    elite = {"mirrored": "MIRRORED", "active": True, "c1": 0.25, "population_size": 10}
+    assert near(space(), [elite], rng, 5, spread=0) == [elite] * 5
+    close, far = (near(space(), [elite], rng, 100, spread=spread) for spread in (0.1, 0.9))
+    assert np.mean([each["active"] for each in close]) > 0.85 > np.mean([each["active"] for each in far])
+    assert np.std([each["c1"] for each in close]) < 0.1 < np.std([each["c1"] for each in far])
+
+
+def test_the_area_of_a_run_by_hand():
+    outcome = pb.Outcome(pb.Reason.BUDGET, 9, 0.0)
+    trajectory = pb.Trajectory(np.array([1, 6]), np.zeros(2), np.array([102.0, 2.001]), outcome)
+    run = pb.Run(pb.RunKey("i", "a", 1), trajectory, optimum=2)
+    assert Criterion("mean-aocc").terms(run, 9) == pytest.approx((1 - 0.5 * 4 / 9, 1))  # 1e-3 is half way down
+    assert Criterion("final").terms(run, 9) == pytest.approx((1e-3, 1))
+    assert Criterion("ert", 0.01).terms(run, 9) == (6, 1)
+    assert Criterion("ert", 1e-4).terms(run, 9) == (9, 0)
+
+
+def test_the_bootstrap_of_a_mean_has_its_known_moments():
+    """Of Dirichlet(1, …, 1) weights: the sample's mean, and its variance over P + 1 (Rubin 1981)."""
+    x = np.random.default_rng(0).normal(size=20)
+    draws = bootstrap_means(np.stack([x, np.ones(20)], axis=-1)[:, None], np.random.default_rng(1), draws=40_000)
+    assert draws.mean() == pytest.approx(x.mean(), abs=4 * x.std() / np.sqrt(21 * 40_000))
+    assert draws.std() == pytest.approx(np.sqrt(x.var() / 21), rel=0.03)
+
+
+def terms(losses):
+    return np.stack([losses, np.ones_like(losses)], axis=-1)
+
+
+def test_friedmans_test_decides_as_scipys_does():
+    rng, agreed = np.random.default_rng(0), []
+    for shift in np.repeat([0.0, 0.4, 0.8], 40):
+        losses = np.round(rng.normal(size=(12, 4)) + shift * np.arange(4), 1)
+        dropped = (contests.keep_by_friedman(terms(losses), level=0.05) < 0).any()
+        significant = stats.friedmanchisquare(*losses.T).pvalue <= 0.05
+        assert significant or not dropped
+        agreed.append(dropped == significant)
+    assert np.mean(agreed) > 0.95  # a significant test may leave no single pair far enough apart
+
+
+def test_conovers_example_of_four_grasses():
+    """Conover 1999, section 5.8, example 1: rank sums of 38, 23.5, 24.5 and 34, least significant difference 11.49."""
+    ranks = np.array(
+        [[4, 3, 2, 1], [4, 2, 3, 1], [3, 1.5, 1.5, 4], [3, 1, 2, 4], [4, 2, 1, 3], [2, 2, 2, 4], [1, 3, 2, 4],
+         [2, 4, 1, 3], [3.5, 1, 2, 3.5], [4, 1, 3, 2], [4, 2, 3, 1], [3.5, 1, 2, 3.5]]
+    )  # fmt: skip
+    assert ranks.sum(axis=0).tolist() == [38, 23.5, 24.5, 34]
+    kept = contests.keep_by_friedman(terms(ranks), level=0.05) >= 0
+    assert kept.tolist() == [False, True, True, True]  # 38 - 23.5 = 14.5 > 11.49 > 34 - 23.5 = 10.5
+
+
+@pytest.mark.statistical
+def test_equal_configurations_leave_as_rarely_as_the_level_says():
+    """F-race's first test on equals drops someone in at most 5 % of 400 cases, within binomial error."""
+    rng = np.random.default_rng(3)
+    dropped = [(contests.keep_by_friedman(terms(rng.normal(size=(10, 6))), level=0.05) < 0).any() for _ in range(400)]
+    assert np.mean(dropped) < 0.05 + 3 * np.sqrt(0.05 * 0.95 / 400)
+
+
+def test_halving_keeps_a_third_and_failures_lose():
+    losses = np.tile(np.arange(9.0), (5, 1))
+    assert (contests.keep_share(terms(losses), eta=3) >= 0).tolist() == [True] * 3 + [False] * 6
+    failing = np.array([[1.0, np.inf], [1.5, 2.0], [1.0, 1.0]])
+    sound, broken = contests.keep_by_t_test(terms(failing), level=0.05)
+    assert broken < 0 <= sound
+    rng = np.random.default_rng(0)
+    assert contests.keep_probable(terms(failing), alpha=0.95, rng=rng)[1] < 0

@@ -1,0 +1,134 @@
+"""Configuring an optimizer on problems, from Python and from the command line."""
+
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import polarbear as pb
+from polarbear import study
+from polarbear.configure import Configurator, spaces
+from tests.cli.commands import polarbear
+
+FILE = """
+[configure]
+budget = 60
+times = { first = "2*d", last = "20*d", count = 4 }
+validate_on = 8
+
+[space]
+optimizer = "modular-cmaes"
+modules = ["active", "elitist"]
+
+[space.ranges]
+population_size = [4, 20]
+
+[instances]
+suite = "bbob"
+functions = [1]
+dimensions = [2]
+"""
+
+
+@dataclass(frozen=True)
+class Climber:
+    """A (1+1) evolution strategy whose steps may be hopeless, or which may break."""
+
+    step: float = 1e-4
+    broken: bool = False
+    name: str = "climber"
+
+    def __call__(self, problem, rng):
+        if self.broken:
+            raise RuntimeError("the climber fell")
+        best = rng.uniform(problem.lower, problem.upper)
+        value = problem(best)
+        while True:
+            trial = np.clip(best + self.step * rng.normal(size=problem.dimension), problem.lower, problem.upper)
+            if (found := problem(trial)) < value:
+                best, value = trial, found
+
+
+def sphere(x):
+    return float(np.sum(x**2))
+
+
+def problems():
+    return [pb.problems.FunctionProblem(sphere, lower=-5, upper=5, dimension=2, optimum=0)]
+
+
+def configurator(**options):
+    space = spaces.of(Climber, step={"from": 1e-4, "to": 10, "log": True})
+    return Configurator(space, times=[20, 100], **{"budget": 80} | options)
+
+
+class Stop(study.ConfigureObserver):
+    def __init__(self, after):
+        self.left = after
+
+    def run_finished(self, configurator):
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path):
+    result = study.configure(configurator(), problems(), tmp_path / "c.study", validate=16)
+    best = result.configurator.elites[0]
+    assert 0.05 < result.configurator.configurations[best]["step"] < 8  # the default, 1e-4, does not move
+    assert best in result.pareto_set
+    mean, low, high = result.wins[best].found
+    assert 0.6 < low < mean < high <= 1
+    assert result.means[best].found[0] < result.wins[best].promised
+    assert pb.load(result.path).pareto_set == result.pareto_set  # the race on fresh runs is an ordinary study
+    seeds = {key.seed for key in pb.store.open(tmp_path / "c.study")}
+    assert not seeds & {key.seed for key in pb.store.open(result.path)}
+    assert f"{best} beats the default in" in str(result)
+
+
+def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
+    whole = study.configure(configurator(), problems(), tmp_path / "whole.study", validate=4)
+    with pytest.raises(KeyboardInterrupt):
+        study.configure(configurator(), problems(), tmp_path / "c.study", validate=4, observer=Stop(33))
+    with pb.store.open(tmp_path / "c.study") as kept:
+        assert 0 < len(list(kept)) < whole.configurator.spent
+    resumed = study.configure(configurator(), problems(), tmp_path / "c.study", validate=4, workers=2)
+    assert resumed.configurator.iterations == whole.configurator.iterations
+    assert resumed.as_dict() | {"race": ""} == whole.as_dict() | {"race": ""}
+    with pytest.raises(study.OtherSettings, match=r"configure\.budget was 80"):
+        study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
+
+
+def test_a_space_in_which_all_crash_is_told_so_and_keeps_its_runs(tmp_path):
+    space = spaces.of(Climber, {"step": [0.1, 1.0]}, fixed={"broken": True})
+    crashing = Configurator(space, times=[20, 100], budget=40)
+    with pytest.raises(study.EveryRunFailed, match="the climber fell"):
+        study.configure(crashing, problems(), tmp_path / "c.study")
+    with pb.store.open(tmp_path / "c.study") as kept:
+        assert len(list(kept)) > 1
+
+
+def test_a_search_that_was_told_runs_elsewhere_is_refused(tmp_path):
+    used = configurator()
+    study.configure(used, problems(), tmp_path / "c.study", validate=2)
+    with pytest.raises(ValueError, match="told runs already"):
+        study.configure(used, problems(), tmp_path / "d.study")
+
+
+def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
+    file = tmp_path / "space.toml"
+    file.write_text(FILE)
+    printed, told = polarbear("configure", file)
+    assert "configurations tried" in printed
+    assert "beats the default" in printed
+    assert "mean-aocc" in printed
+    assert "iteration 1:" in told
+    found = json.loads(polarbear("configure", file, "--json")[0])
+    assert set(found["configurations"]) == set(found["pareto_set"])
+    assert "go on with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]
+    assert "this is a configurator's file, not a race" in polarbear("race", file, code=2)[1]
+    file.write_text(FILE.replace("budget = 60", "budget = -1"))
+    assert "line 3: configure.budget" in polarbear("configure", file, code=2)[1]
+    file.write_text(FILE.replace('"elitist"', '"elitism"'))
+    assert "line 9: ModularCMAES declares no options of 'elitism'" in polarbear("configure", file, code=2)[1]
