@@ -1,5 +1,6 @@
 """The search for configurations: what it asks for, finds and promises, where the truth is known."""
 
+import itertools
 import zlib
 
 import numpy as np
@@ -62,6 +63,15 @@ def test_what_is_left_is_better_than_the_default(strategy):
     found = [searched(strategy=strategy, seed=seed)[0] for seed in range(5)]
     best = [loss(each.configurations[each.elites[0]]) for each in found]
     assert loss(space().default) >= 2 > 1 > np.median(best)
+
+
+@pytest.mark.statistical
+def test_modelled_newcomers_are_new_and_ever_better():
+    configurator, _ = searched(newcomers="modelled")
+    seen = [set(each.entrants) - set(before.elites) for before, each in itertools.pairwise(configurator.iterations)]
+    assert not set.intersection(*seen[:2])
+    losses = [np.mean([loss(configurator.configurations[name]) for name in new]) for new in seen]
+    assert losses[-1] < 0.8 < loss(space().default)
 
 
 def test_the_search_repeats_with_its_seed():

@@ -78,10 +78,10 @@ def test_keeping_points_changes_nothing_of_the_run(task):
         assert watched.trajectory.values.tolist() == plain.trajectory.values.tolist()
         assert watched.trajectory.evaluations.tolist() == plain.trajectory.evaluations.tolist()
         assert watched.solution.tolist() == plain.solution.tolist()
-        assert float(plain.solution @ plain.solution) == plain.trajectory.best
+        assert float(plain.solution @ plain.solution) == pytest.approx(plain.trajectory.best, rel=1e-14)
         assert (plain.samples, watched.parameters, watched.outcome.message) == (None, None, "")
     assert watched.samples.evaluations.tolist() == list(range(1, 301))
-    np.testing.assert_array_equal(np.sum(watched.samples.points**2, axis=1), watched.samples.values)
+    np.testing.assert_allclose(np.sum(watched.samples.points**2, axis=1), watched.samples.values, rtol=1e-14)
 
 
 def test_rows_are_logged_when_they_are_due_beside_points(functional):

@@ -100,6 +100,15 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
         study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
 
 
+def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_path):
+    study.configure(configurator(newcomers="modelled"), problems(), tmp_path / "c.study", validate=2)
+    effects = study.effects_of(tmp_path / "c.study", draws=200)
+    step = effects.of("step")
+    assert step["lowest"].high[-1] < step["middle"].low[-1]
+    with pytest.raises(pb.store.StudyError, match="no search of a configurator"):
+        study.effects_of(tmp_path / "c-race.study")
+
+
 def test_a_space_in_which_all_crash_is_told_so_and_keeps_its_runs(tmp_path):
     space = spaces.of(Climber, {"step": [0.1, 1.0]}, fixed={"broken": True})
     crashing = Configurator(space, times=[20, 100], budget=40)
@@ -124,6 +133,10 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "beats the default" in printed
     assert "mean-aocc" in printed
     assert "iteration 1:" in told
+    told = json.loads(polarbear("modules", tmp_path / "space.study", "--pair", "active,elitist", "--json")[0])
+    assert set(told["importance"]) == {"active", "elitist", "population_size", "active & elitist"}
+    assert "population_size: lowest" in polarbear("modules", tmp_path / "space.study")[0]
+    assert "--pair is 'active'" in polarbear("modules", tmp_path / "space.study", "--pair", "active", code=2)[1]
     found = json.loads(polarbear("configure", file, "--json")[0])
     assert set(found["configurations"]) == set(found["pareto_set"])
     assert "go on with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]

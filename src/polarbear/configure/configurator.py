@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike
 
 from polarbear.configure import contests
 from polarbear.configure.criteria import Criterion
-from polarbear.configure.proposals import near
+from polarbear.configure.effects import fit_effects
+from polarbear.configure.proposals import most_promising, near
 from polarbear.configure.spaces import Configuration, Space
 from polarbear.descriptions import FieldError
 from polarbear.inference import Posterior, fit
@@ -52,6 +53,9 @@ class ConfiguratorSettings:
             instances.
         criterion: The number that all strategies but "race" compare.
         target: The target of the criterion "ert".
+        newcomers: "near": children of elites, see `polarbear.configure.proposals.near`; "modelled": of many such and of
+            others from anywhere those that are best in a draw of the posterior of `fit_effects` each, by their rating
+            over the logarithm of time.
         elites: How many configurations an iteration leaves at most.
         first: On how many instances newcomers run before anyone leaves; each iteration adds one, up to five.
         alpha: With which probability someone must be dominated to leave; 1 - alpha is the level of tests.
@@ -66,6 +70,7 @@ class ConfiguratorSettings:
     )
     criterion: Annotated[Literal["mean-aocc", "final", "ert"], choice("mean-aocc", "final", "ert")] = "mean-aocc"
     target: Annotated[float, real()] = 1e-8
+    newcomers: Annotated[Literal["near", "modelled"], choice("near", "modelled")] = "near"
     elites: Annotated[int, whole(1)] = 5
     first: Annotated[int, whole(2)] = 5
     alpha: Annotated[float, real(gt=0.5, lt=1)] = 0.95
@@ -251,7 +256,11 @@ class Configurator:
             return self.space.sample(rng, size)
         spread = float(np.clip(size ** (-done / max(1, len(self.space.names))), 0.05, 0.5))
         elites = [self.configurations[name] for name in self._elites]
-        return near(self.space, elites, rng, size, spread=spread)
+        if self.settings.newcomers == "near":
+            return near(self.space, elites, rng, size, spread=spread)
+        pool = [*near(self.space, elites, rng, 10 * size, spread=spread), *self.space.sample(rng, 5 * size)]
+        fitted = fit_effects(self.space, self.configurations, self.rankings(), draws=size, rng=rng)
+        return most_promising(fitted, pool, self.configurations.values())
 
     def _starts(self) -> list[tuple[int, int]]:
         """With how many configurations, and on how many instances, each iteration of a strategy of halving starts.

@@ -13,10 +13,10 @@ import numpy as np
 from scipy import stats
 
 from polarbear.configure.criteria import Criterion, bootstrap_means
+from polarbear.configure.proposals import time_weights
 from polarbear.inference import Posterior
 from polarbear.racing import Race, Request
 from polarbear.records import FloatArray, Run, RunKey
-from polarbear.select import preference_weights
 
 Rule = Callable[[FloatArray], FloatArray]
 """From the terms of a criterion, (P, n, 2), to a score of each configuration: negative for those to drop, else higher
@@ -64,7 +64,7 @@ def portfolio(posterior: Posterior, candidates: Sequence[str], most: int) -> tup
     A set is worth the mean, over draws and timepoints, of the highest rating in it.
     """
     columns = {name: posterior.draws[:, :, posterior.index(name)] for name in candidates}
-    weights = preference_weights("log-uniform", posterior.times) if posterior.times.size > 1 else np.ones(1)
+    weights = time_weights(posterior.times)
     chosen, reached = list[str](), np.zeros(posterior.draws.shape[:2])
     while columns and len(chosen) < most:
         best = max(columns, key=lambda name: float((np.maximum(reached, columns[name]) @ weights).mean()))

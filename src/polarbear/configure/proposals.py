@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
 
+from polarbear.configure.effects import Effects
 from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
+from polarbear.records import FloatArray
+from polarbear.select import preference_weights
 
 
 def near(
@@ -32,6 +35,28 @@ def near(
     falling = np.arange(len(elites), 0, -1)
     parents = rng.choice(len(elites), size=size, p=falling / falling.sum())
     return [_child(space, elites[parent], rng, spread) for parent in map(int, parents)]
+
+
+def most_promising(
+    effects: Effects, pool: Sequence[Configuration], known: Iterable[Mapping[str, Any]]
+) -> list[Configuration]:
+    """For each draw of the effects the configuration of the pool with the highest rating, none twice (Thompson 1933).
+
+    Ratings are means over the logarithm of time.
+    """
+    tried = list(known)
+    untried = [each for index, each in enumerate(pool) if each not in tried and each not in pool[:index]]
+    ratings = np.einsum("dtn,t->dn", effects.predict(untried), time_weights(effects.times)) if untried else np.empty(0)
+    chosen = list[int]()
+    for drawn in ratings:
+        best = next((index for index in map(int, np.argsort(-drawn)) if index not in chosen), None)
+        chosen += [] if best is None else [best]
+    return [untried[index] for index in chosen]
+
+
+def time_weights(times: FloatArray) -> FloatArray:
+    """(T,) weights that are even over the logarithm of time."""
+    return preference_weights("log-uniform", times) if times.size > 1 else np.ones(1)
 
 
 def _child(space: Space, parent: Mapping[str, Any], rng: np.random.Generator, spread: float) -> Configuration:

@@ -253,6 +253,14 @@ def from_description(description: Mapping[str, Any]) -> Space:
     return _space(description["optimizer"], description.get("modules", ()), **tables)
 
 
+def from_stored(description: Mapping[str, Any]) -> Space:
+    """The space that `Space.describe` described; its optimizer's class is not imported, so that it makes none."""
+    import ConfigSpace
+
+    space: Any = ConfigSpace.ConfigurationSpace.from_serialized_dict(dict(description["space"]))
+    return Space(object, dict(description["fixed"]), space)
+
+
 def read(path: str | Path) -> Space:
     """The space in a TOML file, as `from_description` takes it.
 

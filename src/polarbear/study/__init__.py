@@ -2,7 +2,7 @@
 
 from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.study.configuration_file import ConfigureSpec, read_configurator
-from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure
+from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure, effects_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer, PlanObserver
@@ -62,6 +62,7 @@ __all__ = [
     "check_same",
     "check_spec",
     "configure",
+    "effects_of",
     "estimate",
     "load",
     "load_plan",

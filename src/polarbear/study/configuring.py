@@ -12,20 +12,57 @@ from typing import Any
 import numpy as np
 
 from polarbear import optimizers, problems, store
-from polarbear.configure import Configuration, Configurator, Criterion, UnknownOptimum, bootstrap_means
+from polarbear.configure import (
+    Configuration,
+    Configurator,
+    Criterion,
+    Effects,
+    UnknownOptimum,
+    bootstrap_means,
+    fit_effects,
+    spaces,
+)
 from polarbear.configure.configurator import DEFAULT
+from polarbear.configure.proposals import time_weights
 from polarbear.experiment import Limits, Task
 from polarbear.inference import Posterior
 from polarbear.racing import Race, RaceResult, Request
+from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, Run
-from polarbear.select import preference_weights
+from polarbear.store.specification import SPEC
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
 from polarbear.study.resume import RunMaker, executor_or_pool, opened
+from polarbear.study.stored import check_spec
 from polarbear.study.suitability import check_pairs, first_problems
 from polarbear.validation import whole_number
 
 VALIDATE = 50
 """On how many fresh instances the elites and the default are raced in the end."""
+
+
+def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws: int = 1000, seed: int = 0) -> Effects:
+    """Which option matters when, from all runs that a study of a configurator holds; see `fit_effects`.
+
+    Nothing that the study describes is imported.
+
+    Raises:
+        polarbear.store.StudyError: If there is no study at `path`, or it is none of a configurator.
+        ValueError: If the runs are on fewer than two instances, or a pair is not of modules.
+    """
+    with store.open(path) as study:
+        check_spec(study.spec, study.path / SPEC)
+        if "configure" not in study.spec:
+            raise store.StudyError(f"{path} holds no search of a configurator, so that it names no space of modules")
+        runs, spec = study.runs(), study.spec
+    times, names = np.array(spec["configure"]["times"]), list(spec["configurations"])
+    seeds = {seed: row for row, seed in enumerate(dict.fromkeys(run.key.seed for run in runs))}
+    values = np.full((len(seeds), times.size, len(names)), np.nan)
+    for run in runs:
+        values[seeds[run.key.seed], :, names.index(run.key.algorithm)] = run.trajectory.value_at(times)
+    rankings, rng = Rankings.of(values, times=times, algorithms=names), np.random.default_rng(seed)
+    return fit_effects(
+        spaces.from_stored(spec["space"]), spec["configurations"], rankings, pairs=pairs, draws=draws, rng=rng
+    )
 
 
 class ConfigureObserver:
@@ -122,7 +159,7 @@ def _wins(configurator: Configurator, found: Posterior) -> dict[str, Worth]:
     if DEFAULT not in configurator.configurations:
         return {}
     promised = configurator.posterior()
-    weights = preference_weights("log-uniform", found.times) if found.times.size > 1 else np.ones(1)
+    weights = time_weights(found.times)
 
     def against_default(posterior: Posterior, name: str) -> FloatArray:
         mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
@@ -209,7 +246,7 @@ def configure(
         "configure": configurator.describe(),
         "space": configurator.space.describe(),
         "instances": problems.describe(stream),
-        "algorithms": _described(place),
+        **_described(place),
         "limits": {"target_precision": None, "timeout": timeout},
     }
     with (
@@ -230,12 +267,13 @@ def configure(
     return ConfigurationResult(configurator, raced, final, _wins(configurator, raced.posterior), means)
 
 
-def _described(path: Path) -> dict[str, Any]:
-    """What the configurations are that the study at `path` holds already."""
+def _described(path: Path) -> dict[str, dict[str, Any]]:
+    """What the configurations are that the study at `path` holds already, and their optimizers."""
+    fields = ("algorithms", "configurations")
     if not store.exists(path):
-        return {}
+        return {field: {} for field in fields}
     with store.open(path) as study:
-        return dict(study.spec.get("algorithms", {}))
+        return {field: dict(study.spec.get(field, {})) for field in fields}
 
 
 def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:
@@ -243,6 +281,7 @@ def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spe
     known: dict[str, Any] = spec["algorithms"]
     if new := [name for name in configurator.configurations if name not in known]:
         for name in new:
+            spec["configurations"][name] = configurator.configurations[name]
             known[name] = optimizers.describe(configurator.space.optimizer(configurator.configurations[name]))
         study.replace_spec(spec)
 

@@ -82,6 +82,7 @@ class _ConfigureSpec(Section):
     space: _Description
     instances: _Description
     algorithms: dict[str, _Description]
+    configurations: dict[str, dict[str, Any]]
     limits: _Limits
 
 
