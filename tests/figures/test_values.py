@@ -136,6 +136,7 @@ EXAMPLES = {
     "relations_over_time": pairs,
     "runtime_densities": lambda: figures.runtime_densities({"A": ([1.0, 2.0], [0.5, 0.5])}, runs={"A": [1.5, np.inf]}),
     "runtime_distributions": lambda: figures.runtime_distributions(STEPS),
+    "structural_bias": lambda: figures.structural_bias([[0.1, 0.2], [0.5, 0.9]], [[True, False]] * 2, ["KS", "AD"]),
     "target_sensitivity": lambda: figures.target_sensitivity(SENSITIVITY),
     "vorobev_expectation": lambda: figures.vorobev_expectation(BUDGETS, {"A": VOROBEV}, runs={"A": [[5.0, 2.0, 1.0]]}),
     "value_densities": lambda: figures.value_densities({"A": ([1.0, 2.0], [0.5, 0.5]), "B": ([1.0, 3.0], [0.2, 0.9])}),

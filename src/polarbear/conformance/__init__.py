@@ -13,12 +13,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from polarbear.conformance.checks import CHECKS, TIMEOUT, Inapplicable
+from polarbear.conformance.remarks import REMARKS
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.descriptions import did_you_mean
 from polarbear.experiment import WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer, as_optimizer
 
-__all__ = ["CHECKS", "Conformance", "Finding", "Inapplicable", "examine"]
+__all__ = ["CHECKS", "REMARKS", "Conformance", "Finding", "Inapplicable", "examine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +27,18 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: Its name, one of `CHECKS`.
-        expected: The expectation.
+        check: Its name, one of `CHECKS` or `REMARKS`.
+        expected: The expectation, or what a remark is about.
         wrong: What is wrong; empty if nothing is.
         inapplicable: Why the check does not apply to the optimizer; empty if it does.
+        remark: What is told without a judgement; empty for a check.
     """
 
     check: str
     expected: str
     wrong: str
     inapplicable: str = ""
+    remark: str = ""
 
     @property
     def passed(self) -> bool:
@@ -78,7 +81,7 @@ def examine(
 
     Args:
         optimizer: An optimizer, or a function ``optimizer(problem, rng)``.
-        checks: Their names; None for all.
+        checks: Their names, and those of remarks; None for all.
         timeout: Maximum seconds of a check.
         workers: Number of checks that run at a time, each in its own process.
 
@@ -87,19 +90,22 @@ def examine(
         ValueError: If a check is unknown; the message lists all.
     """
     examined = as_optimizer(optimizer)
-    names = list(CHECKS if checks is None else checks)
+    known = {**CHECKS, **REMARKS}
+    names = list(known if checks is None else checks)
     for name in names:
-        if name not in CHECKS:
-            raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, CHECKS)}")
+        if name not in known:
+            raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, known)}")
     with WorkerPool(workers, timeout=timeout, grace=0) as pool:
-        futures = {name: pool.submit(repeat_here if name == "seed" else CHECKS[name], examined) for name in names}
+        futures = {name: pool.submit(repeat_here if name == "seed" else known[name], examined) for name in names}
         return Conformance(examined.name, tuple(_finding(name, futures[name], examined, timeout) for name in names))
 
 
 def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: float) -> Finding:
-    expected = str(CHECKS[name].__doc__)
+    expected = str({**CHECKS, **REMARKS}[name].__doc__)
     try:
         wrong = future.result()
+        if name in REMARKS:
+            return Finding(name, expected, "", remark=wrong)
         if name == "seed":
             points, wrong = wrong
             wrong = wrong or repeat_elsewhere(optimizer, points, timeout)

@@ -4,6 +4,7 @@ from polarbear.figures import captions
 from polarbear.figures.across import across_columns, final_positions, radar, rank_chart
 from polarbear.figures.allocation import allocation
 from polarbear.figures.attainment import attainment, attainment_difference, attainment_ecdf
+from polarbear.figures.bias import structural_bias
 from polarbear.figures.comparisons import (
     clustered_ranks,
     contributions,
@@ -78,6 +79,7 @@ __all__ = [
     "robust_ranks_over_time",
     "runtime_densities",
     "runtime_distributions",
+    "structural_bias",
     "svg",
     "target_sensitivity",
     "value_densities",

@@ -23,6 +23,7 @@ from polarbear.figures.captions_of_comparisons import (
     rating_candlesticks,
     robust_ranks_over_time,
     runtime_densities,
+    structural_bias,
 )
 from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
@@ -67,6 +68,7 @@ __all__ = [
     "robust_ranks_over_time",
     "runtime_densities",
     "runtime_distributions",
+    "structural_bias",
     "target_sensitivity",
     "value_densities",
     "value_distributions",
