@@ -55,8 +55,8 @@ class ResidualBootstrap(Selection):
     """Expected rank weights, estimated by bootstrap rankings with a pool of standardized residuals.
 
     Attributes:
-        cap: At most so many further evaluations per generation, K_max; None: 2 + the share of ranks that change, times
-            λ, and at most 0.3 λ, as in the authors' runs.
+        cap: At most so many further evaluations per generation, K_max; "adaptive": 2 + the share of ranks that change,
+            times λ, and at most 0.3 λ, as in the authors' runs.
         target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
             (eq. 47), or those around rank μ.
         center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
@@ -74,7 +74,7 @@ class ResidualBootstrap(Selection):
         weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
     """
 
-    cap: Natural | None = 1
+    cap: Natural | Literal["adaptive"] = 1
     target: Literal["instability", "boundary"] = "instability"
     center: Literal["ridge", "observed"] = "ridge"
     ridge: Annotated[float, real(gt=0)] = 1.0
@@ -110,7 +110,7 @@ class ResidualBootstrap(Selection):
         return np.argsort(-unstable, kind="stable")[:more]
 
     def _effort(self, memory: Memory, population: int) -> int:
-        if self.cap is not None:
+        if self.cap != "adaptive":
             return min(self.cap, population)
         return min(2 + round(memory.disagreement * population), int(0.3 * population))
 
