@@ -76,6 +76,28 @@ class Space:
         """The optimizer's own defaults, where the space has them; else the first option or the middle of a range."""
         return _plain(self.space.get_default_configuration())
 
+    def without(self, name: str) -> Space:
+        """The space in which a parameter stays at its default, and so does all that has a meaning only beside it.
+
+        Raises:
+            ValueError: If the space has no such parameter, or nothing else.
+        """
+        import ConfigSpace
+
+        if name not in self.space:
+            raise ValueError(f"the space has no parameter {name!r};{did_you_mean(name, self.space)}")
+        left = {name} | {child.name for child in self.space.children_of[name]}
+        while more := {child.name for each in left for child in self.space.children_of[each]} - left:
+            left |= more
+        if left == set(self.space):
+            raise ValueError(f"the space has nothing but {name}, so that there is nothing to search without it")
+        described = self.space.to_serialized_dict()
+        described["hyperparameters"] = [each for each in described["hyperparameters"] if each["name"] not in left]
+        described["conditions"] = [each for each in described["conditions"] if _child_of(each) not in left]
+        default = _plain_one(self.space[name].default_value)
+        smaller: Any = ConfigSpace.ConfigurationSpace.from_serialized_dict(described)
+        return Space(self.make, dict(self.fixed) | {name: default}, smaller)
+
     def fault(self, configuration: Mapping[str, Any]) -> str:
         """What is wrong with a configuration, known without a run; empty if nothing is."""
         import ConfigSpace
@@ -465,8 +487,15 @@ def _condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
     return parts[0] if len(parts) == 1 else ConfigSpace.AndConjunction(*parts)
 
 
+def _child_of(condition: Mapping[str, Any]) -> str:
+    """The name of the parameter that a serialized condition is of; one of several parts has it in each."""
+    return condition["child"] if "child" in condition else _child_of(condition["conditions"][0])
+
+
+def _plain_one(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _plain(configuration: Any) -> Configuration:
     """A configuration of ConfigSpace in Python's own types."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())
-    }
+    return {name: _plain_one(value) for name, value in sorted(configuration.items())}

@@ -264,7 +264,7 @@ def configure(
             observer.asked(configurator)
             _describe_newcomers(configurator, study, spec)
             _make(configurator, requests, runs, stream, limits, observer)
-    final = place.with_name(f"{place.stem}-race{place.suffix}")
+    final = race_beside(place)
     raced = _validate(configurator, stream, final, validate, executor, workers, timeout, observer)
     if raced is None:
         return ConfigurationResult(configurator, None, final, {}, {})
@@ -351,6 +351,11 @@ def _validate(
     chosen = configurator.settings
     rules = {"times": configurator.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed + 1}
     return race_on_fresh(entrants, stream, path, validate, rules, workers=workers, executor=executor, timeout=timeout)
+
+
+def race_beside(path: Path) -> Path:
+    """Where the race on fresh instances is kept that ends the search at `path`."""
+    return path.with_name(f"{path.stem}-race{path.suffix}")
 
 
 def race_on_fresh(

@@ -18,7 +18,7 @@ from polarbear.design import Candidate, History, Proposer
 from polarbear.experiment import Confinement, ProposedCode, WorkerError, WorkerPool
 from polarbear.experiment.proposed import inspect_code
 from polarbear.racing import Race, RaceResult
-from polarbear.study.configuring import VALIDATE, race_on_fresh
+from polarbear.study.configuring import VALIDATE, race_beside, race_on_fresh
 from polarbear.study.design_verdicts import Finding, history_of
 from polarbear.study.observer import Observer
 from polarbear.study.race_runner import EveryRunFailed, Rounds, keep_round, plan_of
@@ -185,7 +185,7 @@ def design(
         history = designer.run(propose, generations)
         entrants = designer.entrants()
         last = {name: entrants[name] for name in dict.fromkeys([*history.pareto_set, *rivals])}
-        final = place.with_name(f"{place.stem}-race{place.suffix}")
+        final = race_beside(place)
         raced = None
         if len(last) > 1:
             fresh = rules | {"seed": chosen.seed + 1}
