@@ -71,6 +71,20 @@ class Effects:
             for index, name in enumerate(parts)
         }
 
+    def contributions(self, configuration: Mapping[str, Any]) -> dict[str, FloatArray]:
+        """(D, T) draws of what each parameter adds to a configuration's log rating, beside its module's mean option.
+
+        A number adds what it does beside the mean over its range; pairs are left aside.
+        """
+        (row,) = _design(self.space, self.pairs, [configuration])
+        found = dict[str, FloatArray]()
+        for name in self.space.names:
+            own = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
+            added = self.draws[:, :, own] @ row[own]
+            numeric = self.columns[own[0]][1] == "line"
+            found[name] = added if numeric or name not in configuration else added - self.draws[:, :, own].mean(axis=-1)
+        return found
+
     def predict(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
         """(D, T, n) draws of the log ratings of configurations, tried or not, up to a constant."""
         return self.draws @ _design(self.space, self.pairs, configurations).T

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from polarbear.conformance.checks import CHECKS, TIMEOUT, Inapplicable
 from polarbear.conformance.remarks import REMARKS
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.descriptions import did_you_mean
-from polarbear.experiment import WorkerError, WorkerPool
+from polarbear.experiment import Confinement, WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer, as_optimizer
 
 __all__ = ["CHECKS", "REMARKS", "Conformance", "Finding", "Inapplicable", "examine"]
@@ -73,7 +74,13 @@ class Conformance:
 
 
 def examine(
-    optimizer: object, *, checks: Iterable[str] | None = None, timeout: float = TIMEOUT, workers: int = 1
+    optimizer: object,
+    *,
+    checks: Iterable[str] | None = None,
+    timeout: float = TIMEOUT,
+    workers: int = 1,
+    pool: WorkerPool | None = None,
+    until_wrong: bool = False,
 ) -> Conformance:
     """Run the checks on an optimizer.
 
@@ -84,6 +91,9 @@ def examine(
         checks: Their names, and those of remarks; None for all.
         timeout: Maximum seconds of a check.
         workers: Number of checks that run at a time, each in its own process.
+        pool: Worker processes to use instead; `timeout` then holds only for the repeated run, which happens in a
+            process confined as the pool's are.
+        until_wrong: Whether to leave out the checks after the first, in the order of `checks`, that finds something.
 
     Raises:
         TypeError: If `optimizer` is none.
@@ -95,12 +105,20 @@ def examine(
     for name in names:
         if name not in known:
             raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, known)}")
-    with WorkerPool(workers, timeout=timeout, grace=0) as pool:
-        futures = {name: pool.submit(repeat_here if name == "seed" else known[name], examined) for name in names}
-        return Conformance(examined.name, tuple(_finding(name, futures[name], examined, timeout) for name in names))
+    with nullcontext(pool) if pool else WorkerPool(workers, timeout=timeout, grace=0) as used:
+        futures = {name: used.submit(repeat_here if name == "seed" else known[name], examined) for name in names}
+        findings: list[Finding] = []
+        for name in names:
+            findings.append(_finding(name, futures[name], examined, timeout, used.confinement))
+            if until_wrong and not findings[-1].passed:
+                used.kill(futures.values())
+                break
+        return Conformance(examined.name, tuple(findings))
 
 
-def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: float) -> Finding:
+def _finding(
+    name: str, future: Future[Any], optimizer: Optimizer, timeout: float, confinement: Confinement | None
+) -> Finding:
     expected = str({**CHECKS, **REMARKS}[name].__doc__)
     try:
         wrong = future.result()
@@ -108,7 +126,7 @@ def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: floa
             return Finding(name, expected, "", remark=wrong)
         if name == "seed":
             points, wrong = wrong
-            wrong = wrong or repeat_elsewhere(optimizer, points, timeout)
+            wrong = wrong or repeat_elsewhere(optimizer, points, timeout, confinement)
     except Inapplicable as reason:
         return Finding(name, expected, "", str(reason))
     except WorkerError as error:

@@ -22,6 +22,7 @@ from polarbear.figures.grid import grid
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.instances import embedding, mean_landscapes, optima
+from polarbear.figures.modules import effects_over_time, module_importance, parallel_coordinates
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.preference_values import preference_values
@@ -52,6 +53,7 @@ __all__ = [
     "cumulative_difference",
     "data_profiles",
     "dominance_over_rounds",
+    "effects_over_time",
     "embedding",
     "ert_over_dimension",
     "ert_over_targets",
@@ -62,8 +64,10 @@ __all__ = [
     "heat_map",
     "histograms",
     "mean_landscapes",
+    "module_importance",
     "optima",
     "p_values",
+    "parallel_coordinates",
     "parameter_over_targets",
     "parameter_over_time",
     "partial_order",
