@@ -73,13 +73,16 @@ def chances_of_best(values: np.ndarray, rng: np.random.Generator, draws: int = 4
 
 
 def race_over_time(recorded: list[list[Run]], losses: np.ndarray, first: int, seed: int) -> tuple[int, int]:
-    """The configuration that a race to the anytime Pareto set leaves with the least mean loss, and its runs."""
+    """The configuration that a race to the anytime Pareto set leaves with the least mean loss, and its runs.
+
+    The race ends as the others once five or fewer are left, or 3,000 runs are spent.
+    """
     names, rng = [str(index) for index in range(len(recorded))], np.random.default_rng(seed)
-    options: dict[str, Any] = {"batches": "forecast", "batch": first, "smallest_batch": 2, "draws": 1000, "seed": seed}
-    contest = contests.RaceContest(Race(names, times=TIMES, alpha=0.95, largest_batch=max(10, first), **options))
+    options: dict[str, Any] = {"batches": "forecast", "batch": first, "smallest_batch": 5, "draws": 1000, "seed": seed}
+    contest = contests.RaceContest(Race(names, times=TIMES[::3], alpha=0.95, largest_batch=20, **options))
     seen: dict[int, list[float]] = {}
     spent = 0
-    while (requests := contest.ask()) and spent + len(requests) <= 10_000:
+    while len(contest.race.pareto_set) > 5 and (requests := contest.ask()) and spent + len(requests) <= 3000:
         told = list[Run]()
         for request in requests:
             which, draw = int(request.key.algorithm), int(rng.integers(REPETITIONS))
@@ -123,7 +126,7 @@ def race_all(
             for first in FIRST
         ]
     found["race over time"] = [
-        summarized([race_over_time(recorded, losses, first, seed) for seed in range(over_time)]) for first in FIRST[1:]
+        summarized([race_over_time(recorded, losses, first, seed) for seed in range(over_time)]) for first in FIRST[1:3]
     ]
     return found
 
@@ -189,7 +192,7 @@ def main() -> None:
     parser.add_argument("--figures", type=Path, default=Path())
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--races", type=int, default=300, help="on samples, of each procedure")
-    parser.add_argument("--over-time", type=int, default=40, help="races over time")
+    parser.add_argument("--over-time", type=int, default=6, help="races over time")
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
