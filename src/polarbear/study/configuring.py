@@ -89,7 +89,8 @@ class Worth:
     """What a configuration is worth, as the search promised and as fresh instances tell.
 
     Attributes:
-        promised: From the runs by which it was chosen, which flatter it.
+        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
+            prior, means by that of `polarbear.configure.bootstrap_means`.
         found: (3,) mean and 95 % interval on fresh instances.
     """
 
@@ -188,14 +189,14 @@ def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
     left = [name for name in names if any(name == each for each, _ in whole)]
     seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
     try:
-        before = configurator.criterion_terms(left, criterion)
+        before, pool = configurator.criterion_terms(left, criterion), configurator.peers_terms(criterion)
         after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in sorted(seeds)])
     except UnknownOptimum:
         return {}
     if not len(before) or not len(after):
         return {}
     rng = np.random.default_rng(configurator.settings.seed)
-    promised, found = bootstrap_means(before, rng).mean(axis=0), bootstrap_means(after, rng)
+    promised, found = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
     return {name: Worth(float(promised[index]), _summary(found[:, index])) for index, name in enumerate(left)}
 
 
