@@ -135,10 +135,11 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
 
 def _origin(file: Path, told: Any) -> dict[str, Any]:
     """Where a study was begun: texts, and a table of them."""
-    origin = cast("dict[str, Any]", told) if isinstance(told, dict) else {"packages": None}
+    origin = cast("dict[str, object]", told) if isinstance(told, dict) else {"": told}
     for name, value in origin.items():
-        texts: Any = value.values() if name == "packages" and isinstance(value, dict) else [value]
-        if not all(isinstance(text, str) for text in texts):
+        inner = isinstance(value, dict) and name == "packages"
+        texts: list[object] = [*cast("dict[str, object]", value).values()] if inner else [value]
+        if not name or not all(isinstance(text, str) for text in texts):
             raise StudyError(f"{file} is damaged: its 'origin' is not as it was written; put it back from a copy")
     return origin
 
