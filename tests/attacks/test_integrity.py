@@ -372,7 +372,7 @@ def outcome(*arguments):
 
 def is_needed(where):
     """Whether a study cannot do without a field; it can without an algorithm that the specification names."""
-    optional = where[0] == "log" or where == ("plan", "problems")  # defaults; the total is said to be unknown
+    optional = where[0] in {"log", "origin"} or where == ("plan", "problems")  # defaults; else said to be unknown
     return isinstance(where[-1], str) and where[:-1] != ("algorithms",) and not optional
 
 

@@ -344,6 +344,12 @@ class TestCommand:
         assert told == "features.csv: 1 instance\n"
         assert "0.5" in polarbear("knowledge", "ask", "features", "--field", "problem=bbob-f1-i1-d5", cwd=tmp_path)[0]
 
+    def test_it_takes_data_sets_by_name(self, study, tmp_path, monkeypatch):
+        monkeypatch.setenv("POLARBEAR_LIBRARY", str(tmp_path / "library"))
+        polarbear("archive", "add", "published", study, cwd=tmp_path)
+        assert polarbear("knowledge", "add", "published", cwd=tmp_path)[0].startswith("published: ")
+        assert "published" in polarbear("knowledge", "ask", "studies", cwd=tmp_path)[0]
+
     def test_what_is_wrong_is_said(self, tmp_path):
         assert "expected-runtime  The expected" in polarbear("knowledge", "ask", cwd=tmp_path)[0]
         for arguments, complaint in [

@@ -3,6 +3,8 @@
 import json
 import platform
 
+import pytest
+
 import polarbear as pb
 from polarbear.store.specification import read_study_file
 
@@ -26,3 +28,15 @@ def test_what_does_not_say_it_has_none(tmp_path):
     content = json.loads((path / "study.json").read_text())
     (path / "study.json").write_text(json.dumps({name: content[name] for name in ("format", "version", "spec")}))
     assert read_study_file(path, changed=True).origin == {}
+
+
+@pytest.mark.parametrize(
+    "origin", ["here", {"time": 5}, {"packages": {"numpy": None}}, {"packages": "numpy"} | {"time": []}]
+)
+def test_one_that_is_no_text_is_damage(tmp_path, origin):
+    path = tmp_path / "a.study"
+    pb.store.create(path, {}).close()
+    content = json.loads((path / "study.json").read_text()) | {"origin": origin}
+    (path / "study.json").write_text(json.dumps(content))
+    with pytest.raises(pb.store.StudyError, match="its 'origin' is not as it was written"):
+        read_study_file(path, changed=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from polarbear.records import FloatArray, IntArray, Run
 from polarbear.validation import whole_number
@@ -44,7 +44,7 @@ def run_diversity(run: Run, size: int) -> RunDiversity:
     count = kept // size
     points = samples.points[: count * size].reshape(count, size, -1)
     values = samples.values[: count * size].reshape(count, size)
-    finite = np.isfinite(values).all(axis=1)
+    finite: NDArray[np.bool_] = np.all(np.isfinite(values), axis=1)
     fit_div = np.where(finite, diversity(np.where(finite[:, np.newaxis], values, 0.0)[..., np.newaxis]), np.nan)
     return RunDiversity(samples.evaluations[size - 1 : count * size : size], diversity(points), fit_div)
 

@@ -130,8 +130,18 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
         )
     known = cast("dict[str, Any]", spec)
     _add_former_defaults(known, version)
-    origin = fields.get("origin")
-    return StudyFile(version, known, digest, cast("dict[str, Any]", origin) if isinstance(origin, dict) else {})
+    return StudyFile(version, known, digest, _origin(file, fields.get("origin", {})))
+
+
+def _origin(file: Path, told: Any) -> dict[str, Any]:
+    """Where a study was begun: texts, and a table of them."""
+    origin = cast("dict[str, object]", told) if isinstance(told, dict) else {"": told}
+    for name, value in origin.items():
+        inner = isinstance(value, dict) and name == "packages"
+        texts: list[object] = [*cast("dict[str, object]", value).values()] if inner else [value]
+        if not name or not all(isinstance(text, str) for text in texts):
+            raise StudyError(f"{file} is damaged: its 'origin' is not as it was written; put it back from a copy")
+    return origin
 
 
 def _add_former_defaults(spec: dict[str, Any], version: int) -> None:

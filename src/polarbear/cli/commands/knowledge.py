@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.options import JsonOption, repeatable, to_json
+from polarbear.cli.options import JsonOption, repeatable, to_data, to_json
 from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo
 
@@ -93,7 +93,8 @@ def knowledge(
             case _What.ADD:
                 kept: dict[str, Any] = {"budgets": tuple(budget)} if budget else {}
                 stated = _fields(about or (), "about", "license=CC0")
-                counts = {study: known.add(study, name=name, about=stated, **kept) for study in given}
+                named = {study: name or Path(study).name.removesuffix(".study") for study in given}
+                counts = {of: known.add(to_data(of), name=called, about=stated, **kept) for of, called in named.items()}
                 echo(
                     to_json(counts)
                     if as_json
