@@ -50,6 +50,8 @@ WHERE = {"recommended": "recommended", "hindsight": "in hindsight"}
 BOTH = tuple(WHERE)
 OTHERS = ("resampled 10", "resampled 5", "UH-CMA-ES", BASELINE, BOOTSTRAP)
 """What table 1 compares probe and switch with."""
+LOGARITHMIC = f"{BOOTSTRAP}, log weights"
+ADAPTING = ("LRA-CMA-ES", "PSA-CMA-ES", "RA-CMA-ES")
 RANKED = (BASELINE, BOOTSTRAP, SWITCH, "UH-CMA-ES", "LRA-CMA-ES")
 """The five of figure 4."""
 PUBLISHED = {
@@ -92,6 +94,11 @@ def tables(table: pl.DataFrame, noisy: list[int]) -> None:
                 for name in names
             )
             show(f"Better than CMA-ES, {by}, d = {dimension}", ["", *(f"{m} d" for m in MULTIPLES)], rows)
+        rows = (
+            [name, *(percent(share_of_wins(at(pairs(table, name, "growing", by), budget))) for budget in MULTIPLES)]
+            for name in (*ADAPTING, "probe and PSA")
+        )
+        show(f"Better than growing, {by}, all dimensions", ["", *(f"{m} d" for m in MULTIPLES)], rows)
     show("Table 1: probe and switch, wins / losses (ties), 200 d", ["", *OTHERS], table_1(table))
     show(
         "Table 4: power and logarithmic weights, noisy functions",
@@ -128,7 +135,7 @@ def table_4(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
     """Shares of wins against CMA-ES, of all dimensions."""
     chosen = table.filter(pl.col("function").is_in(noisy))
     for by in BOTH:
-        for name in (BOOTSTRAP, f"{BOOTSTRAP}, log weights", SWITCH):
+        for name in (BOOTSTRAP, LOGARITHMIC, SWITCH):
             gains = pairs(chosen, name, BASELINE, by)
             yield [f"{name}, {by}", *(percent(share_of_wins(at(gains, budget))) for budget in MULTIPLES)]
 
@@ -152,7 +159,7 @@ def table_6(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
     for by in BOTH:
         for name in (
             BOOTSTRAP,
-            f"{BOOTSTRAP}, log weights",
+            LOGARITHMIC,
             SWITCH,
             "LRA-CMA-ES",
             "PSA-CMA-ES",
@@ -166,7 +173,7 @@ def table_6(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
 def table_7(table: pl.DataFrame) -> Iterator[Sequence[str]]:
     """By family and by the true model of the noise; in 40 variables as in the paper, and in all."""
     for by in BOTH:
-        gains = at(pairs(table, f"{BOOTSTRAP}, log weights", BASELINE, by), 100)
+        gains = at(pairs(table, LOGARITHMIC, BASELINE, by), 100)
         for family, (first, last) in FAMILIES.items():
             inside = gains.filter(pl.col("function").is_between(first, last))
             of = [inside.filter((pl.col("function") - 101) % 3 == k) for k in range(3)]

@@ -70,9 +70,9 @@ def share_of_wins(gains: pl.DataFrame) -> tuple[float, float, float]:
 
 
 def resampled(values: FloatArray, statistic: Any) -> tuple[float, float, float]:
-    """A statistic of values (n, ...) that are independent, and its 95 % bootstrap interval."""
+    """A statistic of independent values (n,), such as `numpy.mean`, and its 95 % bootstrap interval."""
     drawn = np.random.default_rng(1).integers(len(values), size=(DRAWS, len(values)))
-    low, high = np.quantile([statistic(values[rows]) for rows in drawn], [0.025, 0.975])
+    low, high = np.quantile(statistic(values[drawn], axis=1), [0.025, 0.975])
     return float(statistic(values)), float(low), float(high)
 
 
@@ -173,5 +173,6 @@ def good_and_bad(table: pl.DataFrame, against: str, by: str) -> list[tuple[str, 
         )
         worse = "greater" if name == "scale_fit" else "less"
         p = float(stats.mannwhitneyu(good, bad, alternative=worse).pvalue) if len(good) and len(bad) else float("nan")
-        rows.append((f"{name} ({len(good)} and {len(bad)})", float(np.median(good)), float(np.median(bad)), p))
+        middle = [float(np.median(values)) if len(values) else float("nan") for values in (good, bad)]
+        rows.append((f"{name} ({len(good)} and {len(bad)})", middle[0], middle[1], p))
     return rows

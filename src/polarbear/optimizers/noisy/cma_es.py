@@ -71,11 +71,11 @@ class CMAState(State):
 
 PRESETS: dict[str, dict[str, Any]] = {
     "growing-cma-es": {"growth": 1.0, "recommends": "average"},
-    "psa-cma-es": {"selection": PopulationSizeAdaptation(), "active": False, "restart_strategy": "RESTART"},
-    "ra-cma-es": {"selection": ReevaluationAdaptation(), "active": False, "restart_strategy": "RESTART"},
+    "psa-cma-es": {"selection": PopulationSizeAdaptation()},
+    "ra-cma-es": {"selection": ReevaluationAdaptation()},
 }
 """For noisy problems. The first was chosen on half of the functions of bbob-noisy, and is better than plain CMA-ES on
-the other half; the others are as published, and start again."""
+the other half."""
 
 
 @family("noisy-cma-es", "cma-es", presets=PRESETS, selection="{}", restart_strategy="{}")
