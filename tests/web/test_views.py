@@ -20,6 +20,12 @@ from tests.analyzer.recorded import runs
 CANNOT_BE_SHOWN = {
     "parameter": "logged no parameters",
     "parameter-over-targets": "logged no parameters",
+    "parameters": "logged no parameters",
+    "parameters-of-runs": "logged no parameters",
+    "parameter-correlation": "logged no parameters",
+    "final-positions": "keep no points",
+    "ratings-by-round": "take two rounds; the race has completed 1",
+    "best-where": "takes two algorithms",
     "pairs": "alone; there are no pairs",
     "value-density": "all runs of each algorithm have the same best precision so far at 1000 evaluations",
 }
@@ -41,7 +47,7 @@ class TestEveryView:
 
     def test_shows_numbers_that_can_be_written(self, view, sources):
         data = view.data(sources)
-        assert data.rows or view.kind == "skipped", "all of it can be read"
+        assert data.rows or view.kind in {"skipped", "open-pairs"}, "all of it can be read, and nothing is open"
         assert len(json.loads(data.json())) == len(data.columns)
 
     def test_has_python_that_makes_the_same(self, view, sources, tmp_path, monkeypatch, capsys):

@@ -27,7 +27,7 @@ class TableRow:
         erts: (targets,) expected runtimes, inf where no run reached the target.
         shown: (targets,) ERT divided by the reference's; the ERT itself where there is no finite reference.
         dispersion: (targets,) half the difference between the 10 %- and 90 %-quantile of simulated runtimes, in the
-            unit of `shown`; NaN where no run reached the target.
+            unit of `shown`; NaN where no run reached the target, or no runtimes were simulated.
         stars: (targets,) 0, or the number behind the star of a significantly best entry; see `stars`.
         best: (targets,) whether no other algorithm has a smaller ERT.
         successes: Number of runs that reached the final target.
@@ -107,7 +107,7 @@ def runtime_table(
             from an archive.
         final_target: The precision whose successes are counted.
         tests: By how many tests to correct; by default the number of functions.
-        bootstraps: How many runtimes to simulate for each dispersion.
+        bootstraps: How many runtimes to simulate for each dispersion; 0 for none.
         rng: Their random generator; None derandomizes, see `simulated_restarts`.
         absolute: Whether targets, the final one among them, are objective values.
 
@@ -167,6 +167,8 @@ def _block(
 
 
 def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.random.Generator | None) -> FloatArray:
+    if not bootstraps:
+        return np.full(hits.shape[1], np.nan)
     simulated = simulated_restarts(hits, trials.evaluations, bootstraps, rng=rng, weights=trials.weights)
     low, high = runtime_quantiles(simulated, [0.1, 0.9])
     return np.where(np.isfinite(high), (high - np.where(np.isfinite(low), low, 0.0)) / 2, np.nan)

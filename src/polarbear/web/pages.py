@@ -4,7 +4,22 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from polarbear.web import attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
+from polarbear.web import (
+    attainment,
+    attainment_many,
+    coco,
+    comparisons,
+    diagnostics,
+    distributions,
+    fixed_budget,
+    fixed_target,
+    many_functions,
+    overview,
+    parameters,
+    positions,
+    race,
+    select,
+)
 from polarbear.web.kind import KINDS, Kind
 
 
@@ -29,9 +44,14 @@ PAGES = {
     "select": Page("Select", "select", "What to deploy."),
     "diagnostics": Page("Diagnostics", "diagnostics", "Whether the posterior may be believed."),
 }
-_MODULES = attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
+_MODULES = (
+    *(overview, fixed_target, fixed_budget, comparisons, coco, attainment, attainment_many, distributions),
+    *(many_functions, parameters, positions, race, select, diagnostics),
+)
+_ORDER = {module.__name__: number for number, module in enumerate(_MODULES)}
 
 
 def views_of(page: str) -> list[Kind]:
-    """The kinds of views of a page."""
-    return [kind for kind in KINDS.values() if kind.page == page]
+    """The kinds of views of a page, module by module."""
+    here = [kind for kind in KINDS.values() if kind.page == page]
+    return sorted(here, key=lambda kind: _ORDER.get(kind.make.__module__, len(_ORDER)))

@@ -10,6 +10,7 @@ from typing import Any
 from polarbear import store
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.descriptions import did_you_mean
+from polarbear.records import Reference
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
 
@@ -88,7 +89,7 @@ class Sources:
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
-                "Result" for the result of a race.
+                "Result" for the result of a race, "Reference" for the expected runtimes of a reference algorithm.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
@@ -98,7 +99,8 @@ class Sources:
             raise ValueError(
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
-        return {"Reading": _reading, "Assessment": _assessment, "Result": _result}[needs](path, _stamp(path))
+        read = {"Reading": _reading, "Assessment": _assessment, "Result": _result, "Reference": _reference}[needs]
+        return read(path, _stamp(path))
 
 
 def _stamp(path: Path) -> int:
@@ -115,6 +117,11 @@ def _reading(path: Path, _stamp: int) -> store.Reading:
 @lru_cache(_OPEN)
 def _assessment(path: Path, stamp: int) -> Assessment:
     return Assessment(subject_of(_reading(path, stamp).runs))
+
+
+@lru_cache(_OPEN)
+def _reference(path: Path, _stamp: int) -> dict[tuple[str, int], Reference]:
+    return store.read_reference(path)
 
 
 @lru_cache(_OPEN)
