@@ -71,6 +71,12 @@ class TestDistributions:
         both = data(sources, "values-ecdf", budgets="20 500", **where).rows
         assert max(row[2] for row in both if row[0] == "slow") == 1
 
+    def test_are_made_of_runs_and_targets(self, sources):
+        rows = data(sources, "construction", problem="bbob f1 in 5-D", targets="12").rows
+        assert {(run, runtime) for run, target, runtime in rows if target == pytest.approx(1.0)} == {
+            (k + 1, 10.0 + k) for k in range(6)
+        }
+
     def test_areas_are_those_of_the_distributions(self, sources):
         rows = data(sources, "areas-below", dimension="2").rows
         assert rows[-1][0] == "mean"

@@ -177,7 +177,10 @@ def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.rando
 def _significance(
     group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int, absolute: bool
 ) -> NDArray[np.int64]:
-    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting."""
+    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting.
+
+    The nearest rivals come first; once none of the targets can have a star any more, the others are not tested.
+    """
     marks = np.zeros(erts.shape, dtype=np.int64)
     best, _ = best_ert(erts)
     if len(group) < 2:
@@ -185,7 +188,10 @@ def _significance(
     for row in sorted(set(map(int, best[best >= 0]))):
         columns = np.flatnonzero(best == row)
         weakest = np.zeros(columns.size)
-        for other in (index for index in range(len(group)) if index != row):
+        nearest = np.argsort(erts[:, columns].min(axis=1), kind="stable").tolist()
+        for other in (index for index in nearest if index != row):
+            if not stars(weakest, tests=tests).any():
+                break
             outcome = rank_sum(group[row], group[other], targets[columns], absolute=absolute)
             weakest = np.maximum(weakest, np.where(outcome.z > 0, outcome.p, 1.0))
         marks[row, columns] = stars(weakest, tests=tests)

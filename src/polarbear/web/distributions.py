@@ -3,23 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import Bounds, value_distribution
+from polarbear.assess import Bounds, runtime_distribution, value_distribution
 from polarbear.assess import performance_profile as profile_of
 from polarbear.assess.report import Assessment, with_targets
 from polarbear.assess.report.data import Data
 from polarbear.figures import Distribution
+from polarbear.figures.marks import Line
+from polarbear.figures.style import MUTED
 from polarbear.records import FloatArray
 from polarbear.web.fixed_budget import Budgets, best_values
-from polarbear.web.fixed_target import coco_chart
-from polarbear.web.kind import Dimension, Problem, Shown, alone, cell_of, numbers_in, view, within
+from polarbear.web.fixed_target import cell_with_targets, coco_chart
+from polarbear.web.kind import (
+    Algorithm,
+    Dimension,
+    Number,
+    Problem,
+    Shown,
+    alone,
+    cell_of,
+    check_ran,
+    numbers_in,
+    view,
+    within,
+)
 from polarbear.web.many_functions import OneTarget, one_number
 
-_TEN = 10
+_TEN, _POINTS = 10, 100
+Count = Annotated[float, Number("targets", 2, 51, 10, whole=True)]
 
 
 @view("fixed-target", "Distribution of runtimes to one target")
@@ -60,6 +76,48 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
     shown = Shown.of(charts.exhibit(drawn, f"ecdf {problem} budgets", columns, rows, f"{problem}, {said}"))
     told = ", ".join(f"{each:.3g} of {name}" for name, each in area.items())
     return replace(shown, text=f"Area below the line, of the width between the extremes: {told}.")
+
+
+@view("coco", "How a distribution comes about")
+def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm, targets: Count) -> Shown:
+    """The runs of an algorithm with evenly spaced targets, and the runtime distribution that these make."""
+    cell, _ = cell_with_targets(assessment, problem)
+    check_ran(cell.name, cell.trials, algorithm)
+    budgets = cell.budgets(_POINTS)
+    values = best_values(cell, algorithm, budgets)
+    bounds = Bounds.of(np.maximum(values[np.isfinite(values)], cell.precisions.low), log=cell.knows_optima)
+    levels = np.flip(bounds.spaced(int(targets)))
+    trials = cell.trials[algorithm]
+    hits = trials.runtimes(levels, absolute=cell.absolute)
+    found = runtime_distribution(hits, trials.evaluations, restarts=0, weights=trials.weights)
+    order = assessment.subject.algorithms
+    runs = figures.fixed_budget_curves(
+        budgets,
+        {algorithm: np.median(values, axis=0)},
+        runs={algorithm: values},
+        statistic="median",
+        value=charts.value_label(cell),
+        order=order,
+    )
+    (panel,) = runs.panels
+    ends = budgets[[0, -1]]
+    lines = (
+        Line(name=f"target-{k}", x=ends, y=np.full(2, level), color=MUTED, width=0.6, dash=(4, 3), layer=1.2)
+        for k, level in enumerate(levels)
+    )
+    runs = replace(runs, panels=(replace(panel, marks=(*lines, *panel.marks)),))
+    ecdf = figures.runtime_distributions({algorithm: Distribution.of(found)}, order=order, cost="evaluations")
+    both = figures.grid({"runs and targets": runs, "runtime distribution": ecdf}, columns=2)
+    caption = (
+        f"Left: thin lines are single runs, the thick one their median; broken level lines are {levels.size} targets "
+        "between the extremes. Where a run first meets a target, there is a runtime. Right: all of them, sorted: "
+        "the share of pairs of a run and a target that were reached within the budget, as measured, without restarts. "
+        "A cross stands at the median budget of the runs that missed a target, a dot at the share reached at all."
+    )
+    both = replace(both, title="From runs to their runtime distribution", caption=caption)
+    rows = ([run, level, hit] for run, row in enumerate(hits, 1) for level, hit in zip(levels, row, strict=True))
+    columns = ("run", "target", "runtime")
+    return Shown.of(charts.exhibit(both, f"construction {problem} {algorithm}", columns, rows, cell.title))
 
 
 @view("coco", "Areas below runtime distributions")
