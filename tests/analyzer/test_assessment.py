@@ -147,6 +147,19 @@ def test_a_comparison_finds_the_better_one(measure):
     assert json.loads(json.dumps(found.as_dict()))["algorithms"] == ["fast", "slow"]
 
 
+def test_parts_of_a_comparison_are_computed_when_asked_for():
+    found = compare(Assessment(subject_of(runs())))
+    assert found.wins.tolist() == [[0, 4], [0, 0]]
+    assert not {"contributions", "ratings", "deep", "ranking"} & set(vars(found))
+    assert found.portfolio(1).shapley == pytest.approx(found.contributions.alone)
+
+
+def test_algorithms_are_ranked_as_their_standings():
+    found = Assessment(subject_of(runs()))
+    for dimension in (2, 5):
+        assert found.ranked(dimension) == [s.algorithm for s in found.standings if s.dimension == dimension]
+
+
 def test_a_comparison_without_optima_is_one_of_values():
     subject = subject_of(runs(None))
     found = compare(Assessment(subject), budget=50)

@@ -86,7 +86,22 @@ def aocc(runs: Sequence[Curve], *, times: Bounds, values: Bounds | Sequence[Boun
     Raises:
         ValueError: If there are no runs, or not as many bounds as runs.
     """
-    return np.array([share.mean(times) for share in attained_share(runs, values=values)])
+    if not isinstance(values, Bounds):
+        return np.array([share.mean(times) for share in attained_share(runs, values=values)])
+    functions = step_functions(runs)  # all at once, each with a column for what it has before its first value
+    lengths = np.array([1 + run.x.size for run in functions])
+    first = np.cumsum(lengths) - lengths
+    at, best = (np.zeros(lengths.sum()) for _ in range(2))
+    later = np.ones(at.size, dtype=np.bool_)
+    later[first] = False
+    at[later] = times.scaled(np.concatenate([run.x for run in functions]))
+    best[later] = np.concatenate([run.y for run in functions])
+    best[first] = [run.before for run in functions]
+    until = np.append(at[1:], 1.0)
+    until[np.append(first[1:], at.size) - 1] = 1.0
+    areas = np.add.reduceat((until - at) * (1 - values.scaled(best)), first)
+    known = np.array([run.until for run in functions]) >= times.high
+    return np.where(known, areas, np.nan)
 
 
 def weighted_auc(

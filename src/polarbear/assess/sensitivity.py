@@ -90,10 +90,7 @@ def target_sensitivity(
     at = times.spaced(steps)
     functions = {name: [step_functions(group) for group in groups] for name, groups in runs.items()}
     exact = [pointwise_mean([attainment_ecdf(g, values=values) for g in groups]) for groups in functions.values()]
-    curves = [
-        [pointwise_mean([_target_ecdf(g, values.spaced(size)) for g in groups]) for groups in functions.values()]
-        for size in sizes
-    ]
+    curves = [[_target_ecdf(groups, values.spaced(size)) for groups in functions.values()] for size in sizes]
     return TargetSensitivity(
         tuple(runs),
         sizes,
@@ -121,11 +118,19 @@ def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.abs(one - other).sum() / 2)
 
 
-def _target_ecdf(runs: Sequence[StepFunction], targets: FloatArray) -> StepFunction:
-    """The share of pairs of a run and a target that is reached, as a function of time (eq. 1)."""
-    return pointwise_mean(
-        [
-            StepFunction(run.x, (run.y[:, None] <= targets).mean(axis=1), before=0.0, until=run.until)
-            for run in step_functions(runs)
-        ]
+def _target_ecdf(groups: Sequence[Sequence[StepFunction]], targets: FloatArray) -> StepFunction:
+    """The share of pairs of a run and a target that is reached over time (eq. 1); groups weigh the same."""
+    reached = [_reached(run, targets) for group in groups for run in group]
+    weights = np.repeat(
+        [1 / (len(groups) * len(group) * targets.size) for group in groups for _ in group],
+        [times.size for times in reached],
     )
+    x, where = np.unique(np.concatenate(reached), return_inverse=True)
+    shares = np.minimum(np.cumsum(np.bincount(where, weights=weights, minlength=x.size)), 1.0)
+    return StepFunction(x, shares, before=0.0, until=min(run.until for group in groups for run in group))
+
+
+def _reached(run: StepFunction, targets: FloatArray) -> FloatArray:
+    """When a run reached each of the targets that it reached."""
+    first = np.searchsorted(-run.y, -targets)
+    return run.x[first[first < run.x.size]]

@@ -227,6 +227,9 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
         raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
     if np.isnan(points).any():
         raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
+    x, y = points.T
+    if (x[1:] > x[:-1]).all() and (y[1:] < y[:-1]).all() and not np.isposinf(y[:1]).any():  # as runs are recorded
+        return StepFunction(x, y, until=until)
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     best = np.minimum.accumulate(points[:, 1])
     improves = best < np.concatenate(([np.inf], best[:-1]))

@@ -27,7 +27,7 @@ class TableRow:
         erts: (targets,) expected runtimes, inf where no run reached the target.
         shown: (targets,) ERT divided by the reference's; the ERT itself where there is no finite reference.
         dispersion: (targets,) half the difference between the 10 %- and 90 %-quantile of simulated runtimes, in the
-            unit of `shown`; NaN where no run reached the target.
+            unit of `shown`; NaN where no run reached the target, or no runtimes were simulated.
         stars: (targets,) 0, or the number behind the star of a significantly best entry; see `stars`.
         best: (targets,) whether no other algorithm has a smaller ERT.
         successes: Number of runs that reached the final target.
@@ -107,7 +107,7 @@ def runtime_table(
             from an archive.
         final_target: The precision whose successes are counted.
         tests: By how many tests to correct; by default the number of functions.
-        bootstraps: How many runtimes to simulate for each dispersion.
+        bootstraps: How many runtimes to simulate for each dispersion; 0 for none.
         rng: Their random generator; None derandomizes, see `simulated_restarts`.
         absolute: Whether targets, the final one among them, are objective values.
 
@@ -167,6 +167,8 @@ def _block(
 
 
 def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.random.Generator | None) -> FloatArray:
+    if not bootstraps:
+        return np.full(hits.shape[1], np.nan)
     simulated = simulated_restarts(hits, trials.evaluations, bootstraps, rng=rng, weights=trials.weights)
     low, high = runtime_quantiles(simulated, [0.1, 0.9])
     return np.where(np.isfinite(high), (high - np.where(np.isfinite(low), low, 0.0)) / 2, np.nan)
@@ -175,7 +177,10 @@ def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.rando
 def _significance(
     group: Sequence[Trials], erts: FloatArray, targets: FloatArray, tests: int, absolute: bool
 ) -> NDArray[np.int64]:
-    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting."""
+    """(algorithms, targets) stars: the best algorithm against each other one, its weakest test counting.
+
+    The nearest rivals come first; once none of the targets can have a star any more, the others are not tested.
+    """
     marks = np.zeros(erts.shape, dtype=np.int64)
     best, _ = best_ert(erts)
     if len(group) < 2:
@@ -183,7 +188,10 @@ def _significance(
     for row in sorted(set(map(int, best[best >= 0]))):
         columns = np.flatnonzero(best == row)
         weakest = np.zeros(columns.size)
-        for other in (index for index in range(len(group)) if index != row):
+        nearest = np.argsort(erts[:, columns].min(axis=1), kind="stable").tolist()
+        for other in (index for index in nearest if index != row):
+            if not stars(weakest, tests=tests).any():
+                break
             outcome = rank_sum(group[row], group[other], targets[columns], absolute=absolute)
             weakest = np.maximum(weakest, np.where(outcome.z > 0, outcome.p, 1.0))
         marks[row, columns] = stars(weakest, tests=tests)

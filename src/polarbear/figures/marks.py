@@ -144,13 +144,17 @@ class Band(Mark):
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Steps(Mark):
-    """Columns of a histogram: heights (k,) between edges (k + 1,), filled from the base on, or their outline."""
+    """Columns of a histogram: heights (k,) between edges (k + 1,), filled from the base on, or their outline.
+
+    Where there is a pointer, it finds the hints, one for each column.
+    """
 
     edges: FloatArray
     y: FloatArray
     base: float = 0.0
     width: float = 0.0
     fill: bool = True
+    hints: tuple[str, ...] = ()
 
     def data(self) -> dict[str, Any]:
         """Where each column begins and ends, and its height."""

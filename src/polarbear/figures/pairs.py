@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations, product
 
@@ -34,6 +34,7 @@ def relations_over_time(
     alpha: float | None = None,
     epsilon: float | None = None,
     crossing: bool = False,
+    reasons: Mapping[tuple[str, str], Sequence[str]] | None = None,
     axis: Unit = "evaluations",
     spacing: Spacing | None = None,
     width: float = WIDE,
@@ -55,6 +56,7 @@ def relations_over_time(
         alpha: Decision threshold, for the caption.
         epsilon: Half-width of the region of equivalence, for the caption.
         crossing: Whether pairs are resolved as well once it is decided that they cross, for the caption.
+        reasons: By pair, (T,) texts that a pointer finds, such as why the pair is not resolved there.
         axis: What the timepoints are counted in.
         spacing: "log" or "linear" budget axis; default as the timepoints are spaced.
         width: Inches.
@@ -77,7 +79,7 @@ def relations_over_time(
         caption=captions.relations_over_time(alpha=alpha, epsilon=epsilon, crossing=crossing),
         width=width,
         height=height or 0.37 * rows + 0.85,
-        panels=tuple(_strips(relations, edges, names, pairs, x, columns)),
+        panels=tuple(_strips(relations, edges, names, pairs, x, columns, reasons or {})),
         columns=columns,
         looks=looks(order or names, names),
         key=_key(width),
@@ -103,18 +105,22 @@ def _strips(
     pairs: Sequence[tuple[str, str]],
     x: Axis,
     columns: int,
+    reasons: Mapping[tuple[str, str], Sequence[str]],
 ) -> Iterator[Panel]:
     """One strip per pair, column by column; they share the axis of the lowest one, and the last panels may be empty."""
     rows, y = -(-len(pairs) // columns), Axis(low=0, high=1, hidden=True)
     for row, column in product(range(rows), range(columns)):
         own, pair = replace(x, hidden=row < rows - 1), column * rows + row
         if pair < len(pairs):
-            yield Panel(x=own, y=y, marks=tuple(_strip(relations, edges, names, pairs[pair])), ground=_GROUND)
+            strip = _strip(relations, edges, names, pairs[pair], tuple(reasons.get(pairs[pair], ())))
+            yield Panel(x=own, y=y, marks=tuple(strip), ground=_GROUND)
         else:
             yield Panel(x=own, y=y, marks=())
 
 
-def _strip(relations: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str]) -> Iterator[Mark]:
+def _strip(
+    relations: Relations, edges: FloatArray, names: Sequence[str], pair: tuple[str, str], hints: tuple[str, ...]
+) -> Iterator[Mark]:
     i, j = (names.index(name) for name in pair)
     better = relations.better[:, i, j]
     decided = (relations.dominates[:, i, j], relations.dominates[:, j, i])
@@ -124,7 +130,7 @@ def _strip(relations: Relations, edges: FloatArray, names: Sequence[str], pair: 
             heights = np.where(where & (curve != 0.5), curve, np.nan)
             yield Steps(name=f"better-{side}", edges=edges, y=heights, base=0.5, algorithm=name, strength=strength)
     bar = np.where(relations.equivalent[:, i, j], 0.62, np.nan)
-    yield Steps(name="equivalent", edges=edges, y=bar, base=0.38, color=_EQUAL, layer=4)
+    yield Steps(name="equivalent", edges=edges, y=bar, base=0.38, color=_EQUAL, layer=4, hints=hints)
     yield Line(x=edges[[0, -1]], y=np.full(2, 0.5), color=MUTED, width=0.5, layer=3)
     for name, height in zip(pair, (0.73, 0.27), strict=True):
         yield replace(row_label(height, shown(name, 20), name, size=MICRO), shift=(-4, 0))

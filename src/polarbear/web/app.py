@@ -14,6 +14,7 @@ from polarbear.quantities import plural
 from polarbear.store import Imported
 from polarbear.web.address import LOOKS, Address
 from polarbear.web.components import FAULTS, header, main, message, sidebar
+from polarbear.web.kind import NONE, Opened
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import LARGEST, Uploads
 
@@ -128,7 +129,10 @@ def _defaults(address: Address, sources: Sources) -> dict[str, str]:
     kind = address.view.of_kind
     try:
         source = sources.get(address.view.study, kind.needs)
-        return {name: str(control.convert(None, source)) for name, control in kind.controls.items()}
+        return {
+            name: NONE if isinstance(control, Opened) else str(control.convert(None, source))
+            for name, control in kind.controls.items()
+        }
     except FAULTS:
         return {}
 

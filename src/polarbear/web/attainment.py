@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-from scipy.stats import rankdata
-
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import Bounds, rank_changes, target_sensitivity, vorobev
+from polarbear.assess import Bounds, TargetSensitivity, target_sensitivity, vorobev
 from polarbear.assess.report import Assessment
-from polarbear.records import FloatArray
-from polarbear.web.kind import Algorithm, Dimension, Other, Problem, Shown, alone, cell_of, check_ran, view
+from polarbear.web.kind import (
+    Algorithm,
+    Dimension,
+    Other,
+    Problem,
+    Shown,
+    alone,
+    cell_of,
+    check_ran,
+    kept,
+    view,
+    within,
+)
 
 
 @view("eaf", "Attainment surface")
@@ -53,27 +61,47 @@ def expectation(assessment: Assessment, problem: Problem) -> Shown:
 @view("eaf", "Sensitivity to targets")
 def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
     """Runtime distributions with several numbers of targets beside the one without any, and how ranks change."""
-    cells = assessment.subject.within(0 if dimension == "any" else int(dimension))
-    place = "all functions" if dimension == "any" else f"{dimension}-D"
-    names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
-    if not names or not all(cell.knows_optima for cell in cells):
-        raise ValueError("no algorithm ran on all problems, or not all optima are known; this needs both")
-    times = Bounds(1.0, max(cell.longest for cell in cells), log=True)
-    curves = {name: [cell.curves(name) for cell in cells] for name in names}
-    found = target_sensitivity(curves, times=times, values=cells[0].precisions)
-    order = _ranks(found.exact_area)
-    changes = [rank_changes(order, _ranks(areas)) for areas in found.areas]
+    found = _sensitivity(within(assessment, dimension))
     drawn = figures.target_sensitivity(found, order=assessment.subject.algorithms)
     rows = (
         (count, name, area, exact)
         for count, areas in zip(found.counts, found.areas, strict=True)
         for name, area, exact in zip(found.names, areas, found.exact_area, strict=True)
     )
-    shown = charts.exhibit(drawn, f"sensitivity {dimension}", ("targets", "algorithm", "area", "exact"), rows, place)
-    said = ", ".join(f"{change:g} with {count}" for count, change in zip(found.counts, changes, strict=True))
-    return Shown(shown.data, shown.figure, f"Rank changes against no targets at all: {said}.")
+    columns, place = ("targets", "algorithm", "area", "exact"), placed(dimension)
+    return Shown.of(charts.exhibit(drawn, f"sensitivity {dimension}", columns, rows, place))
 
 
-def _ranks(areas: FloatArray) -> FloatArray:
-    """1 for the largest."""
-    return np.asarray(rankdata(-areas), dtype=np.float64)
+@view("eaf", "Changes of ranks")
+def rank_changes(assessment: Assessment, dimension: Dimension) -> Shown:
+    """The rank of each algorithm by the area below its distribution, with more and more targets and without any."""
+    found = _sensitivity(within(assessment, dimension))
+    ways = [*(f"{count} targets" for count in found.counts), "EAF"]
+    ranks = dict(zip(found.names, found.ranks.T, strict=True))
+    drawn = figures.rank_chart(ranks, ways, column_label="way of ranking", order=assessment.subject.algorithms)
+    shown = charts.exhibit(
+        drawn, f"rank-changes {dimension}", ("algorithm", *ways), ((n, *r) for n, r in ranks.items()), placed(dimension)
+    )
+    said = ", ".join(f"{each:g} with {way}" for each, way in zip(found.rank_changes, ways[:-1], strict=True))
+    return Shown(shown.data, shown.figure, f"Rank changes against no targets at all (half of |Δ|, summed): {said}.")
+
+
+@kept
+def _sensitivity(assessment: Assessment) -> TargetSensitivity:
+    """Of the algorithms that ran on all problems.
+
+    Raises:
+        ValueError: If there is none, or an optimum is not known.
+    """
+    cells = assessment.subject.cells
+    names = [name for name in assessment.subject.algorithms if all(name in cell.trials for cell in cells)]
+    if not names or not all(cell.knows_optima for cell in cells):
+        raise ValueError("no algorithm ran on all problems, or not all optima are known; this needs both")
+    times = Bounds(1.0, max(cell.longest for cell in cells), log=True)
+    curves = {name: [cell.curves(name) for cell in cells] for name in names}
+    return target_sensitivity(curves, times=times, values=cells[0].precisions)
+
+
+def placed(dimension: str) -> str:
+    """A dimension in a title."""
+    return "all functions" if dimension == "any" else f"{dimension}-D"

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 import numpy as np
-from scipy.stats import rankdata
 
-from polarbear import figures
 from polarbear.analyzer.assessment import charts
+from polarbear.analyzer.assessment.charts import Backdrop
 from polarbear.assess.report import (
     Assessment,
     budget_based_targets,
@@ -21,8 +21,10 @@ from polarbear.assess.report import (
     with_targets,
 )
 from polarbear.assess.report.data import Data
+from polarbear.records import Reference
+from polarbear.web.across import Chart, charted
 from polarbear.web.fixed_target import coco_chart
-from polarbear.web.kind import Choice, Dimension, Shown, kept, one_of, view
+from polarbear.web.kind import Choice, Dimension, Opened, Shown, kept, one_of, view, within
 
 ALL = "all functions"
 
@@ -39,22 +41,22 @@ def _functions(assessment: Assessment) -> list[str]:
 Group = Annotated[str, Choice("functions", _groups)]
 Function = Annotated[str, Choice("function", _functions)]
 TargetKind = Annotated[str, one_of("targets", "budget", "log", "linear", "bbob")]
-Chart = Annotated[str, one_of("chart", "lines", "radar", "ranks")]
+Background = Annotated[Assessment | None, Opened("grey background", "Assessment")]
+Best = Annotated[Mapping[tuple[str, int], Reference] | None, Opened("best-of reference", "Reference")]
 
 
 @view("coco", "Runtime distributions")
-def runtime_distributions(assessment: Assessment, dimension: Dimension, group: Group) -> Shown:
+def runtime_distributions(
+    assessment: Assessment, dimension: Dimension, group: Group, background: Background, reference: Best
+) -> Shown:
     """Share of function-target pairs reached over the budget, with simulated restarts; the best of all is pale."""
-    cells = [cell for cell in _within(assessment, dimension) if group in (ALL, cell.group)]
-    if not cells:
-        raise ValueError(f"there are no {group} in {dimension}-D; choose another dimension")
-    return coco_chart(assessment, cells, f"{group} in {dimension}-D" if dimension != "any" else group)
+    return _distributions(within(assessment, dimension), dimension, group, Backdrop(background, reference))
 
 
 @view("coco", "Runtime distributions to other targets")
 def distributions_by_targets(assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind) -> Shown:
     """Share of function-target pairs reached, with targets from budgets or between the extremes that were reached."""
-    return runtime_distributions(_by_targets(assessment, targets, dimension), dimension, group)
+    return _distributions(_by_targets(within(assessment, dimension), targets), dimension, group)
 
 
 @view("coco", "Targets")
@@ -66,52 +68,68 @@ def targets(assessment: Assessment, targets: TargetKind) -> Shown:
 @view("coco", "Expected runtimes")
 def expected_runtimes(assessment: Assessment, dimension: Dimension) -> Shown:
     """Expected runtime of each algorithm on each function to one target."""
-    place = f"{dimension}-D" if dimension != "any" else ALL
-    return Shown.of(charts.expected_runtimes(assessment, _within(assessment, dimension), place))
+    return Shown.of(_expected_runtimes(assessment, dimension))
 
 
 @view("coco", "Expected runtimes as a chart")
 def over_functions(assessment: Assessment, dimension: Dimension, chart: Chart) -> Shown:
     """Expected runtimes to one target as lines over functions, as a radar chart, or as ranks."""
-    place = f"{dimension}-D" if dimension != "any" else ALL
-    table = charts.expected_runtimes(assessment, _within(assessment, dimension), place)
+    table = _expected_runtimes(assessment, dimension)
     (_, *functions), names = table.data.columns, assessment.subject.algorithms
     ert = {name: np.array(row, dtype=float) for name, *row in table.data.frame().rows()}
-    if chart == "ranks":
-        ranked = rankdata(np.where(np.isnan(list(ert.values())), np.inf, list(ert.values())), axis=0)
-        drawn = figures.rank_chart(dict(zip(ert, ranked, strict=True)), functions, order=names)
-    else:
-        draw = figures.radar if chart == "radar" else figures.across_columns
-        drawn = draw(ert, functions, label="ERT / dimension" if dimension != "any" else "ERT", order=names)
+    label = "ERT / dimension" if dimension != "any" else "ERT"
+    drawn = charted(ert, functions, chart, label=label, order=names)
     return Shown(table.data, replace(drawn, title=f"{table.figure.title}, {chart}"))
 
 
 @view("coco", "Scaling with the dimension")
 def scaling(assessment: Assessment, function: Function) -> Shown:
     """Expected runtime to one target over the dimension."""
-    cell = next(each for each in assessment.subject.cells if f"{each.suite} {each.label}".strip() == function)
-    drawn = charts.scaling(assessment, cell.suite, cell.function)
+    own = of_function(assessment, function)
+    cell = own.subject.cells[0]
+    drawn = charts.scaling(own, cell.suite, cell.function)
     if drawn is None:
         raise ValueError(f"{function} was run in one dimension alone; scaling needs two or more")
     return Shown.of(drawn)
 
 
 @view("coco", "Table of expected runtimes")
-def table(assessment: Assessment) -> Shown:
+def table(assessment: Assessment, dimension: Dimension) -> Shown:
     """Expected runtimes to COCO's targets, with stars where an algorithm is significantly better than all others."""
-    rows = table_rows(runtime_tables(assessment.subject))
+    rows = _table(within(assessment, dimension))
     return Shown(Data.of("expected-runtimes", tuple(rows[0]), (row.values() for row in rows)))
 
 
-def _within(assessment: Assessment, dimension: str) -> tuple[charts.Cell, ...]:
-    return assessment.subject.within(0 if dimension == "any" else int(dimension))
+def _distributions(assessment: Assessment, dimension: str, group: str, backdrop: Backdrop | None = None) -> Shown:
+    """Runtime distributions over the functions of a group in one dimension."""
+    cells = [cell for cell in assessment.subject.cells if group in (ALL, cell.group)]
+    if not cells:
+        raise ValueError(f"there are no {group} in {dimension}-D; choose another dimension")
+    if backdrop is not None:
+        backdrop.check(assessment)
+    return coco_chart(assessment, cells, f"{group} in {dimension}-D" if dimension != "any" else group, backdrop)
+
+
+def _expected_runtimes(assessment: Assessment, dimension: str) -> charts.Exhibit:
+    part = within(assessment, dimension)
+    return charts.expected_runtimes(part, part.subject.cells, f"{dimension}-D" if dimension != "any" else ALL)
 
 
 @kept
-def _by_targets(assessment: Assessment, targets: str, dimension: str = "") -> Assessment:
-    """The same runs with other targets; of one dimension, if one is given."""
-    if dimension:
-        assessment = Assessment(replace(assessment.subject, cells=_within(assessment, dimension)))
+def of_function(assessment: Assessment, function: str) -> Assessment:
+    """The assessment of one of the `functions` in all dimensions."""
+    own = tuple(cell for cell in assessment.subject.cells if f"{cell.suite} {cell.label}".strip() == function)
+    return Assessment(replace(assessment.subject, cells=own))
+
+
+@kept
+def _table(assessment: Assessment) -> list[dict[str, Any]]:
+    return table_rows(runtime_tables(assessment.subject, bootstraps=0))
+
+
+@kept
+def _by_targets(assessment: Assessment, targets: str) -> Assessment:
+    """The same runs with other targets."""
     if targets == "budget":
         table = budget_based_targets(assessment)
     else:

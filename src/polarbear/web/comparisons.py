@@ -8,16 +8,23 @@ from typing import Annotated, Any
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import DynamicVirtualBest, cluster_ranks, deep_ranking
+from polarbear.assess import Contributions, DeepRanking, DynamicVirtualBest, cluster_ranks, deep_ranking, omnibus_test
+from polarbear.assess import post_hoc as differences
 from polarbear.assess.report import Assessment, Cell, Comparison, compare, switching_data, switching_in_words
 from polarbear.assess.report import switching as find_switching
+from polarbear.assess.report.data import Data
+from polarbear.descriptions import listed
 from polarbear.figures import Figure
-from polarbear.web.kind import Number, Problem, Shown, alone, cell_of, kept, one_of, view
+from polarbear.web.kind import Dimension, Number, Problem, Shown, alone, cell_of, kept, one_of, view, within
 
 _MEASURES = ("area over the curve", "values at a budget", "runtimes to a target")
 Measure = Annotated[str, one_of("compared", *_MEASURES)]
 At = Annotated[float, Number("budget or target", 0, 1e15, 100)]
 Switches = Annotated[float, Number("switches at most", 1, 10, 1, whole=True)]
+Largest = Annotated[float, Number("largest portfolio (0: of all)", 0, 64, 0, whole=True)]
+OmnibusTest = Annotated[str, one_of("test", "auto", "friedman", "anova", "wilcoxon")]
+PostHocTest = Annotated[str, one_of("test", "friedman", "anova")]
+Corrected = Annotated[str, one_of("correction", "holm", "hochberg", "bonferroni", "none")]
 Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
 
 
@@ -72,10 +79,37 @@ def glicko(assessment: Assessment, compared: Measure, at: At) -> Shown:
 def deep(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon) -> Shown:
     """Ranks by comparing distributions, with alike algorithms and problems side by side (PerformViz)."""
     comparison = _compare(assessment, compared, at)
-    if len(comparison.cells) < 2:
-        raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
-    ranking = deep_ranking(comparison.samples, centre="mean rank", epsilon=epsilon, alpha=comparison.alpha)
+    ranking = _deep_on_several(assessment, compared, at, epsilon)
     return _shown("deep", ranking.rows(), figures.clustered_ranks(cluster_ranks(ranking)), comparison)
+
+
+@view("comparisons", "Omnibus test")
+def omnibus(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, test: OmnibusTest) -> Shown:
+    """Whether the algorithms differ over problems, by their ranks in the deep statistical comparison."""
+    ranking = _deep_on_several(assessment, compared, at, epsilon)
+    found = omnibus_test(ranking.ranks, names=ranking.names, test=test)  # pyright: ignore[reportArgumentType]
+    differ = "differ" if found.rejected else "are not told apart"
+    text = (
+        f"Over {len(ranking.functions)} problems the algorithms {differ}: {found.test}, statistic "
+        f"{found.statistic:.4g}, p = {found.p_value:.3g}, level {found.alpha:g}."
+    )
+    rows = zip(found.names, found.means, found.normality, strict=True)
+    return Shown(Data.of("omnibus", ("algorithm", "mean rank", "p of normality"), rows), text=text)
+
+
+@view("comparisons", "Post-hoc comparison")
+def post_hoc(
+    assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, test: PostHocTest, correction: Corrected
+) -> Shown:
+    """Which algorithms differ from the one of the lowest mean rank in the deep statistical comparison."""
+    ranking = _deep_on_several(assessment, compared, at, epsilon)
+    found = differences(ranking.ranks, names=ranking.names, test=test, correction=correction)  # pyright: ignore[reportArgumentType]
+    rows = found.rows()
+    worse = [row["algorithm"] for row in rows if row["different"]]
+    said = (
+        f"{found.control} differs significantly from {listed(worse) if worse else 'no other'} (level {found.alpha:g})."
+    )
+    return Shown(Data.of("post-hoc", tuple(rows[0]), (row.values() for row in rows)), text=said)
 
 
 @view("comparisons", "Robust ranking over time")
@@ -87,17 +121,18 @@ def robust_ranks(assessment: Assessment) -> Shown:
 
 
 @view("comparisons", "Contributions to a portfolio")
-def portfolio(assessment: Assessment) -> Shown:
+def portfolio(assessment: Assessment, largest: Largest) -> Shown:
     """What each algorithm adds to the runtime distribution of a portfolio of all: Shapley values, alone, last."""
     comparison = _compare(assessment, _MEASURES[0])
-    drawn = figures.contributions(comparison.contributions, order=comparison.algorithms)
-    return _shown("contributions", comparison.contributions.rows(), drawn)
+    found = _portfolio(assessment, int(largest)) if largest else comparison.contributions
+    drawn = figures.contributions(found, order=comparison.algorithms)
+    return _shown("contributions", found.rows(), drawn)
 
 
 @view("comparisons", "Switching between algorithms")
-def switching(assessment: Assessment, most: Switches) -> Shown:
+def switching(assessment: Assessment, dimension: Dimension, most: Switches) -> Shown:
     """What switching at a target would gain on each problem, and what of it is left on runs held out."""
-    found = _switching(assessment, int(most))
+    found = _switching(within(assessment, dimension), int(most))
     return Shown(switching_data(found), text=switching_in_words(found))
 
 
@@ -139,7 +174,31 @@ def _compare(assessment: Assessment, compared: str, at: float = 0) -> Comparison
     return _comparison(assessment, target=at) if compared == "runtimes to a target" else _comparison(assessment)
 
 
+def _deep_on_several(assessment: Assessment, compared: str, at: float, epsilon: float) -> DeepRanking:
+    """The ranks of a deep statistical comparison.
+
+    Raises:
+        ValueError: If all algorithms ran on one problem alone.
+    """
+    if len(_compare(assessment, compared, at).cells) < 2:
+        raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
+    return _deep_ranking(assessment, compared, at, epsilon)
+
+
 _comparison = kept(compare)
+
+
+@kept
+def _deep_ranking(assessment: Assessment, compared: str, at: float, epsilon: float) -> DeepRanking:
+    """Where differences count only beyond ε, medians order; mean ranks have no unit to compare it with."""
+    comparison = _compare(assessment, compared, at)
+    centre = "median" if epsilon else "mean rank"
+    return deep_ranking(comparison.samples, centre=centre, epsilon=epsilon, alpha=comparison.alpha)
+
+
+@kept
+def _portfolio(assessment: Assessment, largest: int) -> Contributions:
+    return _compare(assessment, _MEASURES[0]).portfolio(largest)
 
 
 @kept

@@ -15,7 +15,7 @@ from polarbear.figures import Figure
 from polarbear.figures.render.plotly import switchable
 from polarbear.store import StudyError
 from polarbear.web.address import Address
-from polarbear.web.kind import Choice, Control, Number
+from polarbear.web.kind import NONE, Choice, Control, Number, Opened
 from polarbear.web.pages import PAGES, views_of
 from polarbear.web.sources import Sources
 
@@ -107,15 +107,24 @@ def _controls(address: Address, sources: Sources) -> list[Any]:
     kind = address.view.of_kind
     try:
         source = sources.get(address.view.study, kind.needs)
-        return [_control(name, of, address.view.params.get(name), source) for name, of in kind.controls.items()]
+        given = address.view.params
+        return [_control(name, of, given.get(name), source, sources) for name, of in kind.controls.items()]
     except FAULTS:  # the message stands in the middle of the page
         return []
 
 
-def _control(name: str, control: Control, given: str | None, source: Any) -> Any:
-    if isinstance(control, Choice):
+def _control(name: str, control: Control, given: str | None, source: Any, sources: Sources) -> Any:
+    if isinstance(control, Opened):
+        drawn = _select(name, (NONE, *sources.names), given or NONE)
+    elif isinstance(control, Choice):
         known = list(control.choices(source))
         drawn = _select(name, known, given if given is not None else next(iter(known), ""))
+    elif isinstance(control, Number) and control.slider:
+        value = control.convert(given, source)
+        ends = {control.low: f"{control.low:g}", control.high: f"{control.high:g}"}
+        drawn = dcc.Slider(
+            control.low, control.high, value=value, marks=ends, id={"type": "control", "name": name}, className="slider"
+        )
     else:
         value = control.default if given is None else given
         drawn = _typed(name, value, number=isinstance(control, Number))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from polarbear.analyzer import datasets
-from polarbear.analyzer.examination import REPLICATES, checks
+from polarbear.analyzer.examination import REPLICATES, Examination, checks, examine
 from polarbear.assess.report.data import Data
+from polarbear.inference import Check
 from polarbear.results import Result
-from polarbear.web.kind import Shown, view
+from polarbear.web.kind import Shown, kept, view
 
 
 @view("diagnostics", "Sampling")
@@ -18,8 +19,61 @@ def sampling(result: Result) -> Shown:
 @view("diagnostics", "Model checks")
 def model_checks(result: Result) -> Shown:
     """What the rankings say of the model's assumptions, in words."""
-    found = checks(result, replicates=REPLICATES)
+    if not result.begun:
+        raise ValueError("nothing is known yet; the race has not completed a round")
+    found = _checks(result)
     outcomes = {None: "not known", True: "passed", False: "failed"}
     rows = ([check.name, outcomes[check.passed], check.verdict] for check in found)
     text = f"{sum(check.passed is False for check in found)} of {len(found)} checks failed."
     return Shown(Data.of("checks", ("check", "outcome", "in words"), rows), text=text)
+
+
+@view("diagnostics", "Posterior predictive checks")
+def predictive(result: Result) -> Shown:
+    """What new rankings drawn from the model look like, beside those of the race, in numbers and words."""
+    if not result.begun:
+        raise ValueError("nothing is known yet; the race has not completed a round")
+    columns = ("check", "what", "observed", "expected from", "to", "p", "in words")
+    rows = (
+        [each.name, each.what, each.observed, *(each.expected or (None, None)), each.p_value, each.verdict]
+        for each in _checks(result)
+    )
+    text = f"Expected is where 95 % of {REPLICATES} sets of rankings lie that were drawn from the posterior."
+    return Shown(Data.of("predictive", columns, rows), text=text)
+
+
+@view("diagnostics", "Models compared")
+def models(result: Result) -> Shown:
+    """How well the race's model and others predict an instance that they have not seen, and how sure they are."""
+    if len(result.values) < 2:
+        raise ValueError("models are compared by leaving one instance out; the race has fewer than two")
+    found = _examined(result)
+    columns = (
+        "model",
+        "elpd",
+        "standard error",
+        "effective parameters",
+        "behind",
+        "its error",
+        "overconfidence",
+        "in words",
+    )
+    rows = (
+        [
+            *(each.name, each.elpd, each.standard_error, each.effective_parameters, each.behind, each.behind_error),
+            *(found.overconfidence[each.name], each.verdict),
+        ]
+        for each in found.comparison.models
+    )
+    text = f"The race's own model is {found.model}.\n{found.comparison}"
+    return Shown(Data.of("models", columns, rows), text=text)
+
+
+@kept
+def _checks(result: Result) -> tuple[Check, ...]:
+    return checks(result, replicates=REPLICATES)
+
+
+@kept
+def _examined(result: Result) -> Examination:
+    return examine(result)

@@ -38,13 +38,13 @@ from polarbear.web.kind import (
 from polarbear.web.samples import Around, Samples, band
 
 _GRID = 100
-_STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
+STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
     "median": lambda found: found.median,
     "mean": lambda found: found.mean,
     "geometric mean": lambda found: found.geometric_mean,
 }
 Budgets = Annotated[str, Text("budgets (empty: ten up to the longest run)", "")]
-Statistic = Annotated[str, one_of("statistic", *_STATISTICS)]
+Statistic = Annotated[str, one_of("statistic", *STATISTICS)]
 Parameter = Annotated[str, Text("parameter (empty: the first logged)", "")]
 Budget = Annotated[float, Number("budget", 1, 1e15, 1000)]
 
@@ -87,9 +87,9 @@ def average_value(assessment: Assessment, problem: Problem, statistic: Statistic
     """Median, mean or geometric mean of the best values, with quartiles, a standard deviation or single runs."""
     cell = cell_of(assessment, problem)
     budgets = cell.budgets(_GRID)
-    runs = {name: _values_at(cell, name, budgets) for name in cell.trials}
+    runs = {name: best_values(cell, name, budgets) for name in cell.trials}
     found = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
-    lines = {name: _STATISTICS[statistic](each) for name, each in found.items()}
+    lines = {name: STATISTICS[statistic](each) for name, each in found.items()}
     bands = {name: ends for name, each in found.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_budget_curves(
         budgets,
@@ -167,7 +167,7 @@ def parameter_over_targets(assessment: Assessment, problem: Problem, algorithm: 
     return Shown.of(charts.exhibit(drawn, f"{name} {problem} {algorithm}", columns, rows, cell.title))
 
 
-def _values_at(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
+def best_values(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
     """(runs, budgets) best values, not below what precisions are measured to; NaN before a run's first value."""
     best = values_at(cell.curves(name), budgets)
     best = np.maximum(best, cell.precisions.low) if cell.knows_optima else best
@@ -177,7 +177,7 @@ def _values_at(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
 def _values_within(assessment: Assessment, problem: str, budget: float) -> Samples:
     """The best value of every run within a budget; inf where it has none."""
     cell = cell_of(assessment, problem)
-    values = {name: _values_at(cell, name, np.array([budget]))[:, 0] for name in cell.trials}
+    values = {name: best_values(cell, name, np.array([budget]))[:, 0] for name in cell.trials}
     known = {name: np.where(np.isnan(each), np.inf, each) for name, each in values.items()}
     what, at = charts.value_label(cell), f"{budget:g} evaluations"
     return Samples(known, what, at, cell.title, assessment.subject.algorithms)

@@ -135,13 +135,15 @@ def placeless(table: Data) -> Data:
     return Data(table.name, table.columns[3:], tuple(row[3:] for row in table.rows))
 
 
-def coco_chart(assessment: Assessment, cells: list[charts.Cell], place: str) -> Shown:
+def coco_chart(
+    assessment: Assessment, cells: list[charts.Cell], place: str, backdrop: charts.Backdrop | None = None
+) -> Shown:
     """Runtime distributions over cells of one dimension.
 
     Raises:
         ValueError: If no algorithm ran on all of them.
     """
-    drawn = charts.runtime_distributions(assessment, cells, place, charts.Backdrop())
+    drawn = charts.runtime_distributions(assessment, cells, place, backdrop or charts.Backdrop())
     if drawn is None:
         raise ValueError(f"no algorithm ran on all functions of {place}; look at one of its functions")
     return Shown.of(drawn)

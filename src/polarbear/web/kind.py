@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_type_hints
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -18,9 +17,12 @@ from polarbear.figures import Figure
 from polarbear.records import FloatArray
 
 _P = ParamSpec("_P")
+_S = TypeVar("_S")
 _T = TypeVar("_T")
 _KEPT = 200
-"""Results kept of one assessment."""
+"""Results of one kind that are kept of one assessment."""
+EVERY = "all"
+"""Of a dimension: all of them."""
 MOST_LISTED = 12
 """Choices that a message names."""
 
@@ -71,13 +73,14 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A parameter that is a number from `low` to `high`."""
+    """A parameter that is a number from `low` to `high`; with a slider if it is said so."""
 
     label: str
     low: float
     high: float
     default: float
     whole: bool = False
+    slider: bool = False
 
     def convert(self, text: str | None, source: Any) -> float:  # noqa: ARG002
         """The number that the text is.
@@ -107,7 +110,31 @@ class Text:
         return self.default if text is None else text
 
 
-Control = Choice | Number | Text
+NONE = "none"
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A parameter that is something else that is open, by the name that it goes by, or nothing.
+
+    Attributes:
+        label: What it is for.
+        needs: What is made of it; see `Kind`.
+    """
+
+    label: str
+    needs: str
+
+    def convert(self, text: str | None, sources: Any) -> Any:
+        """What is open under the name, or None.
+
+        Raises:
+            ValueError: If there is none of that name, or it cannot be read.
+        """
+        return None if text in (None, "", NONE) else sources.get(text, self.needs)
+
+
+Control = Choice | Number | Text | Opened
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +146,7 @@ class Kind:
         page: The page that it stands on.
         title: What it shows.
         make: Shows it, from what is loaded and the parameters.
-        needs: What it is made from: "Assessment", "Reading" or "Result".
+        needs: What it is made from: "Assessment", "Reading" or "Result"; parameters also from a "Reference".
         controls: Its parameters.
     """
 
@@ -157,19 +184,18 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
     return register
 
 
-def kept(
-    compute: Callable[Concatenate[Assessment, _P], _T],
-) -> Callable[Concatenate[Assessment, _P], _T]:
-    """Keep what is computed of an assessment, for other views and controls, as long as the assessment is kept."""
-    known: WeakKeyDictionary[Assessment, dict[Any, _T]] = WeakKeyDictionary()
+def kept(compute: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
+    """Keep what is computed of an assessment or a result, for other views and controls, as long as that is kept."""
+    place = f"_kept_{compute.__module__}.{compute.__qualname__}"
 
     @wraps(compute)
-    def look_up(assessment: Assessment, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        found, given = known.setdefault(assessment, {}), (args, tuple(kwargs.items()))
+    def look_up(source: _S, *args: _P.args, **kwargs: _P.kwargs) -> _T:
+        found: dict[Any, _T] = vars(source).setdefault(place, {})  # goes with it, though what is kept may refer to it
+        given = args, tuple(kwargs.items())
         if given not in found:
             if len(found) >= _KEPT:
                 found.clear()
-            found[given] = compute(assessment, *args, **kwargs)
+            found[given] = compute(source, *args, **kwargs)
         return found[given]
 
     return look_up
@@ -179,6 +205,15 @@ def kept(
 def alone(assessment: Assessment, problem: str) -> Assessment:
     """The assessment of one problem, which is among the `problems`: all that views of one problem need computed."""
     return Assessment(replace(assessment.subject, cells=(cell_of(assessment, problem),)))
+
+
+@kept
+def within(assessment: Assessment, dimension: str) -> Assessment:
+    """The assessment of one dimension, which is among the `dimensions`, or of all."""
+    if dimension == EVERY:
+        return assessment
+    cells = assessment.subject.within(0 if dimension == "any" else int(dimension))
+    return Assessment(replace(assessment.subject, cells=cells))
 
 
 def cell_of(assessment: Assessment, problem: str) -> Cell:

@@ -6,13 +6,18 @@ from typing import NamedTuple
 
 from polarbear.web import (
     attainment,
+    attainment_many,
     coco,
     comparisons,
     diagnostics,
+    distributions,
     fixed_budget,
     fixed_target,
     knowledge,
+    many_functions,
     overview,
+    parameters,
+    positions,
     race,
     select,
 )
@@ -41,9 +46,14 @@ PAGES = {
     "diagnostics": Page("Diagnostics", "diagnostics", "Whether the posterior may be believed."),
     "knowledge": Page("Knowledge", "knowledge", "What many studies found: questions to a knowledge base."),
 }
-_MODULES = attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, knowledge, overview, race, select
+_MODULES = (
+    *(overview, fixed_target, fixed_budget, comparisons, coco, attainment, attainment_many, distributions),
+    *(many_functions, parameters, positions, race, select, diagnostics, knowledge),
+)
+_ORDER = {module.__name__: number for number, module in enumerate(_MODULES)}
 
 
 def views_of(page: str) -> list[Kind]:
-    """The kinds of views of a page."""
-    return [kind for kind in KINDS.values() if kind.page == page]
+    """The kinds of views of a page, module by module."""
+    here = [kind for kind in KINDS.values() if kind.page == page]
+    return sorted(here, key=lambda kind: _ORDER.get(kind.make.__module__, len(_ORDER)))

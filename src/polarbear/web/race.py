@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import combinations
 from typing import Annotated
+
+import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer import datasets
+from polarbear.analyzer.words import budget
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import listed
+from polarbear.figures.race_figures import shares_by_group
+from polarbear.quantities import amount, duration, plural
 from polarbear.racing.relations import relations
+from polarbear.racing.settings import RaceSettings
 from polarbear.results import Result
-from polarbear.web.kind import Choice, Number, Shown, view
+from polarbear.web.kind import Number, Shown, view
 
 Alpha = Annotated[float, Number("α", 0.5, 1, 0.99)]
 Epsilon = Annotated[float, Number("ε", 0, 0.49, 0.05)]
 
 _COMPARED = 6
 """Algorithms whose pairs are drawn where one alone is left."""
-
-
-def _rated(result: Result) -> tuple[str, ...]:
-    return result.posterior.names if result.begun else ()
-
-
-Member = Annotated[str, Choice("algorithm", _rated)]
 
 
 @view("race", "Ratings over the budget")
@@ -35,10 +36,12 @@ def ratings(result: Result) -> Shown:
 
 @view("race", "Who is better when")
 def pairs(result: Result) -> Shown:
-    """For each pair of the Pareto set and each timepoint: dominated, equivalent, or not resolved."""
+    """For each pair of the Pareto set and each timepoint: dominated, equivalent, or not resolved, and why not."""
     if len(result.pareto_set) < 2:
         raise ValueError(f"the Pareto set is {listed(result.pareto_set)} alone; there are no pairs")
-    return Shown(datasets.relations_of_pairs(result), result.plot.relations())
+    reasons = reasons_of(result, result.pareto_set)
+    open_ = "\n".join(pair.sentence for pair in result.answer.undecided)
+    return Shown(datasets.relations_of_pairs(result), result.plot.relations(reasons=reasons), open_)
 
 
 @view("race", "Dominance by round")
@@ -55,8 +58,90 @@ def allocation(result: Result) -> Shown:
 
 @view("race", "Log of rounds")
 def rounds(result: Result) -> Shown:
-    """What happened in each round."""
-    return Shown(datasets.rounds(result), text=result.answer.text)
+    """What happened in each round, what is known, and how long it may still take."""
+    return Shown(datasets.rounds(result), text=f"{result.answer.text}\n\n{time_left(result)}".rstrip())
+
+
+@view("race", "Ratings round by round")
+def ratings_by_round(result: Result) -> Shown:
+    """The ratings that the instances of key rounds give: how the answer came about."""
+    return Shown(datasets.horizons(result), result.plot.rounds())
+
+
+@view("race", "Who is best where")
+def best_where(result: Result) -> Shown:
+    """On how many instances of each group of functions and dimension each member of the Pareto set is the best."""
+    figure = result.plot.groups()
+    shares = shares_by_group(result, result.pareto_set)
+    return Shown(datasets.best_by_group(result, result.pareto_set, shares), figure)
+
+
+@view("race", "Open pairs")
+def open_pairs(result: Result) -> Shown:
+    """Each pair that is not resolved: from which budget to which, why, and how many more instances it may take."""
+    if not result.begun:
+        raise ValueError("nothing is known yet; the race has not completed a round")
+    reasons = reasons_of(result, [name for name in result.pareto_set if name in result.posterior.names])
+    times = result.posterior.times.tolist()
+    rows: list[list[object]] = []
+    for pair in result.undecided:
+        known = reasons.get((pair.first, pair.second)) or reasons.get((pair.second, pair.first)) or ("",) * len(times)
+        at = times.index(pair.from_time)
+        rows.append([pair.first, pair.second, pair.from_time, pair.to_time, pair.more_instances, known[at]])
+    columns = ("first", "second", "open from", "open to", "more instances", "why, where it is first open")
+    return Shown(Data.of("open-pairs", columns, rows), text=time_left(result))
+
+
+def reasons_of(result: Result, names: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """By pair, for each timepoint, in which state the pair is there, and why if it is not resolved."""
+    settings, posterior, found = result.settings, result.posterior, result.relations
+    near = settings.compared(posterior).equivalence_probabilities(settings.epsilon)
+    texts: dict[tuple[str, str], tuple[str, ...]] = {}
+    for first, second in combinations(names, 2):
+        i, j = posterior.names.index(first), posterior.names.index(second)
+        texts[first, second] = tuple(
+            f"{first} – {second} at {budget(time, settings.axis)}\n"
+            + _state(datasets.relation(found, t, i, j), (first, second), found.better[t, i, j], near[t, i, j], settings)
+            for t, time in enumerate(posterior.times.tolist())
+        )
+    return texts
+
+
+def _state(relation: str, pair: tuple[str, str], better: float, near: float, settings: RaceSettings) -> str:
+    first, second = pair
+    if relation == "first":
+        return f"{first} is better: P = {better:.3f}"
+    if relation == "second":
+        return f"{second} is better: P = {1 - better:.3f}"
+    if relation == "equivalent":
+        return f"equivalent: P = {near:.3f}"
+    ahead, sure = (first, better) if better >= 0.5 else (second, 1 - better)
+    return (
+        f"not resolved: P({ahead} better) = {sure:.3f} < α = {settings.alpha:g}\n"
+        f"and P(within ε = {settings.epsilon:g} of even) = {near:.3f} < α"
+    )
+
+
+def time_left(result: Result) -> str:
+    """Roughly how many instances, evaluations and seconds a race still needs, at the cost of the last round."""
+    if result.finished or not result.begun:
+        return ""
+    needed = [pair.more_instances for pair in result.undecided]
+    known = [number for number in needed if np.isfinite(number)]
+    if not known:
+        return "How much is left is not foreseeable: no number of instances is in sight for any open pair."
+    rounds = [each for each in result.rounds if each.batch]
+    last, before = rounds[-1], rounds[-2] if len(rounds) > 1 else None
+    evaluations = (last.evaluations - (before.evaluations if before else 0)) / last.batch
+    seconds = (last.seconds - (before.seconds if before else 0.0)) / last.batch
+    most = max(known)
+    endless = len(needed) - len(known)
+    rest = f", and {plural(endless, 'pair')} for which no number is in sight" if endless else ""
+    return (
+        f"Left: roughly {plural(round(most), 'more instance')}{rest}. At the cost of the last round that is "
+        f"{amount(round(most * evaluations))} evaluations and {duration(most * seconds)} inside runs, divided by the "
+        "number of workers. The forecast keeps what is believed now; it gets cheaper where algorithms leave."
+    )
 
 
 @view("race", "What if α and ε were others")

@@ -11,6 +11,7 @@ from polarbear import store
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.descriptions import did_you_mean
 from polarbear.knowledge import KnowledgeBase, is_base, open_base
+from polarbear.records import Reference
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
 
@@ -89,7 +90,8 @@ class Sources:
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
-                "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone.
+                "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
+                "Reference" for the expected runtimes of a reference algorithm.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
@@ -121,6 +123,11 @@ def _assessment(path: Path, stamp: int) -> Assessment:
 
 
 @lru_cache(_OPEN)
+def _reference(path: Path, _stamp: int) -> dict[tuple[str, int], Reference]:
+    return store.read_reference(path)
+
+
+@lru_cache(_OPEN)
 def _result(path: Path, _stamp: int) -> Result:
     found = load(path)
     if not isinstance(found, Result):
@@ -138,4 +145,5 @@ _OPENED: dict[str, Callable[[Path, int], Any]] = {
     "Assessment": _assessment,
     "Result": _result,
     "KnowledgeBase": _knowledge,
+    "Reference": _reference,
 }

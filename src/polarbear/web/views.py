@@ -10,15 +10,15 @@ from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
-from polarbear.web.kind import KINDS, Kind, Shown
-from polarbear.web.pages import PAGES
+from polarbear.web.kind import KINDS, Kind, Opened, Shown
 from polarbear.web.sources import Sources
 
 _LOADED = {
-    "Reading": "reading = pb.store.read_checked({path})",
-    "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
-    "Result": "result = pb.load({path})",
-    "KnowledgeBase": "knowledgebase = pb.knowledge.open_base({path})",
+    "Reading": "pb.store.read_checked({path})",
+    "Assessment": "pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
+    "Result": "pb.load({path})",
+    "Reference": "pb.store.read_reference({path})",
+    "KnowledgeBase": "pb.knowledge.open_base({path})",
 }
 
 
@@ -78,7 +78,10 @@ class View:
         """
         kind = self.of_kind
         source = sources.get(self.study, kind.needs)
-        return {name: control.convert(self.params.get(name), source) for name, control in kind.controls.items()}
+        return {
+            name: control.convert(self.params.get(name), sources if isinstance(control, Opened) else source)
+            for name, control in kind.controls.items()
+        }
 
     def show(self, sources: Sources) -> Shown:
         """What it shows.
@@ -104,12 +107,19 @@ class View:
             shown: What the view shows, where that is known already.
         """
         kind = self.of_kind
-        function, room = kind.make.__name__, PAGES[kind.page].module
-        given = "".join(f", {name}={value!r}" for name, value in self.values(sources).items())
+        function, room = kind.make.__name__, kind.make.__module__.rpartition(".")[2]
+        values = self.values(sources)
+        opened = {
+            name: _LOADED[control.needs].format(path=repr(str(sources.path(self.params[name]))))
+            for name, control in kind.controls.items()
+            if isinstance(control, Opened) and values[name] is not None
+        }
+        given = "".join(f", {name}={name if name in opened else repr(value)}" for name, value in values.items())
         figure = (shown or self.show(sources)).figure
         lines = [
             *("import polarbear as pb", f"from polarbear.web import {room}", ""),
-            _LOADED[kind.needs].format(path=repr(str(sources.path(self.study)))),
+            f"{kind.needs.lower()} = {_LOADED[kind.needs].format(path=repr(str(sources.path(self.study))))}",
+            *(f"{name} = {loaded}" for name, loaded in opened.items()),
             f"shown = {room}.{function}({kind.needs.lower()}{given})",
             "print(shown.data.csv())" if figure is None else f'shown.figure.save("{self.kind}.pdf")',
         ]

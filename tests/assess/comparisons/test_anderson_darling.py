@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+import scipy.integrate
+import scipy.special
 import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,3 +56,20 @@ def test_limit_falls_from_one_to_zero_without_a_jump():
     assert (np.diff(p) <= 1e-12).all()
     assert limit_survival(20.0) == pytest.approx(limit_survival(np.nextafter(20.0, 21)), rel=0.02)
     assert 0 < p[-1] < 1e-200
+
+
+def test_the_limit_is_that_of_adaptive_quadrature():
+    """The same series with each integral by QUADPACK."""
+
+    def by_quadrature(x):
+        total = 0.0
+        for j in range(20):
+            rate = (4 * j + 1) ** 2 * np.pi**2 / (8 * x)
+            integral, _ = scipy.integrate.quad(
+                lambda w, r=rate: np.exp(x / (8 * (w * w + 1)) - r * (w * w + 1)), 0, np.inf
+            )
+            total += scipy.special.binom(-0.5, j) * (4 * j + 1) * integral
+        return 1 - np.sqrt(2 * np.pi) / x * total
+
+    places = np.array([0.05, 0.3, 1.0, 2.492, 6.0, 15.0])
+    np.testing.assert_allclose(limit_survival(places), [by_quadrature(x) for x in places], atol=2e-9)

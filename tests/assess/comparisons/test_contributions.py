@@ -159,13 +159,26 @@ def test_cells_are_chunked_without_loss():
     assert found.shapley == pytest.approx(np.mean(parts, axis=0))
 
 
-def test_twelve_algorithms_are_exact_and_thirteen_are_not():
+@pytest.mark.parametrize("portfolio", ["parallel", "best"])
+def test_any_number_of_algorithms_is_exact(portfolio):
+    """20 algorithms: the values of all 2^20 portfolios at one cell, by brute force; and they sum to the whole."""
+    p = np.random.default_rng(9).random(20)
+    found = contributions(np.repeat(p[:, None, None], 2, axis=2), times=[1, 2], portfolio=portfolio)
+    worth = np.zeros(1)
+    for each in p:
+        joined = 1 - (1 - worth) * (1 - each) if portfolio == "parallel" else np.maximum(worth, each)
+        worth = np.concatenate([worth, joined])
+    np.testing.assert_allclose(found.shapley, shapley_values(worth), rtol=1e-9)
+    assert [found.shapley.sum(), found.whole] == pytest.approx([worth[-1]] * 2)
+    many = contributions(curves(np.random.default_rng(1), 60), times=TIMES, portfolio=portfolio)
+    assert many.shapley.sum() == pytest.approx(many.whole)
+    assert not many.standard_error.any()
+
+
+def test_groups_of_thirteen_algorithms_have_to_be_sampled():
     data = curves(np.random.default_rng(9), 13)
-    assert contributions(data[:12], times=TIMES).shapley.sum() == pytest.approx(
-        contributions(data[:12], times=TIMES).whole
-    )
     with pytest.raises(ValueError, match=r"13 algorithms have 2\^13 portfolios.*set permutations"):
-        contributions(data, times=TIMES)
+        contributions(data, times=TIMES, group_size=2)
 
 
 def test_rows_and_json():

@@ -163,7 +163,7 @@ def _curve(distribution: RuntimeDistribution, unit: int) -> Distribution:
 
 def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Exhibit:
     """Heat map of expected runtimes to one target, by algorithm and function."""
-    names = [row.algorithm for row in assessment.standings if row.dimension == cells[0].dimension]
+    names = assessment.ranked(cells[0].dimension)
     index = _index(assessment, cells)
     table = np.array([[_ert(assessment, cell, name, index) / cell.unit for cell in cells] for name in names])
     several = len({cell.suite for cell in cells}) > 1

@@ -29,9 +29,11 @@ Scale = Literal["log", "linear"]
 """How time is measured under the curve."""
 
 EXACT_LIMIT = 12
-"""Number of algorithms up to which all portfolios are enumerated."""
+"""Number of algorithms up to which all portfolios are enumerated, for groups of limited size."""
 _JOIN = {"parallel": np.multiply, "best": np.minimum}  # probability that both portfolios miss, from those of each
 _CELLS = 64
+_AT_ONCE = 4096
+"""Cells that are integrated over at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -90,25 +92,28 @@ def contributions(
         names: The algorithms' names; by default "0", "1", ….
         portfolio: What a portfolio attains.
         scale: How time is measured; "log" needs positive times.
-        permutations: How many random orders to sample, at least 2; None computes exactly, for at most 12 algorithms.
+        permutations: How many random orders to sample, at least 2; None computes exactly, with a `group_size` for at
+            most 12 algorithms.
         rng: Draws the orders; needed to sample.
         group_size: Count only what an algorithm adds when it joins as one of the first so many, for portfolios of at
             most that size; `shapley` is the mean over these places then, and does not sum to `whole`. Default all.
 
     Raises:
         ValueError: If shapes do not fit, probabilities or times are not valid, or there are too many algorithms for
-            the exact values.
+            exact values of groups of limited size.
     """
     misses, weights = _read(attained, times, scale)
     chosen = default_names(names, len(misses))
     check_choice(portfolio, Portfolio, "portfolio")
     count = len(misses)
     size = count if group_size is None else whole_number(group_size, "group_size", 1, count)
-    if permutations is None:
+    if permutations is None and group_size is None:
+        shapley, error = _exact(misses, weights, portfolio), np.zeros(count)
+    elif permutations is None:
         if count > EXACT_LIMIT:
             raise ValueError(
-                f"{count} algorithms have 2^{count} portfolios; exact values are computed for at most {EXACT_LIMIT}: "
-                "set permutations (such as 1000) and rng to sample"
+                f"{count} algorithms have 2^{count} portfolios; with a group_size exact values are for at most "
+                f"{EXACT_LIMIT}: set permutations (such as 1000) and rng to sample, or leave group_size out"
             )
         shapley, error = shapley_values(_portfolio_values(misses, weights, portfolio), group_size=size), np.zeros(count)
     else:
@@ -118,13 +123,11 @@ def contributions(
         early = np.argsort(orders, axis=1) < size  # the place at which each joins
         gains = _gains(misses, weights, portfolio, orders) * early * (count / size)
         shapley, error = gains.mean(axis=0), gains.std(axis=0, ddof=1) / np.sqrt(permutations)
-    everybody = np.arange(count)
-    whole = _worth(misses, weights, portfolio, everybody)
-    without = [_worth(misses, weights, portfolio, np.delete(everybody, i)) for i in everybody]
-    alone = [_worth(misses, weights, portfolio, everybody[i : i + 1]) for i in everybody]
-    return Contributions(
-        chosen, shapley, error, whole - np.array(without), np.array(alone), whole, permutations or 0, group_size
-    )
+    missed = _JOIN[portfolio].reduce(misses, axis=0)
+    whole = float(weights @ (1 - missed))
+    marginal = (_without_each(misses, portfolio) - missed) @ weights
+    alone = (1 - misses) @ weights
+    return Contributions(chosen, shapley, error, marginal, alone, whole, permutations or 0, group_size)
 
 
 def shapley_values(worth: ArrayLike, *, group_size: int | None = None) -> FloatArray:
@@ -185,8 +188,40 @@ def _gains(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, orders
     return gains
 
 
-def _worth(misses: FloatArray, weights: FloatArray, portfolio: Portfolio, members: IntArray) -> float:
-    return float(_gains(misses, weights, portfolio, members[None]).sum())
+def _exact(misses: FloatArray, weights: FloatArray, portfolio: Portfolio) -> FloatArray:
+    """(n,) Shapley values of any number of algorithms.
+
+    "parallel": the integral over q from 0 to 1 of what an algorithm adds to a portfolio that each other one joins with
+    probability q (Owen 1972, Multilinear extensions of games); a polynomial of degree n - 1, which Gauss–Legendre
+    quadrature integrates exactly. "best": the steps between the algorithms' sorted probabilities, each shared by all
+    who are above it (Littlechild and Owen 1973, A simple expression for the Shapley value in a special case).
+    """
+    count = len(misses)
+    attained = 1 - misses
+    if portfolio == "best":
+        order = np.argsort(attained, axis=0)
+        steps = np.diff(np.take_along_axis(attained, order, axis=0), axis=0, prepend=0.0)
+        shares = np.cumsum(steps / np.arange(count, 0, -1)[:, None], axis=0)
+        values = np.empty(misses.shape)
+        np.put_along_axis(values, order, shares, axis=0)
+        return values @ weights
+    nodes, lengths = np.polynomial.legendre.leggauss(count // 2 + 1)
+    total = np.zeros(count)
+    for start in range(0, weights.size, _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        part, weight = attained[:, some], weights[some]
+        for node, length in zip(nodes, lengths, strict=True):
+            others = _without_each(1 - (1 + node) / 2 * part, portfolio)
+            total += length / 2 * ((part * others) @ weight)
+    return total
+
+
+def _without_each(misses: FloatArray, portfolio: Portfolio) -> FloatArray:
+    """(n, cells) the probability that all others miss."""
+    join, nobody = _JOIN[portfolio], np.ones((1, misses.shape[1]))
+    before = join.accumulate(np.concatenate([nobody, misses[:-1]]), axis=0)
+    after = join.accumulate(np.concatenate([nobody, misses[:0:-1]]), axis=0)[::-1]
+    return join(before, after)
 
 
 def _read(attained: ArrayLike, times: ArrayLike, scale: Scale) -> tuple[FloatArray, FloatArray]:

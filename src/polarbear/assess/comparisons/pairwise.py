@@ -8,9 +8,8 @@ pairs, with p-values corrected for multiple testing, decide which algorithm beat
 from __future__ import annotations
 
 import itertools
-import math
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, TypeAlias
 
@@ -18,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
-from polarbear.assess.comparisons.anderson_darling import anderson_darling_two_sample
+from polarbear.assess.comparisons.anderson_darling import anderson_darling_pairs
 from polarbear.assess.comparisons.samples import Result, Samples, check_choice, read_samples, rows_of
 from polarbear.records import FloatArray, IntArray
 from polarbear.validation import real_number
@@ -41,6 +40,11 @@ class _Pair(NamedTuple):
 
 
 _Test: TypeAlias = Callable[[FloatArray, FloatArray, Alternative], _Pair]
+_Tests: TypeAlias = Callable[[Mapping[str, FloatArray], IntArray, IntArray], ArrayLike]
+"""From the runs of all, and which sample is first and which second in each pair, the `_Pair` of each as a row."""
+_EXACT: dict[tuple[int, ...], _Pair] = {}
+"""Exact Kolmogorov–Smirnov tests by sizes and distances, which all that they say depends on."""
+_MOST_KEPT = 10_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,20 +165,54 @@ def kolmogorov_smirnov(
     Raises:
         ValueError: If samples are not valid, or the exact distribution cannot be computed.
     """
-    results = dict[tuple[float, ...], _Pair]()
 
-    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
+    def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
         """The result depends on the sizes and the largest distances alone, of which there are few."""
-        pooled = np.concatenate((first, second))
-        below, other = (np.searchsorted(np.sort(runs), pooled, side="right") / runs.size for runs in (first, second))
-        steps = math.lcm(first.size, second.size) if method == "exact" else None  # of which distances are multiples
-        sides = [(below - other).max()] if alternative == "less" else [(below - other).max(), (below - other).min()]
-        key = first.size, second.size, *(float(side) if steps is None else round(side * steps) for side in sides)
-        if key not in results:
-            results[key] = _kolmogorov_smirnov_pair(first, second, alternative, method)
-        return results[key]
+        names, every = tuple(runs), np.concatenate([*runs.values()])
+        sizes = np.array([sample.size for sample in runs.values()])
+        below = np.array(
+            [np.searchsorted(np.sort(sample), every, side="right") / sample.size for sample in runs.values()]
+        )
+        steps = np.lcm(sizes[first], sizes[second])  # of which distances are multiples
+        highest = np.array([(row - below).max(axis=1) for row in below])  # how far the row's lies above the column's
+        sides = [highest[first, second], *([highest[second, first]] if alternative == "two-sided" else [])]
+        keys = [sizes[first], sizes[second], *(np.rint(side * steps) if method == "exact" else side for side in sides)]
+        distinct, examples, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
+        found = np.array(
+            [
+                _distance_test(tuple(key), runs, (names[first[k]], names[second[k]]), alternative, method)
+                for key, k in zip(distinct.T.tolist(), examples.tolist(), strict=True)
+            ]
+        )
+        return found[where.ravel()]
 
-    return _all_pairs(samples, test, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
+    return _all_pairs(samples, tests, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
+
+
+def _distance_test(
+    key: tuple[float, ...],
+    runs: Mapping[str, FloatArray],
+    pair: tuple[str, str],
+    alternative: Alternative,
+    method: Method,
+) -> _Pair:
+    """The test of a pair with these sizes and distances; exact ones are kept.
+
+    Raises:
+        ValueError: As `_kolmogorov_smirnov_pair`; it names the pair.
+    """
+    exact = tuple(map(int, key)) if method == "exact" else ()
+    if exact in _EXACT:
+        return _EXACT[exact]
+    try:
+        found = _kolmogorov_smirnov_pair(runs[pair[0]], runs[pair[1]], alternative, method)
+    except ValueError as error:
+        raise ValueError(f"{pair[0]} against {pair[1]}: {error}") from error
+    if exact:
+        if len(_EXACT) >= _MOST_KEPT:
+            _EXACT.clear()
+        _EXACT[exact] = found
+    return found
 
 
 def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative: Alternative, method: Method) -> _Pair:
@@ -207,11 +245,11 @@ def anderson_darling(samples: Samples, *, correction: Correction = "holm", alpha
     Source: Scholz and Stephens (1987), K-sample Anderson–Darling tests, equations 6 and 7.
     """
 
-    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:  # noqa: ARG001
-        statistic, p_value = anderson_darling_two_sample(first, second)
-        return _Pair(statistic, statistic, p_value, 0.5 - _superiority(first, second))
+    def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
+        statistics, p_values, favours = anderson_darling_pairs(tuple(runs.values()), first, second)
+        return np.column_stack([statistics, statistics, p_values, favours])
 
-    return _all_pairs(samples, test, "Anderson–Darling", "asymptotic", "two-sided", correction, alpha)
+    return _all_pairs(samples, tests, "Anderson–Darling", "asymptotic", "two-sided", correction, alpha)
 
 
 def mann_whitney(
@@ -248,7 +286,7 @@ def mann_whitney(
         u, pairs = float(result.statistic), first.size * second.size
         return _Pair(u, pairs - u, float(result.pvalue), pairs / 2 - u)
 
-    return _all_pairs(samples, test, "Mann–Whitney", method, alternative, correction, alpha)
+    return _all_pairs(samples, _one_by_one(test, alternative), "Mann–Whitney", method, alternative, correction, alpha)
 
 
 def wilcoxon(
@@ -292,12 +330,29 @@ def wilcoxon(
         result = stats.wilcoxon(differences, alternative=alternative, method=method)  # pyright: ignore
         return _Pair(higher, lower, float(result.pvalue), lower - higher)
 
-    return _all_pairs(samples, test, "Wilcoxon signed-rank", method, alternative, correction, alpha)
+    return _all_pairs(
+        samples, _one_by_one(test, alternative), "Wilcoxon signed-rank", method, alternative, correction, alpha
+    )
+
+
+def _one_by_one(test: _Test, alternative: Alternative) -> _Tests:
+    """Tests of pairs by one of two samples."""
+
+    def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
+        names, found = tuple(runs), list[_Pair]()
+        for one, other in ((names[i], names[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)):
+            try:
+                found.append(test(runs[one], runs[other], alternative))
+            except ValueError as error:
+                raise ValueError(f"{one} against {other}: {error}") from error
+        return found
+
+    return tests
 
 
 def _all_pairs(
     samples: Samples,
-    test: _Test,
+    tests: _Tests,
     name: str,
     method: Method,
     alternative: Alternative,
@@ -308,15 +363,9 @@ def _all_pairs(
     check_choice(method, Method, "method")
     real_number(alpha, "alpha", gt=0, lt=1)
     runs = read_samples(samples)
-    names, tested = tuple(runs), list(_tested(len(runs), alternative))
-    results: list[_Pair] = []
-    for i, j in tested:
-        try:
-            results.append(test(runs[names[i]], runs[names[j]], alternative))
-        except ValueError as error:
-            raise ValueError(f"{names[i]} against {names[j]}: {error}") from error
-    first, second = np.array(tested).T
-    statistic, exchanged, p_values, favours = np.array(results).T
+    names = tuple(runs)
+    first, second = np.array(list(_tested(len(runs), alternative))).T
+    statistic, exchanged, p_values, favours = floats(tests(runs, first, second)).T
     adjusted = adjust_p_values(p_values, correction=correction)
 
     def matrix(values: FloatArray, mirrored: FloatArray) -> FloatArray:
@@ -348,9 +397,3 @@ def _tested(count: int, alternative: Alternative) -> Iterator[tuple[int, int]]:
     """The pairs that are tested: unordered ones for a two-sided test, else ordered ones."""
     choose = itertools.combinations if alternative == "two-sided" else itertools.permutations
     return choose(range(count), 2)
-
-
-def _superiority(first: FloatArray, second: FloatArray) -> float:
-    """How often the first one's run is higher than the other's, ties as a half."""
-    higher = (first[:, None] > second).mean()
-    return float(higher + 0.5 * (first[:, None] == second).mean())

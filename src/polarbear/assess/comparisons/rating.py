@@ -12,14 +12,13 @@ where their scale has its zero.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
 
 from polarbear.assess.comparisons.samples import Groups, Result, read_groups, rows_of
-from polarbear.records import FloatArray
+from polarbear.records import FloatArray, IntArray
 from polarbear.validation import Finite, real, settings, whole_number
 
 _SCALE = 173.7178  # ratings per unit of Glicko-2's own scale
@@ -93,14 +92,17 @@ def glicko2(groups: Groups, *, rounds: int = 25, rng: np.random.Generator, newco
         ValueError: If samples are not valid or `rounds` is below 1.
     """
     whole_number(rounds, "rounds", 1)
-    samples = [list(group.values()) for group in read_groups(groups).values()]
+    samples = [sample for group in read_groups(groups).values() for sample in group.values()]
+    sizes = np.array([sample.size for sample in samples]).reshape(len(groups), -1)
+    begins = np.cumsum(sizes).reshape(sizes.shape) - sizes
+    runs = np.concatenate(samples)
     names, start = tuple(next(iter(groups.values()))), newcomer or Newcomer()
     n = len(names)
     rating, deviation, volatility = np.full(n, start.rating), np.full(n, start.deviation), np.full(n, start.volatility)
-    games = np.where(np.eye(n, dtype=bool), 0.0, float(len(samples)))
+    games = np.where(np.eye(n, dtype=bool), 0.0, float(len(groups)))
     total, history = np.zeros((n, n)), np.empty((rounds, n))
     for period in range(rounds):
-        points = np.sum([_play(runs, rng) for runs in samples], axis=0)
+        points = _play(runs, begins, sizes, rng)
         rating, deviation, volatility = rate(rating, deviation, volatility, games=games, points=points, tau=start.tau)
         total += points
         history[period] = rating
@@ -167,10 +169,15 @@ def _volatility(sigma: float, phi: float, information: float, gain: float, tau: 
     return math.exp(brentq(f, a, other, xtol=1e-12) / 2)
 
 
-def _play(runs: Sequence[FloatArray], rng: np.random.Generator) -> FloatArray:
-    """Points of the row against the column, (n, n), from one game of each pair with runs drawn for it."""
-    count = len(runs)
-    played = np.array([rng.choice(run, size=count) for run in runs])  # row's run against each column
-    points = (played < played.T) + 0.5 * (played == played.T)
+def _play(runs: FloatArray, begins: IntArray, sizes: IntArray, rng: np.random.Generator) -> FloatArray:
+    """Points of the row against the column, (n, n), from one game of each pair on each group, with runs drawn for it.
+
+    The runs of a player on a group are `sizes` of them from `begins` on, (groups, n).
+    """
+    n = sizes.shape[1]
+    drawn = rng.integers(sizes[:, :, None], size=(*sizes.shape, n))  # row's run against each column
+    played = runs[begins[:, :, None] + drawn]
+    against = played.transpose(0, 2, 1)
+    points = ((played < against) + 0.5 * (played == against)).sum(axis=0)
     np.fill_diagonal(points, 0.0)
     return points

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -27,10 +28,11 @@ from polarbear.assess.comparisons import (
 )
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT
 from polarbear.assess.comparisons.pairwise import Correction
+from polarbear.assess.comparisons.samples import check_choice
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, FailedRuns, Subject, check_precisions
 from polarbear.records import FloatArray, log_times
-from polarbear.validation import parse_number
+from polarbear.validation import parse_number, real_number
 
 _TIMES = 20
 _PERMUTATIONS = 2000
@@ -39,44 +41,118 @@ TESTS = {"kolmogorov-smirnov": kolmogorov_smirnov, "mann-whitney": mann_whitney}
 """Two-sample tests of pairs, by name."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Comparison:
-    """How algorithms compare, on the problems that all of them ran on.
+    """How algorithms compare, on the problems that all of them ran on; each part is computed when it is asked for.
 
     Attributes:
+        assessment: The runs with their statistics.
         measure: The quantity of each run that is compared, in words; lower is better.
-        algorithms: Their names.
         cells: The problems.
         samples: Per problem and algorithm, one number per run.
-        tests: Per problem, the tests of all pairs.
-        orders: Per problem, the partial order they induce.
-        wins: (n, n) on how many problems the row is significantly better than the column.
-        ratings: Glicko-2 ratings from games between runs.
-        deep: The deep statistical comparison; None with fewer than two problems.
-        ranking: The bootstrap ranking of the mean shares of the way to the best value, over time.
-        contributions: Of the algorithms to the area under the runtime ECDF of their portfolio, over all pairs of a
-            problem and a target; its members run side by side.
-        single_best: The algorithm that is best over all problems.
-        failures: The failed runs of each algorithm, on these problems and on others.
+        test: Of pairs, one of the `TESTS`.
+        correction: Of p-values within one problem.
         alpha: Probability allowed for any false rejection on one problem.
-        smallest_p: The smallest corrected p-value that the numbers of runs allow on any problem.
+        seed: Of games and bootstrap samples.
     """
 
+    assessment: Assessment
     measure: str
-    algorithms: tuple[str, ...]
     cells: tuple[Cell, ...]
     samples: Mapping[str, Mapping[str, FloatArray]]
-    tests: Mapping[str, PairwiseTests]
-    orders: Mapping[str, PartialOrder]
-    wins: FloatArray
-    ratings: Ratings
-    deep: DeepComparison | None
-    ranking: RobustRanking
-    contributions: Contributions
-    single_best: SingleBest
-    failures: tuple[FailedRuns, ...] = ()
+    test: str = "kolmogorov-smirnov"
+    correction: Correction = "holm"
     alpha: float = 0.05
-    smallest_p: float = 0.0
+    seed: int = 0
+
+    @property
+    def algorithms(self) -> tuple[str, ...]:
+        """Their names."""
+        return self.assessment.subject.algorithms
+
+    @property
+    def failures(self) -> tuple[FailedRuns, ...]:
+        """The failed runs of each algorithm, on these problems and on others."""
+        return self.assessment.failures
+
+    @cached_property
+    def tests(self) -> dict[str, PairwiseTests]:
+        """Per problem, the tests of all pairs."""
+        apply = TESTS[self.test]
+        return {
+            name: apply(groups, correction=self.correction, alpha=self.alpha) for name, groups in self.samples.items()
+        }
+
+    @cached_property
+    def orders(self) -> dict[str, PartialOrder]:
+        """Per problem, the partial order that the tests induce."""
+        return {name: partial_order(result.better, result.names) for name, result in self.tests.items()}
+
+    @cached_property
+    def wins(self) -> FloatArray:
+        """(n, n) on how many problems the row is significantly better than the column."""
+        return np.sum([result.better for result in self.tests.values()], axis=0)
+
+    @cached_property
+    def ratings(self) -> Ratings:
+        """Glicko-2 ratings from games between runs."""
+        return glicko2(self.samples, rng=np.random.default_rng(self.seed))
+
+    @cached_property
+    def deep(self) -> DeepComparison | None:
+        """The deep statistical comparison; None with fewer than two problems."""
+        if len(self.cells) < 2:
+            return None
+        return deep_comparison(self.samples, centre="mean rank", alpha=self.alpha)
+
+    @cached_property
+    def ranking(self) -> RobustRanking:
+        """The bootstrap ranking of the mean shares of the way to the best value, over time."""
+        times, attained = self._attained
+        return robust_ranking(
+            1.0 - attained.mean(axis=2),
+            times=times,
+            rng=np.random.default_rng(self.seed),
+            names=self.algorithms,
+            resamples=_RESAMPLES,
+            alpha=self.alpha,
+        )
+
+    @cached_property
+    def contributions(self) -> Contributions:
+        """Of the algorithms to the area under the runtime ECDF of their portfolio, whose members run side by side.
+
+        Over all pairs of a problem and a target.
+        """
+        return self.portfolio()
+
+    def portfolio(self, group_size: int | None = None) -> Contributions:
+        """As `contributions`, to portfolios of limited size; sampled if there are many algorithms."""
+        times, attained = self._attained
+        sampled = group_size is not None and len(self.algorithms) > EXACT_LIMIT
+        return contributions(
+            attained.reshape(len(attained), -1, times.size),
+            times=times,
+            names=self.algorithms,
+            permutations=_PERMUTATIONS if sampled else None,
+            rng=np.random.default_rng(self.seed) if sampled else None,
+            group_size=group_size,
+        )
+
+    @cached_property
+    def single_best(self) -> SingleBest:
+        """The algorithm that is best over all problems."""
+        medians = [[np.median(groups[name]) for name in self.algorithms] for groups in self.samples.values()]
+        return single_best(medians, names=self.algorithms)
+
+    @cached_property
+    def smallest_p(self) -> float:
+        """The smallest corrected p-value that the numbers of runs allow on any problem."""
+        return _smallest_p(self.samples, self.test, self.correction)
+
+    @cached_property
+    def _attained(self) -> tuple[FloatArray, FloatArray]:
+        return _attained(self.assessment, self.cells)
 
     @property
     def decisive(self) -> bool:
@@ -127,38 +203,13 @@ def compare(
         ValueError: If there are fewer than two algorithms, no problem that all ran on, both a target and a budget,
             either out of range, or a target for runs whose optimum is not known.
     """
-    subject = assessment.subject
-    cells = _common_cells(subject)
+    cells = _common_cells(assessment.subject)
     measure, samples = _samples(assessment, cells, target, budget)
-    rng = np.random.default_rng(seed)
     if test not in TESTS:
         raise ValueError(f"test is {test!r}; it is one of {', '.join(TESTS)}")
-    tests = {name: TESTS[test](groups, correction=correction, alpha=alpha) for name, groups in samples.items()}
-    medians = np.array([[np.median(groups[name]) for name in subject.algorithms] for groups in samples.values()])
-    times, attained = _attained(assessment, cells)
+    check_choice(correction, Correction, "correction")
     return Comparison(
-        measure=measure,
-        algorithms=subject.algorithms,
-        cells=cells,
-        samples=samples,
-        tests=tests,
-        orders={name: partial_order(result.better, result.names) for name, result in tests.items()},
-        wins=np.sum([result.better for result in tests.values()], axis=0),
-        ratings=glicko2(samples, rng=rng),
-        deep=deep_comparison(samples, centre="mean rank", alpha=alpha) if len(cells) > 1 else None,
-        ranking=robust_ranking(
-            1.0 - attained.mean(axis=2),
-            times=times,
-            rng=rng,
-            names=subject.algorithms,
-            resamples=_RESAMPLES,
-            alpha=alpha,
-        ),
-        contributions=_portfolio_contributions(attained, times, subject.algorithms, rng),
-        single_best=single_best(medians, names=subject.algorithms),
-        failures=assessment.failures,
-        alpha=alpha,
-        smallest_p=_smallest_p(samples, test, correction),
+        assessment, measure, cells, samples, test, correction, real_number(alpha, "alpha", gt=0, lt=1), seed
     )
 
 
@@ -226,20 +277,6 @@ def _budget(budget: float | str, cell: Cell) -> float:
 
 def _by_cell(cells: tuple[Cell, ...], of: Callable[[Cell, str], FloatArray]) -> dict[str, dict[str, FloatArray]]:
     return {cell.name: {name: of(cell, name) for name in sorted(cell.trials)} for cell in cells}
-
-
-def _portfolio_contributions(
-    attained: FloatArray, times: FloatArray, names: tuple[str, ...], rng: np.random.Generator
-) -> Contributions:
-    """Of algorithms to their portfolio over all pairs of a problem and a target; estimated if they are many."""
-    many = len(names) > EXACT_LIMIT
-    return contributions(
-        attained.reshape(len(attained), -1, times.size),
-        times=times,
-        names=names,
-        permutations=_PERMUTATIONS if many else None,
-        rng=rng if many else None,
-    )
 
 
 def _attained(assessment: Assessment, cells: tuple[Cell, ...]) -> tuple[FloatArray, FloatArray]:

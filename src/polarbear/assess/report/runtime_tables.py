@@ -23,6 +23,8 @@ def runtime_tables(
     subject: Subject,
     targets: Sequence[float] | None = None,
     references: Mapping[tuple[str, int], Reference] | None = None,
+    *,
+    bootstraps: int = 1000,
 ) -> list[RuntimeTable]:
     """The tables of Hansen et al. (2022, table I).
 
@@ -34,6 +36,7 @@ def runtime_tables(
         targets: Target precisions; default 10, 1, 0.1, 0.01, 1e-3, 1e-5, 1e-7, for two objectives 1, 0.1, 0.01, 1e-3,
             1e-4, 1e-5, and absolute ones those of the subject.
         references: By function and dimension, the reference whose expected runtimes the others are divided by.
+        bootstraps: How many runtimes to simulate for dispersions, which `table_rows` does not have; 0 for none.
 
     Raises:
         ValueError: If optima are not known and targets not absolute, or a target is not finite.
@@ -54,7 +57,14 @@ def runtime_tables(
             raise ValueError(f"no run counts in the table of {dimension}-D: {left_out(subject)}")
         own = {function: reference for (function, d), reference in (references or {}).items() if d == dimension}
         tables.append(
-            runtime_table(trials, targets or usual, references=own, final_target=final, absolute=cells[0].absolute)
+            runtime_table(
+                trials,
+                targets or usual,
+                references=own,
+                final_target=final,
+                bootstraps=bootstraps,
+                absolute=cells[0].absolute,
+            )
         )
     return tables
 

@@ -176,6 +176,13 @@ class Assessment:
             standings += sorted((row for row in rows if row.functions), key=lambda row: (-row.functions, -row.aocc))
         return tuple(standings)
 
+    def ranked(self, dimension: int) -> list[str]:
+        """The algorithms of one dimension in the order of their standings, which takes less than these."""
+        cells = self.subject.within(dimension)
+        own = {name: [cell for cell in cells if name in cell.trials] for name in self.subject.algorithms}
+        area = {name: np.mean([self.area(cell, name) for cell in ran]) for name, ran in own.items() if ran}
+        return sorted(area, key=lambda name: (-len(own[name]), -area[name]))
+
     def _standing(self, dimension: int, name: str, cells: tuple[Cell, ...], first: int) -> Standing:
         own = [cell for cell in cells if name in cell.trials]
         pooled = pool([self.distributions[cell, name] for cell in own]) if own else None

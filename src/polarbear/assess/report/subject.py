@@ -105,8 +105,15 @@ class Cell:
 
     def curves(self, algorithm: str) -> tuple[StepFunction, ...]:
         """The algorithm's best-so-far curves, of precisions where optima are known; a run keeps its best for ever."""
-        runs = self.trials[algorithm].runs
-        return step_functions(runs, precision=self.knows_optima, carry=True)
+        if algorithm not in self._curves:
+            runs = self.trials[algorithm].runs
+            self._curves[algorithm] = step_functions(runs, precision=self.knows_optima, carry=True)
+        return self._curves[algorithm]
+
+    @cached_property
+    def _curves(self) -> dict[str, tuple[StepFunction, ...]]:
+        """Those that were asked for, by algorithm."""
+        return {}
 
     def value_bounds(self, algorithm: str) -> Bounds | list[Bounds]:
         """Between which values attainment is measured: one for all runs of the algorithm, or one for each."""

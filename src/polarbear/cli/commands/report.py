@@ -10,7 +10,7 @@ import typer
 from polarbear.cli.commands.assess import assess
 from polarbear.cli.executing import load_race
 from polarbear.cli.options import JsonOption, StudyArgument, to_json
-from polarbear.cli.recorded import Choice
+from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
 EXAMPLE = "polarbear report study.study --into report.html"
@@ -24,13 +24,22 @@ def report(
         Path | None,
         typer.Option(
             help="The page to write, or its folder if the study is of no race; default: report.html in the study, or "
-            "the folder assessment.",
+            "the folder assessment; with --full the folder analyzer.",
             show_default=False,
         ),
     ] = None,
+    full: Annotated[
+        bool, typer.Option("--full", help="Write all views of the analyzer as a folder of pages that needs no server.")
+    ] = False,
+    most: Annotated[
+        int, typer.Option(min=1, help="With --full: of how many problems, dimensions or functions views are shown.")
+    ] = 12,
     as_json: JsonOption = False,
 ) -> None:
     """Write the page that suits a study: the report of a race, or the assessment of all other runs."""
+    if full:
+        _full(study, into or Path("analyzer"), most, as_json=as_json)
+        return
     from polarbear.analyzer import report as write_report
     from polarbear.store.specification import read_spec
 
@@ -38,4 +47,13 @@ def report(
         assess([study], Choice(), into or Path("assessment"), as_json=as_json)
         return
     page = write_report(load_race(study), into or study / "report.html")
+    echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
+
+
+def _full(study: Path, folder: Path, most: int, *, as_json: bool) -> None:
+    from polarbear.progress import Console, steps
+    from polarbear.web.site import write_site
+
+    with bad_input(), steps(Console(stderr=True), "reading") as step:
+        page = write_site(study, folder, most=most, progress=step)
     echo(to_json({"report": str(page)}) if as_json else f"report: {page}")

@@ -201,10 +201,29 @@ def _area(
 def _(mark: Steps, place: Place) -> Traces:
     x = np.repeat(mark.edges, 2)
     y = np.concatenate([[mark.base], np.repeat(mark.y, 2), [mark.base]])
+    hints = [_hints(mark, place)] if mark.hints else []
     if mark.fill:
-        return [_area(mark, place, [(x, y)], 1.0)]
+        return [_area(mark, place, [(x, y)], 1.0), *hints]
     line = {"color": place.color(mark), "width": mark.width * PIXELS}
-    return [place.trace(mark, x, y, mode="lines", line=line)]
+    return [place.trace(mark, x, y, mode="lines", line=line), *hints]
+
+
+def _hints(mark: Steps, place: Place) -> dict[str, Any]:
+    """Points that are not seen in the middle of each column, with its hint."""
+    log = place.x.scale == "log"
+    edges = np.log(mark.edges) if log else mark.edges
+    middle = (edges[1:] + edges[:-1]) / 2
+    at = np.exp(middle) if log else middle
+    return place.trace(
+        mark,
+        at,
+        np.full(at.size, mark.base),
+        mode="markers",
+        marker={"size": 18, "opacity": 0},
+        text=[escaped(hint).replace("\n", "<br>") for hint in mark.hints],
+        hovertemplate="%{text}<extra></extra>",
+        meta=f"{mark.name}-hints",
+    )
 
 
 @traces_of.register

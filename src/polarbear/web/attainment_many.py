@@ -1,0 +1,194 @@
+"""Attainment functions beyond one of one function: pooled, against a portfolio, of second order, their level curves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from polarbear import figures
+from polarbear.analyzer.assessment import charts
+from polarbear.assess import bootstrap_band, eaf_grid, level_curves, second_order_eaf, values_at
+from polarbear.assess.report import Assessment, Cell
+from polarbear.figures import Figure
+from polarbear.records import FloatArray, log_times
+from polarbear.web.attainment import placed
+from polarbear.web.coco import ALL, Group
+from polarbear.web.kind import (
+    Algorithm,
+    Dimension,
+    Number,
+    Other,
+    Problem,
+    Shown,
+    Text,
+    cell_of,
+    check_ran,
+    numbers_in,
+    one_of,
+    view,
+    within,
+)
+
+_GRID, _RESAMPLES = 60, 500
+Level = Annotated[float, Number("share of runs", 0, 1, 0.5)]
+GivenBudget = Annotated[str, Text("given budget (empty: the middle one)", "")]
+GivenValue = Annotated[str, Text("given value (empty: what half attained by then)", "")]
+Condition = Annotated[str, one_of("share of", "all runs", "runs that attain the given point")]
+
+
+@view("eaf", "Attainment pooled over functions")
+def pooled_attainment(assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm) -> Shown:
+    """Share of runs that attained each precision within each budget, as the mean over functions."""
+    budgets, values, cells = _common(assessment, dimension, group, algorithm)
+    share = _pooled(cells, algorithm, budgets, values)
+    drawn = figures.attainment(budgets, values, share, value="best precision so far")
+    drawn = replace(drawn, title=f"Empirical attainment function of {algorithm}")
+    return _surface(_over(drawn, len(cells)), f"pooled {algorithm} {group} {dimension}", budgets, values, share, group)
+
+
+@view("eaf", "Difference pooled over functions")
+def pooled_difference(
+    assessment: Assessment, dimension: Dimension, group: Group, algorithm: Algorithm, against: Other
+) -> Shown:
+    """Difference of the shares of runs of two algorithms that attained each precision, as the mean over functions."""
+    budgets, values, cells = _common(assessment, dimension, group, algorithm, against)
+    first, second = (_pooled(cells, name, budgets, values) for name in (algorithm, against))
+    drawn = figures.attainment_difference(
+        budgets,
+        values,
+        first - second,
+        (algorithm, against),
+        order=assessment.subject.algorithms,
+        value="best precision so far",
+    )
+    name = f"pooled {algorithm} {against} {group} {dimension}"
+    return _surface(_over(drawn, len(cells)), name, budgets, values, first - second, group)
+
+
+@view("eaf", "Difference against a portfolio")
+def portfolio_difference(assessment: Assessment, problem: Problem, algorithm: Algorithm) -> Shown:
+    """Where an algorithm attains more than each of the others, and where the best of the others does."""
+    cell = cell_of(assessment, problem)
+    check_ran(cell.name, cell.trials, algorithm)
+    if len(cell.trials) < 2:
+        raise ValueError(f"{algorithm} alone ran on {problem}; a portfolio of others needs at least one other")
+    return Shown.of(charts.portfolio_difference(assessment, cell, algorithm))
+
+
+@view("eaf", "Second order")
+def second_order(
+    assessment: Assessment,
+    problem: Problem,
+    algorithm: Algorithm,
+    budget: GivenBudget,
+    value: GivenValue,
+    condition: Condition,
+) -> Shown:
+    """Share of runs that attained a value within a budget and also a given value within a given budget."""
+    cell = cell_of(assessment, problem)
+    check_ran(cell.name, cell.trials, algorithm)
+    budgets, values = charts.grid_of(cell)
+    curves = cell.curves(algorithm)
+    at = _one(budget, "budget", float(budgets[budgets.size // 2]))
+    then = values_at(curves, at)[:, 0]
+    usual = float(np.sort(then)[(then.size - 1) // 2])
+    given = at, _one(value, "value", usual if np.isfinite(usual) else float(values[-1]))
+    conditional = condition != "all runs"
+    share = second_order_eaf(curves, budgets, values, given=given, conditional=conditional)
+    drawn = figures.attainment(budgets, values, share, value=charts.value_label(cell))
+    said = f"{given[1]:.3g} within {given[0]:.3g} evaluations"
+    among = f" Of the runs that attained {said} alone." if conditional else f" Runs count that attained {said} as well."
+    drawn = replace(
+        drawn, title=f"Second-order attainment function of {algorithm} given {said}", caption=drawn.caption + among
+    )
+    text = f"{np.mean(then <= given[1]):.3g} of the runs of {algorithm} attained {said}."
+    shown = _surface(drawn, f"second-order {problem} {algorithm}", budgets, values, share, cell.title)
+    return replace(shown, text=text)
+
+
+@view("eaf", "Level curves with bands")
+def levels(assessment: Assessment, problem: Problem, level: Level) -> Shown:
+    """The value that a share of an algorithm's runs attained within each budget, with a bootstrap band."""
+    cell = cell_of(assessment, problem)
+    budgets = cell.budgets(_GRID)
+    lines = {name: level_curves(cell.curves(name), [level])[0](budgets) for name in cell.trials}
+    rng, bands = np.random.default_rng(0), dict[str, FloatArray]()
+    for name, trials in cell.trials.items():
+        if len(trials.runs) > 1:
+            band = bootstrap_band(values_at(cell.curves(name), budgets), _level(level), rng=rng, resamples=_RESAMPLES)
+            bands[name] = np.stack([_known(band.lower), _known(band.upper)])
+    drawn = figures.fixed_budget_curves(
+        budgets,
+        {name: _known(line) for name, line in lines.items()},
+        bands=bands,
+        statistic=f"value that {level:.0%} of the runs attained",
+        band="95 % percentile bootstrap interval of the level curve at each budget, over runs",
+        value=charts.value_label(cell),
+        order=assessment.subject.algorithms,
+    )
+    nothing = np.full((2, budgets.size), np.nan)
+    rows = charts.by_algorithm({name: (budgets, line, *bands.get(name, nothing)) for name, line in lines.items()})
+    columns = ("algorithm", "evaluations", "value", "lower", "upper")
+    return Shown.of(charts.exhibit(drawn, f"levels {level:g} {problem}", columns, rows, cell.title))
+
+
+def _level(share: float) -> Callable[..., FloatArray]:
+    """The value that a share of runs attained, along an axis."""
+
+    def at(samples: FloatArray, axis: int = 0) -> FloatArray:
+        count = samples.shape[axis]
+        place = max(1, int(np.ceil(share * count - 1e-9))) - 1
+        return np.take(np.sort(samples, axis=axis), place, axis=axis)
+
+    return at
+
+
+def _known(values: FloatArray) -> FloatArray:
+    return np.where(np.isfinite(values), values, np.nan)
+
+
+def _common(
+    assessment: Assessment, dimension: str, group: str, *algorithms: str
+) -> tuple[FloatArray, FloatArray, list[Cell]]:
+    """Budgets, precisions and the problems of a group; all of the algorithms ran on each.
+
+    Raises:
+        ValueError: If one of them did not, or precisions are not known.
+    """
+    cells = [cell for cell in within(assessment, dimension).subject.cells if group in (ALL, cell.group)]
+    if not cells:
+        raise ValueError(f"there are no {group} in {placed(dimension)}; choose another dimension")
+    if unknown := [cell.name for cell in cells if not cell.knows_optima]:
+        raise ValueError(f"the optimum of {unknown[0]} is not known; functions are pooled by precisions")
+    for cell in cells:
+        check_ran(cell.name, cell.trials, *algorithms)
+    limits = cells[0].precisions
+    budgets = log_times(1, max(cell.longest for cell in cells), _GRID)
+    return budgets, np.geomspace(limits.low, limits.high, _GRID), cells
+
+
+def _pooled(cells: Sequence[Cell], name: str, budgets: FloatArray, values: FloatArray) -> FloatArray:
+    return np.mean([eaf_grid(values_at(cell.curves(name), budgets), values) for cell in cells], axis=0)
+
+
+def _over(figure: Figure, functions: int) -> Figure:
+    return replace(figure, caption=f"{figure.caption} Shares are means over {functions} functions, which count alike.")
+
+
+def _surface(
+    figure: Figure, name: str, budgets: FloatArray, values: FloatArray, share: FloatArray, place: str
+) -> Shown:
+    rows = ((budget, value, share[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
+    return Shown.of(charts.exhibit(figure, name, ("evaluations", "value", "share"), rows, place))
+
+
+def _one(text: str, what: str, usual: float) -> float:
+    found = numbers_in(text, what)
+    if found is None:
+        return usual
+    if found.size != 1:
+        raise ValueError(f"{what} {text!r} is several; give one")
+    return float(found[0])

@@ -1,0 +1,146 @@
+"""All functions of a dimension together: side by side, at one target or budget, and as charts over functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated
+
+import numpy as np
+
+from polarbear import figures
+from polarbear.analyzer.assessment import charts
+from polarbear.assess import summarize_values
+from polarbear.assess.report import (
+    Assessment,
+    Subject,
+    runtime_samples,
+    runtime_statistics,
+    value_samples,
+    value_statistics,
+)
+from polarbear.assess.report.data import Data
+from polarbear.web import fixed_budget, fixed_target
+from polarbear.web.across import Chart, charted
+from polarbear.web.attainment import placed
+from polarbear.web.coco import Function, of_function
+from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic
+from polarbear.web.fixed_target import Penalty
+from polarbear.web.kind import Dimension, Layout, Shown, Text, numbers_in, view, within
+from polarbear.web.samples import Around
+
+OneTarget = Annotated[str, Text("target", "1")]
+
+
+@view("fixed-target", "All functions side by side")
+def runtime_grid(assessment: Assessment, dimension: Dimension) -> Shown:
+    """Expected runtime (ERT) over targets on every function."""
+    part = within(assessment, dimension)
+    shown = {cell.label: fixed_target.expected_runtime(part, cell.name) for cell in part.subject.cells}
+    return side_by_side(shown, "Expected runtimes over targets", dimension)
+
+
+@view("fixed-target", "All functions: statistics at a target")
+def runtimes_on_all(assessment: Assessment, dimension: Dimension, target: OneTarget, penalty: Penalty) -> Shown:
+    """Per function and algorithm: successes, mean, standard deviation, nine quantiles, PAR-c and ERT to one target."""
+    subject = within(assessment, dimension).subject
+    return Shown(runtime_statistics(subject, one_number(target, "target"), penalty=penalty))
+
+
+@view("fixed-target", "All functions: runtimes of single runs")
+def hits_on_all(assessment: Assessment, dimension: Dimension, target: OneTarget, layout: Layout) -> Shown:
+    """The runtime of every run on every function to one target; inf where it was missed."""
+    subject = within(assessment, dimension).subject
+    return Shown(runtime_samples(subject, one_number(target, "target"), wide=layout == "a column per run"))
+
+
+@view("fixed-target", "One function over dimensions")
+def runtimes_over_dimensions(assessment: Assessment, function: Function, target: OneTarget, chart: Chart) -> Shown:
+    """Expected runtime to a target on one function in every dimension, as lines, radar chart or ranks."""
+    own = of_function(assessment, function)
+    cells = sorted(own.subject.cells, key=lambda cell: cell.dimension)
+    if len(cells) < 2:
+        raise ValueError(f"{function} was run in one dimension alone; this needs two or more")
+    data = runtime_statistics(own.subject, one_number(target, "target"))
+    at = data.columns.index("ert")
+    known = {(row[2], row[3]): float("nan" if row[at] is None else str(row[at])) for row in data.rows}
+    names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
+    ert = {name: np.array([known.get((cell.dimension, name), np.nan) / cell.unit for cell in cells]) for name in names}
+    columns = [f"{cell.dimension}-D" for cell in cells]
+    drawn = charted(
+        ert, columns, chart, label="ERT / dimension", order=assessment.subject.algorithms, column_label="dimension"
+    )
+    drawn = replace(drawn, title=f"Expected runtime to {target}, {chart}")
+    rows = ([name, *row] for name, row in ert.items())
+    return Shown.of(charts.exhibit(drawn, f"ert {function} {target}", ("algorithm", *columns), rows, function))
+
+
+@view("fixed-budget", "All functions side by side")
+def value_grid(assessment: Assessment, dimension: Dimension, statistic: Statistic, around: Around) -> Shown:
+    """Median, mean or geometric mean of the best values over the budget on every function."""
+    part = within(assessment, dimension)
+    shown = {cell.label: fixed_budget.average_value(part, cell.name, statistic, around) for cell in part.subject.cells}
+    return side_by_side(shown, f"{statistic.capitalize()} over the budget", dimension)
+
+
+@view("fixed-budget", "All functions: statistics at a budget")
+def values_on_all(assessment: Assessment, dimension: Dimension, budget: Budget) -> Shown:
+    """Per function and algorithm: mean, geometric mean, standard deviation and nine quantiles after one budget."""
+    return Shown(value_statistics(within(assessment, dimension).subject, [budget]))
+
+
+@view("fixed-budget", "All functions: values of single runs")
+def values_of_all(assessment: Assessment, dimension: Dimension, budget: Budget, layout: Layout) -> Shown:
+    """The best value of every run on every function after one budget."""
+    subject: Subject = within(assessment, dimension).subject
+    return Shown(value_samples(subject, [budget], wide=layout == "a column per run"))
+
+
+@view("fixed-budget", "Final values over functions")
+def values_over_functions(assessment: Assessment, dimension: Dimension, statistic: Statistic, chart: Chart) -> Shown:
+    """Median, mean or geometric mean of the values at the largest budget, over functions."""
+    cells, names = within(assessment, dimension).subject.cells, assessment.subject.algorithms
+    ends = {name: np.full(len(cells), np.nan) for name in names}
+    for k, cell in enumerate(cells):
+        for name in cell.trials:
+            found = summarize_values(fixed_budget.best_values(cell, name, np.array([cell.longest])))
+            ends[name][k] = STATISTICS[statistic](found)[0]
+    columns = [cell.label for cell in cells]
+    drawn = charted(ends, columns, chart, label=f"{statistic} at the largest budget", order=names)
+    rows = ([name, *row] for name, row in ends.items())
+    return Shown.of(
+        charts.exhibit(drawn, f"final {statistic} {dimension}", ("algorithm", *columns), rows, placed(dimension))
+    )
+
+
+@view("coco", "Runtime distributions side by side")
+def distribution_grid(assessment: Assessment, dimension: Dimension) -> Shown:
+    """Share of targets reached over the budget, with simulated restarts, on every function."""
+    part = within(assessment, dimension)
+    shown = {cell.label: fixed_target.runtime_distribution(part, cell.name) for cell in part.subject.cells}
+    return side_by_side(shown, "Runtime distributions", dimension)
+
+
+def side_by_side(shown: Mapping[str, Shown], title: str, dimension: str) -> Shown:
+    """Views of several functions as panels of one figure, with their data in one table."""
+    drawn = figures.grid({name: each.figure for name, each in shown.items() if each.figure})
+    first = next(iter(shown.values())).data
+    place = f"all functions in {placed(dimension)}" if dimension != "any" else placed(dimension)
+    data = Data(
+        "-".join(f"{title} {dimension}".lower().split()),
+        ("function", *first.columns),
+        tuple((name, *row) for name, each in shown.items() for row in each.data.rows),
+    )
+    return Shown(data, replace(drawn, title=f"{title}, {place}"))
+
+
+def one_number(text: str, what: str) -> list[float]:
+    """The one number that someone typed.
+
+    Raises:
+        ValueError: If it is none, or several.
+    """
+    found = numbers_in(text, what)
+    if found is None or found.size != 1:
+        raise ValueError(f"{what} {text!r}: give one number, such as 0.01")
+    return [float(found[0])]

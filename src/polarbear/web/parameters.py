@@ -1,0 +1,133 @@
+"""What algorithms logged of themselves, as tables, and how two of these parameters go together."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, TypedDict
+
+import numpy as np
+
+from polarbear import figures
+from polarbear.analyzer.assessment import charts
+from polarbear.assess import parameter_at_times
+from polarbear.assess import parameter_correlation as correlation
+from polarbear.assess.parameter_tracking import parameter_names
+from polarbear.assess.report import Assessment, Subject, parameter_samples, parameter_statistics
+from polarbear.records import FloatArray
+from polarbear.web.fixed_budget import Parameter
+from polarbear.web.fixed_target import cell_with_targets, placeless
+from polarbear.web.kind import Algorithm, Layout, Number, Problem, Shown, Text, cell_of, numbers_in, one_of, view
+
+_GRID = 100
+READ_AT = ("budgets", "targets")
+ReadAt = Annotated[str, one_of("read at", *READ_AT)]
+At = Annotated[str, Text("which (empty: ten up to the longest run, or the usual targets)", "")]
+Second = Annotated[str, Text("second parameter (empty: the second logged)", "")]
+Window = Annotated[float, Number("window (of 100 budgets)", 1, 99, 11, whole=True)]
+Method = Annotated[str, one_of("correlation", "spearman", "pearson")]
+
+
+class _Where(TypedDict):
+    """At which budgets, or else at which targets, a parameter is read."""
+
+    budgets: FloatArray | None
+    targets: FloatArray | None
+
+
+@view("fixed-budget", "Statistics of a parameter")
+def parameters(assessment: Assessment, problem: Problem, logged: Parameter, read_at: ReadAt, at: At) -> Shown:
+    """Mean, standard deviation and nine quantiles of a logged parameter at budgets, or when targets were reached."""
+    subject, name = logged_in(assessment, problem, logged)
+    return Shown(placeless(parameter_statistics(subject, name, **_where(assessment, problem, read_at, at))))
+
+
+@view("fixed-budget", "Parameter of single runs")
+def parameters_of_runs(
+    assessment: Assessment, problem: Problem, logged: Parameter, read_at: ReadAt, at: At, layout: Layout
+) -> Shown:
+    """A logged parameter of every run at budgets, or when it reached targets."""
+    subject, name = logged_in(assessment, problem, logged)
+    wide = layout == "a column per run"
+    return Shown(placeless(parameter_samples(subject, name, **_where(assessment, problem, read_at, at), wide=wide)))
+
+
+@view("fixed-budget", "Correlation of two parameters")
+def parameter_correlation(
+    assessment: Assessment,
+    problem: Problem,
+    algorithm: Algorithm,
+    logged: Parameter,
+    second: Second,
+    window: Window,
+    method: Method,
+) -> Shown:
+    """How two logged parameters of an algorithm go together over its runs, in a moving window of budgets."""
+    cell = cell_of(assessment, problem)
+    subject, first = logged_in(assessment, problem, logged)
+    trials = subject.cells[0].trials
+    if algorithm not in trials:
+        raise ValueError(f"runs of {algorithm} on {problem} did not log {first!r}; those of {', '.join(trials)} did")
+    others = [name for name in parameter_names(trials[algorithm].runs) if name != first]
+    if not others or (second and second not in others):
+        raise ValueError(
+            f"runs of {algorithm} on {problem} logged beside {first!r} no {second or 'other parameter'!r}; they logged "
+            f"{', '.join((first, *others))}"
+        )
+    other = second or others[0]
+    if not int(window) % 2:
+        raise ValueError(f"window is {window:g}; it has a middle only if it is odd")
+    budgets = cell.budgets(_GRID)
+    values = [parameter_at_times(trials[algorithm].runs, name, budgets) for name in (first, other)]
+    found = correlation(*values, window=int(window), method=method)  # pyright: ignore[reportArgumentType]
+    if not np.isfinite(found).any():
+        raise ValueError(
+            f"{first} or {other} does not vary between runs of {algorithm} on {problem}, or 3 runs lack it"
+        )
+    drawn = figures.fixed_budget_curves(
+        budgets,
+        {algorithm: found},
+        statistic=f"{method.capitalize()} correlation of {first} and {other}",
+        value="correlation",
+        value_spacing="linear",
+        order=assessment.subject.algorithms,
+    )
+    caption = (
+        f"The line is {method.capitalize()}'s correlation, over the runs of {algorithm}, of {first} and {other}; at "
+        f"each budget the values at {window:g} neighbouring ones of 100 budgets are pooled, fewer at the ends. 1: they "
+        "rise together; -1: one falls when the other rises; 0: neither. No line where fewer than three pairs are known "
+        "or one of the two does not vary."
+    )
+    return Shown.of(
+        charts.exhibit(
+            replace(drawn, caption=caption),
+            f"correlation {first} {other} {problem} {algorithm}",
+            ("evaluations", "correlation"),
+            zip(budgets, found, strict=True),
+            cell.title,
+        )
+    )
+
+
+def logged_in(assessment: Assessment, problem: str, parameter: str) -> tuple[Subject, str]:
+    """The runs on a problem that logged a parameter, and its name; by default the first that any logged.
+
+    Raises:
+        ValueError: If none of them logged it.
+    """
+    cell = cell_of(assessment, problem)
+    logged = {name: parameter_names(trials.runs) for name, trials in cell.trials.items()}
+    known = dict.fromkeys(each for names in logged.values() for each in names)
+    if not known:
+        raise ValueError(f"runs on {problem} logged no parameters")
+    name = parameter or next(iter(known))
+    if name not in known:
+        raise ValueError(f"runs on {problem} logged no {name!r}; they logged {', '.join(known)}")
+    trials = {each: cell.trials[each] for each, names in logged.items() if name in names}
+    return replace(assessment.subject, algorithms=tuple(trials), cells=(replace(cell, trials=trials),)), name
+
+
+def _where(assessment: Assessment, problem: str, read_at: str, at: str) -> _Where:
+    given = numbers_in(at, read_at)
+    if read_at == "targets":
+        return {"targets": cell_with_targets(assessment, problem)[1] if given is None else given, "budgets": None}
+    return {"budgets": given, "targets": None}
