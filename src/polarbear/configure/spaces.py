@@ -456,17 +456,13 @@ def _number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
     if not least < greatest or (log and least <= 0):
         reason = "a logarithmic range is above 0" if log and least <= 0 else "the first must be below the second"
         raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); {reason}")
-    whole = int in _types(typing.get_type_hints(make).get(name))
+    whole = int in (typing.get_args(hint := typing.get_type_hints(make).get(name)) or (hint,))
     low, high = (int(least), int(greatest)) if whole else (least, greatest)
     if (low, high) != (least, greatest):
         raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); it takes whole numbers")
     usual = isinstance(default, (int, float)) and least <= default <= greatest
     kind = ConfigSpace.UniformIntegerHyperparameter if whole else ConfigSpace.UniformFloatHyperparameter
     return kind(name, low, high, default_value=default if usual else None, log=log)
-
-
-def _types(hint: Any) -> tuple[Any, ...]:
-    return typing.get_args(hint) or (hint,)
 
 
 def _condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
@@ -493,7 +489,7 @@ def _child_of(condition: Mapping[str, Any]) -> str:
 
 
 def _plain_one(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+    return cast("Any", value).item() if isinstance(value, np.generic) else value
 
 
 def _plain(configuration: Any) -> Configuration:

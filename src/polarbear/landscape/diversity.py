@@ -43,7 +43,7 @@ def run_diversity(run: Run, size: int) -> RunDiversity:
     whole_number(size, "size", 2, kept)
     count = kept // size
     points = samples.points[: count * size].reshape(count, size, -1)
-    values = samples.values[: count * size].reshape(count, size)
+    values: FloatArray = samples.values[: count * size].reshape(count, size)
     finite: NDArray[np.bool_] = np.all(np.isfinite(values), axis=1)
     fit_div = np.where(finite, diversity(np.where(finite[:, np.newaxis], values, 0.0)[..., np.newaxis]), np.nan)
     return RunDiversity(samples.evaluations[size - 1 : count * size : size], diversity(points), fit_div)

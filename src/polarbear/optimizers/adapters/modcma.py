@@ -397,8 +397,7 @@ class ModularCMAES(SingleObjective):
 
     def default_name(self) -> str:
         """The shorter of the differences from the anytime configuration and those from the defaults."""
-        without = ["step_size_adaptation"]
-        plain, anytime = differences(self, without=without), differences(self, BASELINE, without)
+        plain, anytime = (differences(self, base, ["step_size_adaptation"]) for base in (None, BASELINE))
         kind, changed = ("CMA-ES", anytime) if len(anytime) <= len(plain) else ("plain-CMA-ES", plain)
         return "-".join([kind, self.step_size_adaptation, *(_label(*setting) for setting in changed.items())])
 
@@ -426,9 +425,8 @@ def _root(adaptation: Any) -> FloatArray | None:
 
 def _axes(adaptation: Any) -> FloatArray:
     """(d,) the standard deviations of steps along their principal axes, at step size 1."""
-    if (root := _root(adaptation)) is not None:
-        return axes_of(root)
-    return np.asarray(adaptation.d) if hasattr(adaptation, "d") else np.ones(len(adaptation.m))
+    root, alone = _root(adaptation), getattr(adaptation, "d", None)
+    return axes_of(root) if root is not None else np.ones(len(adaptation.m)) if alone is None else np.asarray(alone)
 
 
 def _covariance(adaptation: Any) -> FloatArray:
@@ -499,6 +497,4 @@ def _coverage_factor(dimension: int) -> float:
     The radius derives from volume / (sigma0 · coverage); volume and sigma0 are 10^d and 10 times smaller here.
     An infinite coverage makes the radius 0.
     """
-    if dimension > GREATEST_REPELLING_DIMENSION:
-        return float("inf")
-    return MADE_FOR_WIDTH ** (1 - dimension)
+    return math.inf if dimension > GREATEST_REPELLING_DIMENSION else MADE_FOR_WIDTH ** (1 - dimension)
