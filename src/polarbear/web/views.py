@@ -18,6 +18,7 @@ _LOADED = {
     "Reading": "reading = pb.store.read_checked({path})",
     "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
     "Result": "result = pb.load({path})",
+    "KnowledgeBase": "knowledgebase = pb.knowledge.open_base({path})",
 }
 
 
