@@ -13,6 +13,7 @@ hyperparameters by Metropolis steps while the coordinates of paths stay.
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,12 +45,14 @@ _DISPERSION = 1.5
 """Of the chains at the start, in the same standard deviations."""
 _DIVERGED = 1000.0
 """A trajectory whose energy is off by more has diverged, as Stan and NumPyro define it."""
-_METROPOLIS_STEPS = 2
-_PATH_ACCEPTANCE, _POINT_ACCEPTANCE = 0.95, 0.35
-"""The rates of acceptance aimed at, of paths and of hyperparameters."""
+_METROPOLIS_STEPS = 3
+_POINT_ACCEPTANCE = 0.35
+"""The rate of acceptance aimed at, of hyperparameters."""
 _PACE = 0.1
 """Speed at which steps adapt to them."""
-_MAX_LEAPFROG_STEPS = 24
+_MAX_LEAPFROG_STEPS = 4, 25
+"""The range, without its end, of which the maximum number of steps is drawn for each trajectory. Hyperparameters move
+between trajectories only, so that these should be many; long ones move paths far."""
 
 
 class _Coordinates(Protocol):
@@ -71,6 +74,7 @@ class LatticeChains(ABC, Generic[Item]):
 
     Attributes:
         step_size: Step size of Hamiltonian Monte Carlo, an angle.
+        acceptance: The rate of acceptance aimed at, of paths.
         diverged: (C,) number of transitions that diverged so far.
 
     Raises:
@@ -78,6 +82,7 @@ class LatticeChains(ABC, Generic[Item]):
     """
 
     step_size: float
+    acceptance: float
 
     def __init__(
         self, likelihood: Likelihood, posterior: HyperparameterPosterior, frame: Frame, rng: np.random.Generator
@@ -89,6 +94,7 @@ class LatticeChains(ABC, Generic[Item]):
         self._item = lru_cache(max(_MIN_CACHED, 2 * IN_MEMORY // likelihood.shape[0] ** 2))(self._build_at)
         self.diverged = np.zeros(CHAINS, dtype=np.int64)
         self._items = self._keep([self._item(tuple(point)) for point in self._lattice.tolist()])
+        self._typical = frame.centre
         self._states = self._start()
         self._coordinates = self._join(self._items)
         self._value = self._coordinates.value(self._states)
@@ -107,8 +113,10 @@ class LatticeChains(ABC, Generic[Item]):
         """Move all chains once; while adapting, bring the rates of acceptance near those aimed at."""
         accepted = self._move_paths()
         moved = np.mean([self._move_points() for _ in range(_METROPOLIS_STEPS)])
+        self._coordinates = self._join(self._items)
         if adapt:
-            growth = np.exp(_PACE * (accepted - _PATH_ACCEPTANCE) / _PATH_ACCEPTANCE)
+            self._typical = self.points.mean(axis=0)
+            growth = np.exp(_PACE * (accepted - self.acceptance) / self.acceptance)
             self.step_size = min(_TRAJECTORY, self.step_size * growth)
             self._metropolis_step *= float(np.exp(_PACE * (moved - _POINT_ACCEPTANCE) / _POINT_ACCEPTANCE))
 
@@ -138,7 +146,6 @@ class LatticeChains(ABC, Generic[Item]):
         self._items = [new if taken else old for new, old, taken in zip(items, self._items, accept, strict=True)]
         if states is not self._states:
             self._states = [new if taken else old for new, old, taken in zip(states, self._states, accept, strict=True)]
-        self._coordinates = self._join(self._items)
         return mean
 
     def _build_at(self, point: tuple[int, ...]) -> Item | None:
@@ -157,7 +164,8 @@ class LatticeChains(ABC, Generic[Item]):
         return [item for item in built if item is not None]
 
     def _leapfrog_steps(self, step_size: float) -> int:
-        return int(np.clip(np.ceil(_TRAJECTORY / step_size), 1, _MAX_LEAPFROG_STEPS))
+        most = int(self._rng.integers(*_MAX_LEAPFROG_STEPS))
+        return min(max(math.ceil(_TRAJECTORY / step_size), 1), most)
 
     @abstractmethod
     def _build(self, point: FloatArray) -> Item | None:
@@ -190,7 +198,7 @@ class LatticeChains(ABC, Generic[Item]):
 class LaplaceChains(LatticeChains[Node]):
     """Chains whose coordinates are e, for each chain (noises, 1); arguments as for `LatticeChains`."""
 
-    step_size = 0.5
+    step_size, acceptance = 0.5, 0.95
 
     def _build(self, point: FloatArray) -> Node | None:
         if (field := self._posterior.field(point)) is None:
@@ -220,10 +228,26 @@ class LaplaceChains(LatticeChains[Node]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Prior:
-    """The prior of one chain's paths, and its loadings R (T, r) if they are few."""
+    """The prior of one chain's paths, and loadings R (T, r) with its covariance R Rᵀ if they are few."""
 
     field: Field
     loadings: FloatArray | None
+
+    @classmethod
+    def of(cls, field: Field, timepoints: int) -> _Prior:
+        """With at most T columns, since more than that are as well replaced by the Cholesky factor of R Rᵀ."""
+        if CHAINS * timepoints * field.noises > IN_MEMORY:
+            return cls(field, None)
+        loadings = field.spread(np.eye(field.noises))
+        if field.noises > timepoints:
+            factor = np.asarray(np.linalg.qr(loadings.T, mode="r"), dtype=np.float64)
+            loadings = factor.T * np.copysign(1.0, np.diag(factor))
+        return cls(field, loadings)
+
+    @property
+    def noises(self) -> int:
+        """Number r of standard normal variables in a path."""
+        return self.field.noises if self.loadings is None else self.loadings.shape[1]
 
 
 class _PriorPaths:
@@ -235,7 +259,7 @@ class _PriorPaths:
 
     def __init__(self, likelihood: Likelihood, priors: Sequence[_Prior]) -> None:
         self._likelihood, self._priors, self._stack = likelihood, priors, None
-        self._noises = max(prior.field.noises for prior in priors)
+        self._noises = max(prior.noises for prior in priors)
         known = [prior.loadings for prior in priors if prior.loadings is not None]
         if len(known) == len(priors):
             self._stack = np.zeros((len(known), likelihood.shape[0], self._noises))
@@ -272,15 +296,17 @@ class _PriorPaths:
 
 
 class PriorChains(LatticeChains[_Prior]):
-    """Chains whose coordinates are z, in one array (r, q, C); arguments as for `LatticeChains`."""
+    """Chains whose coordinates are z, in one array (r, q, C); arguments as for `LatticeChains`.
 
-    step_size = 0.2
+    Where rankings agree, the likelihood is a wall, and steps that are longer than it is soft diverge: hence the high
+    rate of acceptance.
+    """
+
+    step_size, acceptance = 0.2, 0.99
 
     def _build(self, point: FloatArray) -> _Prior | None:
-        if (field := self._posterior.field(point)) is None:
-            return None
-        few = CHAINS * self._likelihood.shape[0] * field.noises <= IN_MEMORY
-        return _Prior(field, field.spread(np.eye(field.noises)) if few else None)
+        field = self._posterior.field(point)
+        return None if field is None else _Prior.of(field, self._likelihood.shape[0])
 
     def _join(self, items: Sequence[_Prior]) -> _PriorPaths:
         return _PriorPaths(self._likelihood, items)
@@ -290,12 +316,12 @@ class PriorChains(LatticeChains[_Prior]):
         each = [None if mode is None else (prior, mode) for prior, mode in zip(self._items, modes, strict=True)]
         pairs = self._keep(each)
         self._items = [prior for prior, _ in pairs]
-        size = max(prior.field.noises for prior in self._items)
+        size = max(prior.noises for prior in self._items)
         return [self._join(self._items).gather(np.stack([mode.pull for _, mode in pairs], axis=2), size)]
 
     def _steps(self, jitter: float) -> tuple[FloatArray, int]:
         """Steps are shorter where σ, the first of the hyperparameters, is large and z moves paths far."""
-        relative = np.exp(np.minimum(self._frame.centre[0] - self.points[:, 0], 0.0))
+        relative = np.exp(np.minimum(self._typical[0] - self.points[:, 0], 0.0))
         return np.minimum(self.step_size * jitter * relative, _TRAJECTORY), self._leapfrog_steps(self.step_size)
 
     def _momenta(self) -> list[FloatArray]:
@@ -304,7 +330,7 @@ class PriorChains(LatticeChains[_Prior]):
 
     def _resized(self, items: Sequence[_Prior]) -> list[FloatArray]:
         size, q, chains = self._states[0].shape
-        if (more := max(prior.field.noises for prior in items) - size) > 0:
+        if (more := max(prior.noises for prior in items) - size) > 0:
             new = self._rng.standard_normal((chains, more, q)).transpose(1, 2, 0)
             self._states = [np.concatenate([self._states[0], new])]
         return self._states
