@@ -9,7 +9,15 @@ import pytest
 from scipy.stats import chi2
 
 import polarbear as pb
-from polarbear.optimizers.noisy import CMAES, RBPEM, ProbeAndSwitch, Ranks, ResidualBootstrap
+from polarbear.optimizers.noisy import (
+    CMAES,
+    RBPEM,
+    PopulationSizeAdaptation,
+    ProbeAndSwitch,
+    Ranks,
+    ReevaluationAdaptation,
+    ResidualBootstrap,
+)
 from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted, thinned
 from polarbear.optimizers.noisy.selection import Generation
 from polarbear.optimizers.noisy.strategy import Parameters, Search
@@ -144,7 +152,18 @@ def test_the_probe_switches_where_ranks_disagree(noise: float, switched: bool, r
         assert readers["probe"](state) == 0
 
 
-@pytest.mark.parametrize("optimizer", [CMAES(), RBPEM.paper(), RBPEM.published(), CMAES(selection=ProbeAndSwitch())])
+@pytest.mark.parametrize(
+    "optimizer",
+    [
+        CMAES(),
+        RBPEM.paper(),
+        RBPEM.published(),
+        CMAES(selection=ProbeAndSwitch()),
+        CMAES(selection=PopulationSizeAdaptation()),
+        CMAES(selection=ReevaluationAdaptation(), diagonal=True),
+    ],
+    ids=str,
+)
 def test_runs_resume_where_they_were(optimizer: CMAES) -> None:
     def go(*, restore: bool) -> np.ndarray:
         state = optimizer.init(SPACE, np.random.default_rng(3))
