@@ -45,6 +45,12 @@ def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws
 
     Nothing that the study describes is imported.
 
+    Args:
+        path: The study.
+        pairs: Pairs of modules whose options may help or hinder each other.
+        draws: How many draws.
+        seed: Of all draws.
+
     Raises:
         polarbear.store.StudyError: If there is no study at `path`, or it is none of a configurator.
         ValueError: If the runs are on fewer than two instances, or a pair is not of modules.
