@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 GROUPS = {
     "Run": ("race", "run", "resume", "configure", "conform"),
     "Look": ("show", "serve", "check", "report", "verify", "optimizers", "suites", "models"),
-    "Compare": ("select", "assess", "compare", "modules", "switches", "table", "landscape", "bias"),
+    "Compare": ("select", "assess", "compare", "modules", "selector", "switches", "table", "landscape", "bias"),
     "Share": ("import", "archive", "export", "merge", "knowledge"),
 }
 """The commands in the order in which one works."""

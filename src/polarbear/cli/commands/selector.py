@@ -1,0 +1,229 @@
+"""`polarbear selector`: which algorithm to use on a problem, by features of its landscape."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polarbear.cli.executing import look_in
+from polarbear.cli.options import JsonOption, repeatable, to_data, to_json
+from polarbear.cli.recorded import bad_input, read_runs
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.selectors import Advice, Cases, Evaluation
+
+EXAMPLE = "polarbear selector train plan.toml --runs plan.study --budget 1000 --into mine.npz"
+
+
+class _What(StrEnum):
+    TRAIN = "train"
+    EVALUATE = "evaluate"
+    ASK = "ask"
+
+
+class _Kind(StrEnum):
+    RATINGS = "ratings"
+    REGRESSION = "regression-forest"
+    CLASSIFICATION = "classification-forest"
+    SHUFFLED = "shuffled-labels"
+    SINGLE = "single-best"
+
+
+class _Split(StrEnum):
+    FUNCTION = "function"
+    INSTANCE = "instance"
+    CASE = "case"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """How algorithms did on a plan's problems, and how features are computed."""
+
+    runs: Annotated[
+        list[Path] | None,
+        typer.Option(
+            parser=to_data,
+            help="Of plans: a study or archive with runs on their problems; repeatable.",
+            show_default=False,
+        ),
+    ] = None
+    budget: Annotated[
+        int | None, typer.Option(min=1, help="Of --runs: how they did up to so many evaluations.", show_default=False)
+    ] = None
+    points: Annotated[int, typer.Option(min=2, help="Evaluations for features, times the number of variables.")] = 50
+    sets: Annotated[
+        list[str] | None,
+        repeatable("set", "A set of features; repeatable. Default: those of selectors."),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class Learning:
+    """What is learnt, and how it is judged."""
+
+    kind: Annotated[
+        list[_Kind] | None,
+        typer.Option(help="Of train, one; of evaluate, repeatable. Default: ratings, and of evaluate all."),
+    ] = None
+    confidence: Annotated[
+        float, typer.Option(min=0, max=1, help="Of ratings: how probable it has to be that another one is better.")
+    ] = 0.95
+    split: Annotated[_Split, typer.Option(help="Of evaluate: what is left out of the training together.")] = (
+        _Split.FUNCTION
+    )
+    folds: Annotated[int, typer.Option(min=2, help="Of evaluate: how often is trained.")] = 10
+    test: Annotated[
+        Path | None, typer.Option(help="Of evaluate: another plan or table to be judged on.", show_default=False)
+    ] = None
+
+
+def selector(
+    what: Annotated[
+        _What,
+        typer.Argument(
+            help="train: learn from problems; evaluate: what selectors lose on problems not seen; ask: what to use.",
+            show_default=False,
+        ),
+    ],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PLAN|TABLE|SELECTOR",
+            help="A plan (TOML), or a table (CSV) of features and losses; of ask, a selector.",
+            show_default=False,
+        ),
+    ],
+    known: Known,
+    learning: Learning,
+    problems: Annotated[
+        Path | None, typer.Argument(metavar="[PLAN]", help="Of ask: a plan, whose problems count.", show_default=False)
+    ] = None,
+    into: Annotated[
+        Path | None,
+        typer.Option(help="Of train: the file; default: the name of PLAN with .selector.npz.", show_default=False),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of all random choices.")] = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn which algorithm to use on a problem, judge selectors on problems that they have not seen, or ask one."""
+    from polarbear import selectors
+
+    with bad_input():
+        kinds = [each.value.replace("-", " ") for each in learning.kind or ()]
+        if what is _What.TRAIN:
+            if len(kinds) > 1:
+                raise ValueError(f"--kind is given {len(kinds)} times; a selector is of one kind")
+            cases = _cases(source, known, seed)
+            of_table = source.suffix.lower() == ".csv"
+            sampling = {} if of_table else {"sets": _sets(known), "points_per_variable": known.points}
+            path = into or source.with_suffix(".selector.npz")
+            trained = selectors.train(
+                cases,
+                kinds[0] if kinds else "ratings",  # pyright: ignore[reportArgumentType]
+                confidence=learning.confidence,
+                seed=seed,
+                sampling=sampling,
+                source=source.name,
+            )
+            selectors.save(trained, path)
+            told: dict[str, Any] = {"selector": str(path), "default": trained.default, **trained.trained_on}
+            said = (
+                f"{trained.kind} from {len(cases.losses)} cases of {len(told['functions'])} functions: {path}; "
+                f"the single best is {trained.default}"
+            )
+        elif what is _What.EVALUATE:
+            evaluation = _evaluate(_cases(source, known, seed), known, learning, kinds, seed)
+            told, said = evaluation.as_dict(), _in_words(evaluation)
+        else:
+            if problems is None:
+                raise ValueError("ask needs a plan beside the selector, whose problems it is asked about")
+            advices = _advices(source, problems, seed)
+            told, said = {name: asdict(each) for name, each in advices.items()}, _told(advices)
+    echo(to_json(told) if as_json else said)
+
+
+def _sets(known: Known) -> list[str]:
+    from polarbear.selectors import SETS
+
+    return known.sets or list(SETS)
+
+
+def _cases(source: Path, known: Known, seed: int) -> Cases:
+    """Of a table, or of a plan's problems and the runs on them."""
+    from polarbear.cli.console import Console
+    from polarbear.landscape import by_box, instances
+    from polarbear.selectors import Cases
+    from polarbear.study import read_plan
+
+    if source.suffix.lower() == ".csv":
+        return Cases.of_table(source)
+    if not known.runs or known.budget is None:
+        raise ValueError(f"{source.name} is a plan; give --runs, how algorithms did on its problems, and --budget")
+    look_in(source.parent)
+    plan = read_plan(source)
+    with Console(stderr=True).status("computing features"):
+        found = [
+            instances(
+                box, designs=1, points=known.points * box[0].build().dimension, sets=tuple(_sets(known)), seed=seed
+            )
+            for box in by_box(plan.problems)
+        ]
+    return Cases.of_runs(found, read_runs(known.runs), known.budget)
+
+
+def _evaluate(cases: Cases, known: Known, learning: Learning, kinds: list[Any], seed: int) -> Evaluation:
+    from polarbear.cli.console import Console
+    from polarbear.progress import steps
+    from polarbear.selectors import KINDS, cross_validate, transfer
+
+    chosen = kinds or KINDS
+    if learning.test is not None:
+        return transfer(cases, _cases(learning.test, known, seed), chosen, confidence=learning.confidence, seed=seed)
+    with steps(Console(stderr=True), "training") as step:
+        return cross_validate(
+            cases,
+            chosen,
+            split=learning.split.value,
+            folds=learning.folds,
+            confidence=learning.confidence,
+            seed=seed,
+            progress=lambda done, size: step(f"training: {done} of {size} folds"),
+        )
+
+
+def _in_words(evaluation: Evaluation) -> str:
+    lines = [f"{'':22} regret  beside the single best       gap closed  others chosen"]
+    for kind, score in evaluation.scores.items():
+        mean, low, high = score.beside_single_best
+        beside, closed = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]", f"{evaluation.gap_closed(kind):10.1%}"
+        lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed}  {score.away.mean():13.1%}")
+    lines.append(f"{evaluation.novel:.1%} of the cases are unlike any other function of the training")
+    return "\n".join([*lines, *([f"Caution: {evaluation.warning}."] if evaluation.warning else [])])
+
+
+def _advices(path: Path, plan_file: Path, seed: int) -> dict[str, Advice]:
+    from polarbear.selectors import load
+    from polarbear.study import read_plan
+
+    look_in(plan_file.parent)
+    asked = load(path)
+    return {problem.name: asked.ask(problem, seed=seed) for problem in read_plan(plan_file).problems}
+
+
+def _told(advices: dict[str, Advice]) -> str:
+    lines = list[str]()
+    for name, advice in advices.items():
+        line = f"{name}: {advice.algorithm}"
+        if advice.algorithm != advice.default and advice.probability is not None:
+            line += f", better than {advice.default} with probability {advice.probability:.2f}"
+        elif advice.best_looking != advice.default and advice.probability is not None:
+            line += f", the single best; {advice.best_looking} is better with probability {advice.probability:.2f}"
+        if advice.novel:
+            line += f"; the selector has seen nothing like it (p = {advice.familiar:.2g})"
+        lines.append(f"{line} [{advice.evaluations} evaluations]")
+    return "\n".join(lines)

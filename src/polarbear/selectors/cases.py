@@ -1,0 +1,186 @@
+"""What selectors learn from and are judged by: features of problems, and how algorithms did there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.assess import Bounds, aocc, step_functions
+from polarbear.landscape import InstanceFeatures, changed_by
+from polarbear.rankings.rankings import checked_names
+from polarbear.records import FloatArray, Run
+
+PRECISIONS = Bounds(1e-8, 100.0, log=True)
+"""Of the area over the convergence curve (Vermetten 2025, section 2.4)."""
+
+_LOSS = "loss:"
+"""How names of columns of losses begin."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Features and losses of P cases: a problem, or a repetition on it.
+
+    Attributes:
+        algorithms: The n algorithms.
+        losses: (P, n) how badly each did, low is good.
+        features: The m features.
+        values: (P, m) of the features, NaN where not known.
+        functions: (P,) the function of each case. Cases of one function are no news of each other.
+        instances: (P,) the instance.
+
+    Raises:
+        ValueError: If the shapes do not fit together, names repeat, or a loss is not finite.
+    """
+
+    algorithms: tuple[str, ...]
+    losses: FloatArray
+    features: tuple[str, ...]
+    values: FloatArray
+    functions: tuple[str, ...]
+    instances: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if np.ndim(self.losses) != 2 or np.ndim(self.values) != 2 or not len(self.losses):
+            raise ValueError(
+                f"losses have shape {np.shape(self.losses)}, values {np.shape(self.values)}; give (P, n) and (P, m)"
+            )
+        checked_names(self.algorithms, self.losses.shape[1])
+        checked_names(self.features, self.values.shape[1])
+        sizes = {"values": len(self.values), "functions": len(self.functions), "instances": len(self.instances)}
+        for name, size in sizes.items():
+            if size != len(self.losses):
+                raise ValueError(f"there are {size} {name} for {len(self.losses)} cases")
+        if not np.isfinite(self.losses).all():
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(self.losses))[0])
+            raise ValueError(
+                f"the loss of {self.algorithms[column]!r} on {self.instances[row]} is {self.losses[row, column]}; "
+                "leave the case out, or give what an algorithm that fails loses"
+            )
+
+    @classmethod
+    def of(
+        cls,
+        losses: Mapping[str, ArrayLike],
+        features: Mapping[str, ArrayLike],
+        *,
+        functions: Sequence[object],
+        instances: Sequence[object] | None = None,
+    ) -> Cases:
+        """From columns by name; instances are by default all different."""
+        return cls(
+            tuple(losses),
+            np.stack([np.asarray(column, dtype=np.float64) for column in losses.values()], axis=1),
+            tuple(features),
+            np.stack([np.asarray(column, dtype=np.float64) for column in features.values()], axis=1),
+            tuple(map(str, functions)),
+            tuple(map(str, range(len(functions)) if instances is None else instances)),
+        )
+
+    @classmethod
+    def of_runs(cls, features: Iterable[InstanceFeatures], runs: Iterable[Run], budget: float) -> Cases:
+        """From features of instances, averaged over designs, and recorded runs on them.
+
+        Features that shift or scale of the values change are left out, since both are arbitrary. The loss is 1 minus
+        the mean normalized area over the convergence curve of an algorithm's runs up to the budget, of precisions from
+        1e2 to 1e-8 on a logarithmic scale.
+
+        Args:
+            features: By box, such as `polarbear.landscape.instances` returns them.
+            runs: Every algorithm on every instance; optima have to be known.
+            budget: Evaluations.
+
+        Raises:
+            ValueError: If an algorithm has no run on some instance, or an optimum is not known.
+        """
+        where: dict[str, tuple[str, FloatArray, tuple[str, ...]]] = {}
+        for found in features:
+            for function, instance, values in zip(found.functions, found.instances, found.values, strict=True):
+                where[instance] = function, values.mean(axis=0), found.names
+        areas: dict[tuple[str, str], list[float]] = {}
+        for run in runs:
+            if run.key.instance not in where:
+                continue
+            curve = step_functions([run], precision=True)
+            area = float(aocc(curve, times=Bounds(1, budget + 1), values=PRECISIONS)[0])
+            areas.setdefault((run.key.instance, run.key.algorithm), []).append(area)
+        instances = tuple(name for name in where if any(key[0] == name for key in areas))
+        algorithms = tuple(dict.fromkeys(algorithm for _, algorithm in areas))
+        for instance in instances:
+            for algorithm in algorithms:
+                if (instance, algorithm) not in areas:
+                    raise ValueError(f"{algorithm!r} has no run on {instance}; a selector needs all algorithms there")
+        if not instances:
+            raise ValueError("no run is on an instance whose features are known")
+        names = where[instances[0]][2]
+        kept = np.array([changed_by(name) is None for name in names])
+        return cls(
+            algorithms,
+            np.array([[1 - float(np.mean(areas[name, each])) for each in algorithms] for name in instances]),
+            tuple(name for name, keep in zip(names, kept, strict=True) if keep),
+            np.stack([where[name][1][kept] for name in instances]),
+            tuple(where[name][0] for name in instances),
+            instances,
+        )
+
+    @classmethod
+    def of_table(cls, path: str | Path) -> Cases:
+        """From a CSV file: ``function``, ``instance`` if there is one, ``loss:NAME`` of each algorithm, and features.
+
+        Empty cells of features are not known.
+
+        Raises:
+            FileNotFoundError: If there is no such file.
+            ValueError: If a column is missing, or a cell is no number.
+        """
+        import polars as pl
+
+        try:
+            table = pl.read_csv(path, infer_schema=False)
+        except pl.exceptions.PolarsError as error:
+            raise ValueError(f"{path} is no table: {error}") from error
+        losses = [name for name in table.columns if name.startswith(_LOSS)]
+        features = [name for name in table.columns if name not in {*losses, "function", "instance"}]
+        if "function" not in table.columns or not losses:
+            raise ValueError(f"{path} needs a column function, and columns loss:NAME of the algorithms")
+
+        def numbers(name: str) -> FloatArray:
+            column = table[name].cast(pl.Float64, strict=False)
+            if (wrong := column.is_null() & table[name].is_not_null()).any():
+                row = int(wrong.arg_true()[0])
+                raise ValueError(f"{path}, row {row + 2}: {name} is {table[name][row]!r}, which is no number")
+            return column.fill_null(float("nan")).to_numpy()
+
+        return cls.of(
+            {name.removeprefix(_LOSS): numbers(name) for name in losses},
+            {name: numbers(name) for name in features},
+            functions=table["function"].to_list(),
+            instances=table["instance"].to_list() if "instance" in table.columns else None,
+        )
+
+    def among(self, some: NDArray[np.bool_]) -> Cases:
+        """The cases that are true in (P,)."""
+        return Cases(
+            self.algorithms,
+            self.losses[some],
+            self.features,
+            self.values[some],
+            tuple(np.array(self.functions)[some].tolist()),
+            tuple(np.array(self.instances)[some].tolist()),
+        )
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """(P,) numbers of the functions, from 0."""
+        return np.unique(np.array(self.functions), return_inverse=True)[1].reshape(-1)
+
+    @property
+    def single_best(self) -> str:
+        """The algorithm with the least mean loss, all functions counting alike."""
+        groups = self.groups
+        weights = 1 / np.bincount(groups)[groups]
+        return self.algorithms[int((weights @ self.losses).argmin())]

@@ -1,0 +1,250 @@
+"""Selectors: trained on cases, asked about problems."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.inference import fit_conditional
+from polarbear.inference.model.conditional import Covariates
+from polarbear.landscape import features, latin_hypercube
+from polarbear.landscape.design import Design
+from polarbear.problems import as_spec
+from polarbear.rankings import Rankings
+from polarbear.records import FloatArray
+from polarbear.selectors import forests
+from polarbear.selectors.cases import Cases
+from polarbear.selectors.forests import Arrays
+from polarbear.selectors.shift import nearest_share
+
+Kind = Literal["ratings", "regression forest", "classification forest", "shuffled labels", "single best"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+SETS = ("ela_meta", "ela_distr", "disp", "ic", "nbc")
+"""Sets of features that selectors ask for unless told otherwise."""
+NOVEL = 0.05
+"""A problem is unlike those of the training if fewer of them lie so far from the others."""
+_DRAWS = 500
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """What a selector says of a problem.
+
+    Attributes:
+        algorithm: What to use.
+        default: The single best algorithm of the training.
+        probability: That the best-looking algorithm has a higher rating there than the default; None if the selector
+            knows no probabilities. It stays with the default unless it is at least the selector's confidence.
+        best_looking: The algorithm with the highest expected rating, or that the forest names.
+        familiar: The share of problems of the training that lie as far or farther from all other functions' than this
+            one lies from all of them. Below 0.05 the selector has not seen its like.
+        evaluations: How many were spent on features.
+    """
+
+    algorithm: str
+    default: str
+    probability: float | None
+    best_looking: str
+    familiar: float
+    evaluations: int = 0
+
+    @property
+    def novel(self) -> bool:
+        """Whether the problem is unlike those of the training."""
+        return self.familiar < NOVEL
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selector:
+    """A selector; made by `train`.
+
+    Attributes:
+        kind: One of `KINDS`.
+        algorithms: The algorithms.
+        default: The single best algorithm of the training.
+        confidence: How probable it has to be that another one is better.
+        covariates: How features are standardized; it names them.
+        cases: (P, c) φ of the training, by which it knows what it has seen.
+        groups: (P,) their functions, numbered.
+        arrays: What was learnt.
+        trained_on: In plain values, on what.
+        sampling: Of features: ``sets`` and ``points_per_variable``; empty if they are no landscape features.
+    """
+
+    kind: Kind
+    algorithms: tuple[str, ...]
+    default: str
+    confidence: float
+    covariates: Covariates
+    cases: FloatArray
+    groups: NDArray[np.intp]
+    arrays: Arrays
+    trained_on: Mapping[str, Any]
+    sampling: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def choose(self, values: Mapping[str, float] | ArrayLike) -> list[Advice]:
+        """What to use on problems with such features.
+
+        Args:
+            values: (k, m), NaN where not known, or of one problem by name.
+
+        Raises:
+            ValueError: If features do not fit.
+        """
+        rows = self._rows(values)
+        phi = self.covariates.phi(rows)
+        looking, probability = self._looking(self._within(rows))
+        familiar = nearest_share(self.cases, self.groups, phi)
+        default = self.algorithms.index(self.default)
+        sure = np.isnan(probability) | (probability >= self.confidence)
+        chosen = np.where(sure, looking, np.full_like(looking, default))
+        return [
+            Advice(
+                self.algorithms[int(chosen[i])],
+                self.default,
+                None if np.isnan(probability[i]) else float(probability[i]),
+                self.algorithms[int(looking[i])],
+                float(familiar[i]),
+            )
+            for i in range(len(rows))
+        ]
+
+    def ask(self, problem: Any, *, seed: int = 0) -> Advice:
+        """What to use on a problem: evaluates it on a Latin hypercube, and computes its features.
+
+        It spends ``points_per_variable`` · d evaluations of `sampling`, and says so in the advice.
+
+        Args:
+            problem: A problem or its specification, or (function, lower, upper).
+            seed: Of the design.
+
+        Raises:
+            ValueError: If the selector's features are not of landscapes.
+        """
+        if not self.sampling:
+            raise ValueError("the selector's features are not known to be of landscapes; compute them, and call choose")
+        built = as_spec(problem).build()
+        size = int(self.sampling["points_per_variable"]) * built.dimension
+        points = latin_hypercube(built.lower, built.upper, size, seed)
+        y = np.asarray(built(points), dtype=np.float64) * (1 if built.minimize else -1)
+        found = features(Design(points, built.lower, built.upper), y, tuple(self.sampling["sets"]))
+        known = {name: float(found[name]) for name in self.covariates.names}
+        advice = self.choose(known)[0]
+        return Advice(*(getattr(advice, name) for name in _ADVICE), evaluations=size)
+
+    def _rows(self, values: Mapping[str, float] | ArrayLike) -> FloatArray:
+        names = self.covariates.names
+        if isinstance(values, Mapping):
+            if missing := [name for name in names if name not in values]:
+                raise ValueError(f"there is no value of {missing[0]!r}; give all features, NaN where not known")
+            return np.array([[values[name] for name in names]], dtype=np.float64)
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != len(names):
+            raise ValueError(f"values have shape {rows.shape}; give (k, {len(names)})")
+        return rows
+
+    def _within(self, rows: FloatArray) -> FloatArray:
+        """Features moved into the range of the training: what they do beyond it is not known."""
+        varying = self.covariates.scale > 0
+        centre, scale = self.covariates.centre[varying], self.covariates.scale[varying]
+        seen = centre + scale * self.cases[:, 1 : 1 + centre.size]
+        within = rows.copy()
+        within[:, varying] = np.clip(rows[:, varying], seen.min(axis=0), seen.max(axis=0))
+        return within
+
+    def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
+        """(k,) which algorithm looks best, and the probability that it is better than the default, NaN if unknown."""
+        default = self.algorithms.index(self.default)
+        if self.kind == "single best":
+            return np.full(len(rows), default), np.full(len(rows), np.nan)
+        if self.kind != "ratings":
+            filled = np.where(np.isnan(rows), self.covariates.centre, rows)
+            found = forests.ask(self.arrays, filled)
+            best = found.argmin(axis=1) if self.kind == "regression forest" else found.argmax(axis=1)
+            return best.astype(np.intp), np.full(len(rows), np.nan)
+        phi = self.covariates.phi(rows)
+        looking, probability = list[NDArray[np.intp]](), list[FloatArray]()
+        for start in range(0, len(phi), _AT_ONCE):
+            ratings = self.arrays["draws"] @ phi[start : start + _AT_ONCE].T  # (D, n, k)
+            best = ratings.mean(axis=0).argmax(axis=0)
+            theirs = np.take_along_axis(ratings, best[np.newaxis, np.newaxis], axis=1)[:, 0]
+            looking.append(best)
+            probability.append(np.where(best == default, 1.0, (theirs > ratings[:, default]).mean(axis=0)))
+        return np.concatenate(looking), np.concatenate(probability)
+
+
+_ADVICE = ("algorithm", "default", "probability", "best_looking", "familiar")
+
+
+def train(
+    cases: Cases,
+    kind: Kind = "ratings",
+    *,
+    confidence: float = 0.95,
+    squares: bool = True,
+    seed: int = 0,
+    sampling: Mapping[str, Any] | None = None,
+    source: str = "",
+) -> Selector:
+    """Learn which algorithm to use from cases.
+
+    Args:
+        cases: What is known.
+        kind: "ratings" are Plackett–Luce ratings conditional on the features (`polarbear.inference.fit_conditional`),
+            which stay with the single best algorithm unless another is surely better. The others are there for
+            comparison: a "regression forest" predicts losses, a "classification forest" the best algorithm (Vermetten
+            2025, chapters 5 and 6), that of "shuffled labels" the best one of another case; "single best" needs no
+            features.
+        confidence: Of ratings: how probable it has to be that an algorithm's rating is above the single best one's.
+        squares: Of ratings: whether features' squares take part.
+        seed: Of all random choices.
+        sampling: How features of new problems are computed; see `Selector`.
+        source: What the cases are, for the record.
+
+    Raises:
+        ValueError: If an argument is out of range, or there are fewer than two algorithms or functions.
+        ExtraMissing: If it is a forest, and scikit-learn is not installed.
+    """
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
+    if not 0 <= confidence <= 1:
+        raise ValueError(f"confidence is {confidence!r}; it is a probability")
+    groups = cases.groups
+    sizes = len(cases.algorithms), int(groups.max()) + 1
+    if min(sizes) < 2:
+        raise ValueError(f"there are {sizes[0]} algorithms on {sizes[1]} functions; a selector needs two of both")
+    rng, arrays = np.random.default_rng(seed), Arrays()
+    covariates = Covariates.of(cases.values, cases.features, squares=False)
+    if kind == "ratings":
+        rankings = Rankings.of(cases.losses[:, np.newaxis], algorithms=cases.algorithms, groups=groups)
+        features_of = dict(zip(cases.features, cases.values.T, strict=True))
+        fitted = fit_conditional(rankings, features_of, squares=squares, draws=_DRAWS, rng=rng)
+        covariates, arrays = fitted.covariates, {"draws": fitted.draws[:, 0]}
+    elif kind != "single best":
+        losses = cases.losses[rng.permutation(len(groups))] if kind == "shuffled labels" else cases.losses
+        filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
+        arrays = forests.grow(filled, losses, classify=kind != "regression forest", seed=seed)
+    trained_on = {
+        "source": source,
+        "cases": len(groups),
+        "functions": sorted(set(cases.functions)),
+        "mean losses": dict(zip(cases.algorithms, cases.losses.mean(axis=0).tolist(), strict=True)),
+        "seed": seed,
+    }
+    return Selector(
+        kind,
+        cases.algorithms,
+        cases.single_best,
+        confidence,
+        covariates,
+        covariates.phi(cases.values),
+        groups,
+        arrays,
+        trained_on,
+        dict(sampling or {}),
+    )

@@ -1,0 +1,77 @@
+"""Whether problems are like those that a selector has learnt from."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.spatial.distance import cdist
+
+from polarbear.records import FloatArray
+
+_PERMUTATIONS = 999
+
+
+def nearest_distances(points: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+    """(P,) from each point (P, m) to the nearest one of another group."""
+    distances = cdist(points, points)
+    distances[groups[:, np.newaxis] == groups] = np.inf
+    return distances.min(axis=1)
+
+
+def nearest_share(points: FloatArray, groups: NDArray[np.intp], new: FloatArray) -> FloatArray:
+    """(k,) for each new point the share of points that lie as far or farther from the nearest one of another group.
+
+    A new point counts among them, so that it is at least 1 / (P + 1): a conformal p-value, if groups are exchangeable
+    and about as large as each other.
+
+    Args:
+        points: (P, m) on scales that can be compared.
+        groups: (P,) of points that are no news of each other.
+        new: (k, m).
+    """
+    apart = np.sort(nearest_distances(points, groups))
+    nearest: FloatArray = np.asarray(cdist(new, points), dtype=np.float64).min(axis=1)
+    nearer = np.searchsorted(apart, nearest, side="left").astype(np.float64)
+    return (1 + apart.size - nearer) / (1 + apart.size)
+
+
+def shift_probability(
+    points: FloatArray,
+    groups: NDArray[np.intp],
+    new: FloatArray,
+    new_groups: NDArray[np.intp],
+    rng: np.random.Generator,
+) -> float:
+    """The p-value that two sets of points come from the same distribution; small if they do not.
+
+    A permutation test of the energy distance (Székely and Rizzo 2004) of the groups' means, as points of one group are
+    no news of each other. It has little power against a difference in spread in many dimensions.
+
+    Args:
+        points: (P, m) on scales that can be compared.
+        groups: (P,) of points that are no news of each other.
+        new: (k, m).
+        new_groups: (k,).
+        rng: Of the permutations.
+
+    Raises:
+        ValueError: If there are fewer than two groups on one side.
+    """
+    means = np.concatenate([_means(points, groups), _means(new, new_groups)])
+    first = np.zeros(len(means))
+    first[: np.unique(groups).size] = 1.0
+    if first.all() or first.sum() < 2 or first.sum() > len(first) - 2:
+        raise ValueError(
+            f"there are {int(first.sum())} and {int((1 - first).sum())} functions; a comparison needs two of both"
+        )
+    orders = np.stack([first, *(rng.permuted(first) for _ in range(_PERMUTATIONS))])
+    a, b = orders / first.sum(), (1 - orders) / (1 - first).sum()
+    energy = -(((a - b) @ cdist(means, means)) * (a - b)).sum(axis=1)
+    return float((energy >= energy[0] * (1 - 1e-12)).mean())
+
+
+def _means(points: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
+    numbers = np.unique(groups, return_inverse=True)[1].reshape(-1)
+    sums = np.zeros((numbers.max() + 1, points.shape[1]))
+    np.add.at(sums, numbers, points)
+    return sums / np.bincount(numbers)[:, np.newaxis]

@@ -1,0 +1,52 @@
+"""`polarbear selector`: from a plan and its runs to advice on another plan's problems."""
+
+import json
+
+from tests.cli.commands import polarbear
+
+PLAN = """[plan]
+budget = "50*d"
+repetitions = 2
+[instances]
+suite = "bbob"
+functions = "{functions}"
+dimensions = [2]
+instances = "1-2"
+[[algorithms]]
+optimizer = "random-search"
+[[algorithms]]
+optimizer = "scipy-minimize"
+"""
+FEATURES = ("--points", 20, "--set", "ela_meta", "--set", "nbc")
+
+
+def test_from_runs_to_advice(tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.format(functions="1,8,16,21"))
+    (tmp_path / "new.toml").write_text(PLAN.format(functions="2"))
+    polarbear("run", "plan.toml", cwd=tmp_path)
+    runs = ("--runs", "plan.study", "--budget", 100)
+    said, _ = polarbear("selector", "train", "plan.toml", *runs, *FEATURES, "--into", "s.npz", cwd=tmp_path)
+    assert "ratings from 8 cases of 4 functions: s.npz" in said
+    out, _ = polarbear("selector", "ask", "s.npz", "new.toml", "--json", cwd=tmp_path)
+    advices = json.loads(out)
+    assert set(advices) == {"bbob-f2-i1-d2", "bbob-f2-i2-d2"}
+    assert all(advice["evaluations"] == 40 for advice in advices.values())
+    said, _ = polarbear("selector", "ask", "s.npz", "new.toml", cwd=tmp_path)
+    assert "[40 evaluations]" in said
+    judged = ("--kind", "ratings", "--folds", 2)
+    out, _ = polarbear("selector", "evaluate", "plan.toml", *runs, *FEATURES, *judged, "--json", cwd=tmp_path)
+    scores = json.loads(out)["scores"]
+    assert set(scores) == {"ratings", "single best"}
+    assert "give --runs" in polarbear("selector", "train", "plan.toml", code=2, cwd=tmp_path)[1]
+    assert "ask needs a plan" in polarbear("selector", "ask", "s.npz", code=2, cwd=tmp_path)[1]
+
+
+def test_tables_are_judged_on_tables(tmp_path):
+    rows = [f"f{i},{0.1 + 0.8 * (i % 2)},0.5,{i % 2 + 0.01 * i}" for i in range(40)]
+    for name, part in (("a", rows[:20]), ("b", rows[20:])):
+        (tmp_path / f"{name}.csv").write_text("\n".join(["function,loss:one,loss:two,x", *part]) + "\n")
+    said, _ = polarbear("selector", "evaluate", "a.csv", "--test", "b.csv", "--kind", "ratings", cwd=tmp_path)
+    assert "ratings" in said
+    assert "unlike any other function" in said
+    two = ("--kind", "ratings", "--kind", "single-best")
+    assert "a selector is of one kind" in polarbear("selector", "train", "a.csv", *two, code=2, cwd=tmp_path)[1]

@@ -1,0 +1,198 @@
+"""Selectors: right where features decide, at the safe choice where they do not; forests equal to scikit-learn's."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
+
+from polarbear.selectors import Cases, cross_validate, forests, load, save, shift_probability, train, transfer
+
+
+def made(seed, functions=60, instances=3, signal=1.0, missing=0.0):
+    """Two algorithms, of which a feature decides the better one; a third is always worse; two features say nothing."""
+    rng = np.random.default_rng(seed)
+    z = np.repeat(rng.normal(size=(functions, 3)), instances, axis=0)
+    z += 0.05 * rng.normal(size=z.shape)  # near twins
+    noise = 0.05 * rng.normal(size=(functions * instances, 3))
+    losses = np.column_stack([np.full(len(z), 0.45), 0.5 - signal * 0.3 * z[:, 0], np.full(len(z), 0.9)]) + noise
+    z[rng.random(z.shape) < missing] = np.nan
+    return Cases(
+        ("safe", "special", "poor"),
+        losses,
+        ("x", "y", "z"),
+        z,
+        tuple(f"f{i // instances}" for i in range(len(z))),
+        tuple(f"f{i // instances}-i{i % instances}" for i in range(len(z))),
+    )
+
+
+def test_ratings_choose_by_the_feature_that_decides():
+    selector = train(made(1))
+    assert selector.default == "safe"
+    special, safe, novel = selector.choose([[2.0, 0.0, 0.0], [-2.0, 0.0, 0.0], [9.0, 9.0, -9.0]])
+    assert special.algorithm == "special"
+    assert special.probability > 0.95
+    assert safe.algorithm == safe.best_looking == "safe"
+    assert not special.novel
+    assert novel.novel
+
+
+def test_beyond_the_training_the_nearest_that_was_seen_counts():
+    """A parabola would turn back there."""
+    cases = made(11)
+    selector, most = train(cases), float(cases.values[:, 0].max())
+    at, beyond = selector.choose([[most, 0.0, 0.0], [most + 5, 0.0, 0.0]])
+    assert at.algorithm == beyond.algorithm == "special"
+    assert at.probability == beyond.probability
+    assert beyond.novel
+
+
+def test_without_signal_ratings_stay_with_the_single_best_and_forests_do_not():
+    evaluation = cross_validate(made(2, signal=0.0), ["ratings", "classification forest"], folds=2)
+    assert evaluation.scores["ratings"].away.mean() < 0.1
+    assert evaluation.scores["ratings"].regret <= evaluation.scores["single best"].regret + 0.005
+    assert evaluation.scores["classification forest"].regret > evaluation.scores["ratings"].regret
+
+
+def test_with_signal_all_but_shuffled_labels_close_the_gap():
+    evaluation = cross_validate(made(3), folds=2)
+    for kind in ("ratings", "regression forest", "classification forest"):
+        assert evaluation.gap_closed(kind) > 0.7
+        assert evaluation.scores[kind].beside_single_best[2] < 0
+    assert evaluation.gap_closed("shuffled labels") < evaluation.gap_closed("ratings") - 0.3
+    assert evaluation.gap_closed("single best") == 0
+    assert evaluation.shift is evaluation.warning is None
+
+
+def test_twins_in_the_training_tell_more_than_is_known_of_a_new_function():
+    """Losses are a random effect of each function: nothing is known of a new one, and all from a twin."""
+    rng = np.random.default_rng(4)
+    cases = made(4, signal=0.0)
+    of_function = np.repeat(rng.normal(size=60), 3)
+    losses = cases.losses + 0.3 * np.column_stack([np.zeros(180), of_function, np.zeros(180)])
+    cases = Cases(cases.algorithms, losses, cases.features, cases.values, cases.functions, cases.instances)
+    by_function, by_case = (
+        cross_validate(cases, ["classification forest"], folds=3, split=split).gap_closed("classification forest")
+        for split in ("function", "case")
+    )
+    assert by_function < 0.3
+    assert by_case > 0.6
+
+
+@pytest.mark.parametrize("classify", [True, False])
+def test_forests_say_what_scikit_learn_says(classify):
+    cases = made(5)
+    forest = forests.grow(cases.values, cases.losses, classify=classify, seed=7)
+    new = np.random.default_rng(0).normal(size=(50, 3))
+    if classify:
+        theirs = RandomForestClassifier(random_state=7).fit(cases.values, cases.losses.argmin(axis=1))
+        expected = np.zeros((50, 3))
+        expected[:, theirs.classes_] = theirs.predict_proba(new)
+    else:
+        expected = RandomForestRegressor(random_state=7).fit(cases.values, cases.losses).predict(new)
+    np.testing.assert_allclose(forests.ask(forest, new), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["ratings", "regression forest", "single best"])
+def test_a_selector_that_is_read_says_the_same(kind, tmp_path):
+    cases = made(6, missing=0.1)
+    selector = train(cases, kind, source="made")
+    save(selector, tmp_path / "s.npz")
+    again = load(tmp_path / "s.npz")
+    assert again.trained_on == selector.trained_on
+    assert again.trained_on["cases"] == 180
+    new = np.random.default_rng(1).normal(size=(20, 3))
+    new[0, 0] = np.nan
+    for one, other in zip(selector.choose(new), again.choose(new), strict=True):
+        assert (one.algorithm, one.familiar) == (other.algorithm, pytest.approx(other.familiar))
+
+
+def test_a_shift_between_sets_is_noticed_and_none_is_not():
+    first, second = made(7), made(8)
+    assert transfer(first, second, ["single best"]).warning is None
+    moved = Cases(
+        second.algorithms, second.losses, second.features, second.values + 1, second.functions, second.instances
+    )
+    evaluation = transfer(first, moved, ["single best"])
+    assert evaluation.shift < 0.01
+    assert "not like those of the training" in evaluation.warning
+
+
+@pytest.mark.statistical(rate=0.001)
+def test_p_values_of_a_shift_are_uniform_where_there_is_none():
+    rng = np.random.default_rng(9)
+    found = [
+        shift_probability(
+            np.repeat(rng.normal(size=(12, 2)), 3, axis=0),
+            np.repeat(np.arange(12), 3),
+            rng.normal(size=(15, 2)),
+            np.arange(15),
+            rng,
+        )
+        for _ in range(50)
+    ]
+    assert 0 <= np.mean(np.array(found) <= 0.1) <= 0.26
+
+
+def test_asking_spends_what_it_says():
+    import polarbear as pb
+    from polarbear.landscape import by_box, instances
+
+    suite = pb.problems.BBOB(functions="1,8,21,24", dimensions=2, instances="1-2").grid()
+    sampling = {"sets": ["ela_meta", "nbc"], "points_per_variable": 20}
+    found = [instances(box, designs=1, points=40, sets=sampling["sets"]) for box in by_box(suite)]
+    names = found[0].names
+    cases = Cases(
+        ("a", "b"),
+        np.array([[0.1, 0.5]] * 4 + [[0.6, 0.2]] * 4),
+        names,
+        found[0].values.mean(axis=1),
+        found[0].functions,
+        found[0].instances,
+    )
+    selector = train(cases, sampling=sampling)
+    calls = []
+
+    def function(x):
+        calls.append(1)
+        return float((x**2).sum())
+
+    advice = selector.ask((function, [-5.0, -5.0], [5.0, 5.0]))
+    assert advice.evaluations == len(calls) == 40
+    with pytest.raises(ValueError, match="not known to be of landscapes"):
+        train(cases).ask((function, [-5.0], [5.0]))
+
+
+def test_tables_are_read(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("function,instance,loss:a,loss:b,x\nf1,1,0.5,0.25,\nf2,1,1,2,3\n")
+    cases = Cases.of_table(path)
+    assert cases.algorithms == ("a", "b")
+    assert cases.features == ("x",)
+    np.testing.assert_array_equal(cases.values[:, 0], [np.nan, 3])
+    path.write_text("function,loss:a,x\nf1,many,1\n")
+    with pytest.raises(ValueError, match="row 2: loss:a is 'many'"):
+        Cases.of_table(path)
+    path.write_text("loss:a,x\n1,1\n")
+    with pytest.raises(ValueError, match="needs a column function"):
+        Cases.of_table(path)
+
+
+def test_faults_are_named(tmp_path):
+    cases = made(10, functions=4)
+    with pytest.raises(ValueError, match="kind is 'tree'"):
+        train(cases, "tree")
+    with pytest.raises(ValueError, match="confidence is 2"):
+        train(cases, confidence=2)
+    with pytest.raises(ValueError, match="folds is 10; there are 4 of a function"):
+        cross_validate(cases)
+    with pytest.raises(ValueError, match="algorithms on 1 functions"):
+        train(cases.among(np.arange(12) < 3))
+    with pytest.raises(ValueError, match="no value of 'x'"):
+        train(cases, "single best").choose({})
+    (tmp_path / "no.npz").write_text("no")
+    with pytest.raises(ValueError, match="is no selector"):
+        load(tmp_path / "no.npz")
+    bad = np.array(cases.losses)
+    bad[2, 1] = np.nan
+    with pytest.raises(ValueError, match="loss of 'special' on f0-i2 is nan"):
+        Cases(cases.algorithms, bad, cases.features, cases.values, cases.functions, cases.instances)
