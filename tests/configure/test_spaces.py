@@ -126,6 +126,19 @@ def test_a_space_without_valid_configurations_says_why():
         space.sample(np.random.default_rng(1))
 
 
+def test_a_space_without_a_parameter_has_nothing_that_depends_on_it():
+    when = {"c1": {"active": True, "elitist": True}, "cmu": {"elitist": True}}
+    space = spaces.of(ModularCMAES, ["active", "mirrored", "elitist"], c1=(0, 1), cmu=(0, 1), when=when)
+    assert space.without("elitist").names == ("active", "mirrored")
+    assert space.without("active").names == ("cmu", "elitist", "mirrored")
+    assert space.without("c1").names == ("active", "cmu", "elitist", "mirrored")
+    for name in space.names:
+        (drawn,) = space.without(name).sample(np.random.default_rng(1))
+        assert getattr(space.without(name).optimizer(drawn), name) == getattr(ModularCMAES(), name)
+    with pytest.raises(ValueError, match="nothing but active"):
+        spaces.of(ModularCMAES, ["active"]).without("active")
+
+
 def test_modular_de_has_the_modules_and_single_module_variants_that_the_thesis_counts():
     """Section 4.2.1 counts 30 single-module variants; table 4.3 has 11 variants."""
     space = spaces.modular_de(5, budget=10_000)

@@ -8,6 +8,7 @@ import pytest
 
 import polarbear as pb
 from polarbear import study
+from polarbear.analyzer.modules import module_figures
 from polarbear.configure import Configurator, spaces
 from tests.cli.commands import polarbear
 
@@ -37,12 +38,13 @@ class Climber:
 
     step: float = 1e-4
     broken: bool = False
+    start: str = "anywhere"
     name: str = "climber"
 
     def __call__(self, problem, rng):
         if self.broken:
             raise RuntimeError("the climber fell")
-        best = rng.uniform(problem.lower, problem.upper)
+        best = rng.uniform(problem.lower, problem.upper) if self.start == "anywhere" else np.array(problem.upper)
         value = problem(best)
         while True:
             trial = np.clip(best + self.step * rng.normal(size=problem.dimension), problem.lower, problem.upper)
@@ -107,6 +109,33 @@ def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_p
     assert step["lowest"].high[-1] < step["middle"].low[-1]
     with pytest.raises(pb.store.StudyError, match="no search of a configurator"):
         study.effects_of(tmp_path / "c-race.study")
+
+
+def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
+    """Without it the step stays at 1e-4 and the start alone varies, which does not help within 100 evaluations."""
+    space = spaces.of(Climber, {"start": ["anywhere", "corner"]}, step={"from": 1e-4, "to": 10, "log": True})
+    for _ in range(2):  # the second time all runs are there
+        search = Configurator(space, times=[20, 100], budget=60)
+        assessed = study.assess_module(search, "step", problems(), tmp_path / "c.study", validate=8)
+    assert assessed.better[-1] > 0.95
+    assert assessed.wins[1] > 0.5
+    assert any(1e-2 < option < 8 for option in assessed.options.values())
+    assert set(json.loads(json.dumps(assessed.as_dict()))["effects"]) == {"lowest", "middle", "highest"}
+    assert pb.load(assessed.path).pareto_set == assessed.race.pareto_set
+    with pb.store.open(tmp_path / "c-without.study") as kept:
+        assert not any("step" in each for each in kept.spec["configurations"].values())
+    assert set(module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"))) >= {"elites"}
+    with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
+        study.assess_module(Configurator(space, times=[20], budget=40), "steps", problems(), tmp_path / "d.study")
+    with pytest.raises(study.NothingToCompare, match="give a larger budget"):
+        study.assess_module(Configurator(space, times=[20], budget=5), "step", problems(), tmp_path / "d.study")
+
+
+def test_the_command_assesses_a_module(tmp_path):
+    file = tmp_path / "space.toml"
+    file.write_text(FILE.replace("validate_on = 8", "validate_on = 2"))
+    assert "the best with elitist beats the best without it" in polarbear("configure", file, "--new", "elitist")[0]
+    assert "has no parameter 'elite'" in polarbear("configure", file, "--new", "elite", code=2)[1]
 
 
 def test_a_space_in_which_all_crash_is_told_so_and_keeps_its_runs(tmp_path):

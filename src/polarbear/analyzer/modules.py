@@ -43,8 +43,8 @@ def module_figures(path: str | Path, effects: Effects) -> dict[str, Figure]:
     found["configurations"] = _configurations(effects, list(configurations.values()))
     if store.exists(race := race_beside(store.place(path))):
         with store.open(race) as raced:
-            finalists = {name: configurations[name] for name in raced.spec["algorithms"]}
-        found["elites"] = _elites(effects, finalists)
+            names = {name.removeprefix("with-"): None for name in raced.spec["algorithms"]}  # of `assess_module`, too
+        found["elites"] = _elites(effects, {name: configurations[name] for name in names if name in configurations})
     return found
 
 

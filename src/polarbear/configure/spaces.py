@@ -77,7 +77,7 @@ class Space:
         return _plain(self.space.get_default_configuration())
 
     def without(self, name: str) -> Space:
-        """The space in which a parameter stays at its default, and so does all that has a meaning only beside it.
+        """The space without a parameter, which stays at the optimizer's own default, and what depends on it.
 
         Raises:
             ValueError: If the space has no such parameter, or nothing else.
@@ -94,9 +94,8 @@ class Space:
         described = self.space.to_serialized_dict()
         described["hyperparameters"] = [each for each in described["hyperparameters"] if each["name"] not in left]
         described["conditions"] = [each for each in described["conditions"] if _child_of(each) not in left]
-        default = _plain_one(self.space[name].default_value)
         smaller: Any = ConfigSpace.ConfigurationSpace.from_serialized_dict(described)
-        return Space(self.make, dict(self.fixed) | {name: default}, smaller)
+        return Space(self.make, self.fixed, smaller)
 
     def fault(self, configuration: Mapping[str, Any]) -> str:
         """What is wrong with a configuration, known without a run; empty if nothing is."""
@@ -488,10 +487,8 @@ def _child_of(condition: Mapping[str, Any]) -> str:
     return condition["child"] if "child" in condition else _child_of(condition["conditions"][0])
 
 
-def _plain_one(value: Any) -> Any:
-    return cast("Any", value).item() if isinstance(value, np.generic) else value
-
-
 def _plain(configuration: Any) -> Configuration:
     """A configuration of ConfigSpace in Python's own types."""
-    return {name: _plain_one(value) for name, value in sorted(configuration.items())}
+    return {
+        name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())
+    }

@@ -6,6 +6,7 @@ from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, 
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.designing import DesignObserver, DesignResult, DesignSettings, design
 from polarbear.study.files import StudyFileError
+from polarbear.study.new_module import ModuleAssessment, NothingToCompare, assess_module
 from polarbear.study.observer import Observer, PlanObserver
 from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_runner import load_plan, run_plan
@@ -42,7 +43,9 @@ __all__ = [
     "Estimate",
     "EveryRunFailed",
     "Failures",
+    "ModuleAssessment",
     "NotTrusted",
+    "NothingToCompare",
     "Observer",
     "OtherSettings",
     "OversubscriptionWarning",
@@ -63,6 +66,7 @@ __all__ = [
     "Unsuitable",
     "Verification",
     "Worth",
+    "assess_module",
     "check_same",
     "check_spec",
     "configure",

@@ -105,7 +105,7 @@ class ConfigurationResult:
     Attributes:
         configurator: The search, with all its configurations, iterations and rankings.
         race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
-            the posterior that answers for all budgets. None if nothing but the default was left.
+            the posterior that answers for all budgets. None if nothing but the default was left, or none was wanted.
         path: Where the race is kept, an ordinary study.
         wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
             of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
@@ -225,7 +225,7 @@ def configure(
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
             out, they begin anew with other seeds.
         path: The study's directory.
-        validate: On how many fresh instances the elites are raced.
+        validate: On how many fresh instances the elites are raced; 0: they are not.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
         timeout: Wall-clock seconds after which a run is interrupted.
@@ -244,7 +244,7 @@ def configure(
         raise ValueError(
             "this configurator was told runs already; make a new Configurator, it takes those of the study"
         )
-    validate = whole_number(validate, "validate", 2)
+    validate = whole_number(validate, "validate", 0)
     stream, place, observer = problems.as_instances(instances), store.place(path), observer or ConfigureObserver()
     first = first_problems(stream)
     check_pairs({name: configurator.space.optimizer(each) for name, each in configurator.configurations.items()}, first)
@@ -345,7 +345,7 @@ def _validate(
     names = list(configurator.elites)
     if DEFAULT in configurator.configurations and DEFAULT not in names:
         names.append(DEFAULT)
-    if len(names) < 2:
+    if len(names) < 2 or not validate:
         return None
     observer.validating(configurator, path)
     entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}

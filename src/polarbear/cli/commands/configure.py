@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,7 +16,7 @@ from polarbear.cli.termination import interruptible
 from polarbear.quantities import plural
 
 if TYPE_CHECKING:
-    from polarbear.study import ConfigurationResult, Worth
+    from polarbear.study import ConfigurationResult, ModuleAssessment, Worth
 
 EXAMPLE = "polarbear configure space.toml --workers 4"
 
@@ -27,6 +27,10 @@ def configure(
     into: Annotated[
         Path | None, place_option("The study's directory; default: the file's name with .study.", metavar="PATH")
     ] = None,
+    new: Annotated[
+        str | None,
+        typer.Option("--new", metavar="MODULE", help="Assess a module of the space: search without it, then with it."),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Search a space for the best configurations of an optimizer, resuming if the study exists."""
@@ -36,23 +40,34 @@ def configure(
 
     look_in(file.parent)
     spec, configurator = study.read_configurator(file)
+    if new:
+        try:
+            configurator.space.without(new)
+        except ValueError as error:
+            raise typer.BadParameter(f"--new: {error}") from error
     path = into or file.with_suffix(".study")
     again = f"polarbear configure {shlex.quote(str(file))}" + (f" --into {shlex.quote(str(into))}" if into else "")
+    again += f" --new {shlex.quote(new)}" if new else ""
     with (
         interruptible("every finished run", again),
         quiet_warnings(),
         workers.executor() as executor,
         ConfigureProgress(Console(stderr=True)) as progress,
     ):
-        result = study.configure(
-            configurator,
-            spec.build_instances(),
-            path,
-            validate=spec.configure.validate_on,
-            workers=workers.workers,
-            executor=executor,
-            observer=progress,
-        )
+        settings: dict[str, Any] = {
+            "validate": spec.configure.validate_on,
+            "workers": workers.workers,
+            "executor": executor,
+            "observer": progress,
+        }
+        if new:
+            try:
+                assessed = study.assess_module(configurator, new, spec.build_instances(), path, **settings)
+            except study.NothingToCompare as error:
+                raise typer.BadParameter(str(error)) from error
+            echo(to_json(assessed.as_dict())) if as_json else _print_assessment(assessed)
+            return
+        result = study.configure(configurator, spec.build_instances(), path, **settings)
     if as_json:
         echo(to_json({"study": str(path), **result.as_dict()}))
         return
@@ -61,6 +76,29 @@ def configure(
     if result.race:
         place = shlex.quote(str(result.path))
         echo(f"Ask its race for any budget: polarbear select {place}; polarbear report {place}")
+
+
+def _print_assessment(assessed: ModuleAssessment) -> None:
+    from polarbear.cli.console import print_columns
+
+    times, module = assessed.race.posterior.times, assessed.module
+    mean, low, high = assessed.wins
+    echo(
+        f"the best with {module} beats the best without it in {mean:.0%} of runs ({low:.0%} to {high:.0%}), as a mean "
+        "over the logarithm of the budget"
+    )
+    shown = sorted({0, len(times) // 2, len(times) - 1})
+    heads = ["", *(f"{times[t]:,.0f}" for t in shown)]
+    rows = [["better with it, with probability", *(f"{assessed.better[t]:.2f}" for t in shown)]]
+    for option, band in assessed.effects.items():
+        cells = (f"{band.mean[t]:+.2f} ({band.low[t]:+.2f} to {band.high[t]:+.2f})" for t in shown)
+        rows.append([f"effect of {option} on the log rating", *cells])
+    print_columns(heads, rows)
+    echo(f"\n{module} in the elites of the search with it:")
+    print_columns(["configuration", module], [[name, str(option)] for name, option in assessed.options.items()])
+    echo(f"\nanytime Pareto set: {', '.join(assessed.race.pareto_set)}")
+    place = shlex.quote(str(assessed.path))
+    echo(f"Ask their race for any budget: polarbear select {place}; polarbear report {place}")
 
 
 def _print(result: ConfigurationResult) -> None:
