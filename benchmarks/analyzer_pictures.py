@@ -69,6 +69,7 @@ def studies(folder: Path) -> Iterator[tuple[Path, Path]]:
 
 
 def main(into: Path) -> None:
+    from PIL import Image
     from playwright.sync_api import sync_playwright
 
     chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -87,6 +88,7 @@ def main(into: Path) -> None:
             if not address.startswith("/overview"):
                 page.wait_for_selector("#figure .main-svg")
             page.screenshot(path=into / f"{name}.png")
+            Image.open(into / f"{name}.png").quantize(128).save(into / f"{name}.png", optimize=True)
             print(into / f"{name}.png")
         browser.close()
         server.close()

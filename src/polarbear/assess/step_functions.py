@@ -228,7 +228,7 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
     if np.isnan(points).any():
         raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
     x, y = points.T
-    if (x[1:] > x[:-1]).all() and (y[1:] < y[:-1]).all() and not np.isposinf(y[:1]).any():  # as runs are recorded
+    if (x[1:] > x[:-1]).all() and (y[1:] < y[:-1]).all() and not (y.size and y[0] == np.inf):  # as runs are recorded
         return StepFunction(x, y, until=until)
     points = points[np.lexsort((points[:, 1], points[:, 0]))]
     best = np.minimum.accumulate(points[:, 1])

@@ -168,7 +168,7 @@ def _block(
 
 def _dispersion(trials: Trials, hits: FloatArray, bootstraps: int, rng: np.random.Generator | None) -> FloatArray:
     if not bootstraps:
-        return np.full(hits.shape[1], np.nan)
+        return np.full_like(hits[0], np.nan)
     simulated = simulated_restarts(hits, trials.evaluations, bootstraps, rng=rng, weights=trials.weights)
     low, high = runtime_quantiles(simulated, [0.1, 0.9])
     return np.where(np.isfinite(high), (high - np.where(np.isfinite(low), low, 0.0)) / 2, np.nan)
@@ -188,7 +188,7 @@ def _significance(
     for row in sorted(set(map(int, best[best >= 0]))):
         columns = np.flatnonzero(best == row)
         weakest = np.zeros(columns.size)
-        nearest = np.argsort(erts[:, columns].min(axis=1), kind="stable").tolist()
+        nearest: list[int] = np.argsort(erts[:, columns].min(axis=1), kind="stable").tolist()
         for other in (index for index in nearest if index != row):
             if not stars(weakest, tests=tests).any():
                 break

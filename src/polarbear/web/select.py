@@ -44,8 +44,7 @@ def preference(
 ) -> Shown:
     """What to deploy for a preference that is put together here: a budget, a range, a distribution, or weights."""
     meant, said = _preference(result, shape, middle, upper, spread, weights)
-    shown = _selected(result, meant, said, risk, int(size), gamma)
-    return Shown(shown.data, shown.figure, f"{shown.text}\n\nThe preference: {said}.")
+    return _selected(result, meant, said, risk, int(size), gamma)
 
 
 @view("select", "Weights of the timepoints")
@@ -75,7 +74,8 @@ def _selected(result: Result, meant: Preference, said: str, risk: str, size: int
     figure = figures.preference_values(
         result.posterior, [meant], algorithms=result.pareto_set, order=result.names, titles=[said], sure=chosen.sure
     )
-    return Shown(Data.of("selection", columns, rows), figure, f"{_sentence(chosen, said)}\n\n{chosen}")
+    doubt = "" if chosen.sure else f" {str(chosen).splitlines()[-1]}"
+    return Shown(Data.of("selection", columns, rows), figure, f"{_sentence(chosen, said)}{doubt}")
 
 
 def _sentence(chosen: Selection, said: str) -> str:

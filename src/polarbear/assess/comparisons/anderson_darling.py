@@ -47,7 +47,7 @@ def anderson_darling_pairs(
         other's, than it is higher: from -1/2 to 1/2.
     """
     sizes = np.array([sample.size for sample in samples], dtype=np.int64)
-    used: NDArray[np.bool_] = np.arange(sizes.max()) < sizes[:, None]
+    used: NDArray[np.bool_] = np.arange(max(sample.size for sample in samples)) < sizes[:, None]
     padded = np.full(used.shape, np.inf)
     padded[used] = np.concatenate(samples)
     sorted_ = [np.sort(sample) for sample in samples]

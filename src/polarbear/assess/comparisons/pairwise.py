@@ -340,7 +340,8 @@ def _one_by_one(test: _Test, alternative: Alternative) -> _Tests:
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
         names, found = tuple(runs), list[_Pair]()
-        for one, other in ((names[i], names[j]) for i, j in zip(first.tolist(), second.tolist(), strict=True)):
+        pairs: list[tuple[int, int]] = list(zip(first.tolist(), second.tolist(), strict=True))
+        for one, other in ((names[i], names[j]) for i, j in pairs):
             try:
                 found.append(test(runs[one], runs[other], alternative))
             except ValueError as error:
