@@ -13,6 +13,7 @@ from polarbear.web import (
     distributions,
     fixed_budget,
     fixed_target,
+    knowledge,
     many_functions,
     overview,
     parameters,
@@ -43,10 +44,11 @@ PAGES = {
     "race": Page("Race", "race", "What a race has found, also while it runs."),
     "select": Page("Select", "select", "What to deploy."),
     "diagnostics": Page("Diagnostics", "diagnostics", "Whether the posterior may be believed."),
+    "knowledge": Page("Knowledge", "knowledge", "What many studies found: questions to a knowledge base."),
 }
 _MODULES = (
     *(overview, fixed_target, fixed_budget, comparisons, coco, attainment, attainment_many, distributions),
-    *(many_functions, parameters, positions, race, select, diagnostics),
+    *(many_functions, parameters, positions, race, select, diagnostics, knowledge),
 )
 _ORDER = {module.__name__: number for number, module in enumerate(_MODULES)}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from polarbear import store
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.descriptions import did_you_mean
+from polarbear.knowledge import KnowledgeBase, is_base, open_base
 from polarbear.records import Reference
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
@@ -89,18 +90,20 @@ class Sources:
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
-                "Result" for the result of a race, "Reference" for the expected runtimes of a reference algorithm.
+                "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
+                "Reference" for the expected runtimes of a reference algorithm.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
         """
         path = self.path(name)
+        if needs != "KnowledgeBase" and is_base(path):
+            raise ValueError(f"{name} is a knowledge base, which has no runs; its questions are on the page Knowledge")
         if needs == "Result" and not self.is_race(name):
             raise ValueError(
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
-        read = {"Reading": _reading, "Assessment": _assessment, "Result": _result, "Reference": _reference}[needs]
-        return read(path, _stamp(path))
+        return _OPENED[needs](path, _stamp(path))
 
 
 def _stamp(path: Path) -> int:
@@ -130,3 +133,17 @@ def _result(path: Path, _stamp: int) -> Result:
     if not isinstance(found, Result):
         raise TypeError(f"{path} is no race")
     return found
+
+
+@lru_cache(_OPEN)
+def _knowledge(path: Path, _stamp: int) -> KnowledgeBase:
+    return open_base(path)
+
+
+_OPENED: dict[str, Callable[[Path, int], Any]] = {
+    "Reading": _reading,
+    "Assessment": _assessment,
+    "Result": _result,
+    "KnowledgeBase": _knowledge,
+    "Reference": _reference,
+}

@@ -18,6 +18,7 @@ _LOADED = {
     "Assessment": "pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
     "Result": "pb.load({path})",
     "Reference": "pb.store.read_reference({path})",
+    "KnowledgeBase": "pb.knowledge.open_base({path})",
 }
 
 
