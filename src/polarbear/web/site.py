@@ -52,12 +52,12 @@ def write_site(
     """
     sources, root = Sources([study]), Path(folder)
     (name,) = sources.names
-    for each in (root, root / FIGURES, root / TABLES, *(root / page for page in pages)):
+    needs = {"Assessment", "Reading", *(["Result"] if sources.is_race(name) else [])}
+    kinds = [kind for page in PAGES if page in pages for kind in views_of(page) if kind.needs in needs]
+    for each in (root, root / FIGURES, root / TABLES, *(root / kind.page for kind in kinds)):
         make_directory(each)
     style = (Path(__file__).parent / "assets" / "analyzer.css").read_text("utf-8")
     write_atomically(root / STYLE, f"{style}{_IMAGES}\n".encode())
-    needs = {"Assessment", "Reading", *(["Result"] if sources.is_race(name) else [])}
-    kinds = [kind for page in PAGES if page in pages for kind in views_of(page) if kind.needs in needs]
     sources.get(name, "Assessment")  # what cannot be read is said at once, not on every page
     for kind in kinds:
         if progress is not None:
