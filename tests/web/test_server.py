@@ -3,10 +3,9 @@
 import base64
 import json
 import re
-import threading
 from urllib.error import HTTPError
 from urllib.parse import quote
-from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+from urllib.request import HTTPCookieProcessor, build_opener, urlopen
 
 import pytest
 
@@ -19,26 +18,7 @@ pytest.importorskip("dash", reason="dash is not installed")
 from polarbear.web.address import Address
 from polarbear.web.components import _chosen
 from polarbear.web.server import make_server
-
-
-def served(server):
-    threading.Thread(target=server.run, daemon=True).start()
-    return server
-
-
-@pytest.fixture(scope="module")
-def server(folder):
-    server = served(make_server([folder / "runs.study", folder / "race.study"]))
-    yield server
-    server.close()
-
-
-def ask(server, path, **headers):
-    try:
-        with urlopen(Request(server.url.rstrip("/") + path, headers=headers)) as answer:
-            return answer.status, dict(answer.headers), answer.read()
-    except HTTPError as error:
-        return error.code, dict(error.headers), error.read()
+from tests.web.asking import ask, served
 
 
 class TestFiles:

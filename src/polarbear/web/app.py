@@ -4,6 +4,7 @@
 # (dash declares its components and callbacks without types)
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ from polarbear.quantities import plural
 from polarbear.store import Imported
 from polarbear.web.address import LOOKS, Address
 from polarbear.web.components import FAULTS, header, main, message, sidebar
+from polarbear.web.settings_page import answer_settings, settings_page
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import LARGEST, Uploads
 
@@ -42,10 +44,13 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
     )
 
     def page(path: str, search: str) -> tuple[Any, str]:
+        settings = _is_settings(path)
         try:
-            address = Address.of(path or "/", search or "", sources.names)
+            address = Address.of("/" if settings else path or "/", search or "", sources.names)
         except FAULTS as fault:
             return html.Div([_lost(), message(fault)], className="shell"), ""
+        if settings:
+            return settings_page(address, sources), _seen(address, sources)
         body = html.Div([_side(address, sources), main(address, sources)], className="body")
         look = "shell dark" if address.dark else "shell"
         return html.Div([header(address, sources), body], className=look), _seen(address, sources)
@@ -70,7 +75,7 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
     )
     def follow(_: int, path: str, search: str, seen: str | None) -> Any:
         try:
-            address = Address.of(path or "/", search or "", sources.names)
+            address = Address.of("/" if _is_settings(path) else path or "/", search or "", sources.names)
         except FAULTS as fault:
             raise PreventUpdate from fault
         if _seen(address, sources) == seen:
@@ -86,10 +91,16 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         prevent_initial_call=True,
     )
     def change(values: list[Any], ids: list[dict[str, str]], path: str, search: str) -> Any:
-        address = Address.of(path or "/", search or "", sources.names)
+        settings = _is_settings(path)
+        try:
+            address = Address.of("/" if settings else path or "/", search or "", sources.names)
+        except FAULTS:  # the page says what is wrong with its address
+            return no_update
         given = {each["name"]: value for each, value in zip(ids, values, strict=True)}
         changed = _changed(address, given, sources)
-        return no_update if changed is None else changed
+        if changed is None:
+            return no_update
+        return changed.of_settings if settings else changed.url
 
     @app.callback(
         Output("uploaded", "children"),
@@ -106,10 +117,15 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
             return message(fault)
         return _imported(study, imported)
 
+    answer_settings(app, sources)
     return app
 
 
-def _changed(address: Address, given: dict[str, Any], sources: Sources) -> str | None:
+def _is_settings(path: str | None) -> bool:
+    return (path or "").strip("/") == "settings"
+
+
+def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Address | None:
     """The address after controls have changed; None if they say what it says."""
     shown = {**_defaults(address, sources), **address.view.params, **address.look, "study": address.view.study}
     news = {name: _text(value) for name, value in given.items() if _text(value) != _text(shown.get(name, ""))}
@@ -117,17 +133,15 @@ def _changed(address: Address, given: dict[str, Any], sources: Sources) -> str |
         return None
     look = {**address.look, **{name: text for name, text in news.items() if name in LOOKS}}
     params = {**address.view.params, **{name: text for name, text in news.items() if name not in (*LOOKS, "study")}}
-    view = type(address.view)(address.view.kind, news.get("study", address.view.study), params)
-    if "study" in news:
-        view = type(view)(view.kind, view.study)
-    return Address(address.page, view, {name: text for name, text in look.items() if text}).url
+    view = replace(address.view, study=news.get("study", address.view.study), params={} if "study" in news else params)
+    return Address(address.page, view, {name: text for name, text in look.items() if text})
 
 
 def _defaults(address: Address, sources: Sources) -> dict[str, str]:
     """What controls stand at before anything is chosen."""
     kind = address.view.of_kind
     try:
-        source = sources.get(address.view.study, kind.needs)
+        source = address.view.source(sources)
         return {name: str(control.convert(None, source)) for name, control in kind.controls.items()}
     except FAULTS:
         return {}

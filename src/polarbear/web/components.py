@@ -4,7 +4,7 @@
 # (dash declares its components without types)
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from dash import dcc, html
@@ -25,22 +25,28 @@ FORMATS = ("svg", "pdf", "png", "eps")
 
 
 class TableFormat(NamedTuple):
-    """A format of tables: its name, its media type, and what writes it."""
+    """A format of tables: its name, its media type."""
 
     name: str
     media: str
-    write: Callable[[Data], str]
 
 
 TABLES = {
-    "csv": TableFormat("CSV", "text/csv; charset=utf-8", Data.csv),
-    "json": TableFormat("JSON", "application/json", Data.json),
-    "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8", Data.latex),
-    "md": TableFormat("Markdown", "text/markdown; charset=utf-8", Data.markdown),
+    "csv": TableFormat("CSV", "text/csv; charset=utf-8"),
+    "json": TableFormat("JSON", "application/json"),
+    "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8"),
+    "md": TableFormat("Markdown", "text/markdown; charset=utf-8"),
 }
 """Formats of tables by their endings."""
 MOST_ROWS = 100
 """Rows of a table that a page shows."""
+
+
+def written(data: Data, ending: str, digits: int) -> str:
+    """A table in one of the formats; LaTeX and Markdown, which people read, have so many digits."""
+    if ending in ("tex", "md"):
+        return (data.latex if ending == "tex" else data.markdown)(digits=digits)
+    return data.csv() if ending == "csv" else data.json()
 
 
 def message(text: object) -> Any:
@@ -48,20 +54,26 @@ def message(text: object) -> Any:
     return html.Div(str(text), className="caution", role="alert", id="message")
 
 
-def header(address: Address, sources: Sources) -> Any:
+def header(address: Address, sources: Sources, current: str = "") -> Any:
     """Pages, and which study is looked at."""
+    current = current or address.page
     links = [
-        dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == address.page))
+        dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == current))
         for name, page in PAGES.items()
     ]
     studies = list(dict.fromkeys((*sources.names, address.view.study)))
+    settings = dcc.Link("Settings", href=address.of_settings, className=_current(current == "settings"))
     theme = dcc.Link("Light" if address.dark else "Dark", href=address.with_look(theme="" if address.dark else "dark"))
     return html.Header(
         [
             html.Div(["polarbear", html.Span(" analyzer")], className="brand"),
             html.Nav(links, **{"aria-label": "Pages"}),
             html.Div(
-                [_labelled("study", _select("study", [name for name in studies if name], address.view.study)), theme],
+                [
+                    _labelled("study", _select("study", [name for name in studies if name], address.view.study)),
+                    settings,
+                    theme,
+                ],
                 className="right",
             ),
         ]
@@ -106,7 +118,7 @@ def sidebar(address: Address, sources: Sources) -> Any:
 def _controls(address: Address, sources: Sources) -> list[Any]:
     kind = address.view.of_kind
     try:
-        source = sources.get(address.view.study, kind.needs)
+        source = address.view.source(sources)
         return [_control(name, of, address.view.params.get(name), source) for name, of in kind.controls.items()]
     except FAULTS:  # the message stands in the middle of the page
         return []
@@ -165,7 +177,9 @@ def _figure(figure: Figure, address: Address) -> list[Any]:
 def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
     rows = _chosen(data, address)
     head = html.Thead(html.Tr([html.Th(_heading(name, address)) for name in data.columns]))
-    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows[:MOST_ROWS]])
+    body = html.Tbody(
+        [html.Tr([_cell(cell, address.view.settings.digits) for cell in row]) for row in rows[:MOST_ROWS]]
+    )
     more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
     table = [
         _labelled("show rows with", _typed("find", address.look.get("find", ""))),
@@ -201,8 +215,8 @@ def _order(cell: Any) -> tuple[bool, float, str]:
     return not number, float(cell) if number else 0.0, "" if number else cast(str, cell)
 
 
-def _cell(cell: Any) -> Any:
-    return html.Td(shown(cell), className="text" if isinstance(cell, str) and cell != "inf" else "")
+def _cell(cell: Any, digits: int) -> Any:
+    return html.Td(shown(cell, digits), className="text" if isinstance(cell, str) and cell != "inf" else "")
 
 
 def _code(code: str) -> Any:

@@ -15,7 +15,9 @@ from polarbear.analyzer.assessment.charts import Exhibit
 from polarbear.assess.report import Assessment, Cell
 from polarbear.assess.report.data import Data
 from polarbear.figures import Figure
+from polarbear.figures.style import chosen_looks, drawn_as, looks
 from polarbear.records import FloatArray
+from polarbear.results import Result
 
 _P = ParamSpec("_P")
 _T = TypeVar("_T")
@@ -107,6 +109,13 @@ class Text:
         return self.default if text is None else text
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter that is a setting, the same for all views: its name among those of `Settings`."""
+
+    name: str
+
+
 Control = Choice | Number | Text
 
 
@@ -121,6 +130,7 @@ class Kind:
         make: Shows it, from what is loaded and the parameters.
         needs: What it is made from: "Assessment", "Reading" or "Result".
         controls: Its parameters.
+        settings: Its parameters that are settings, by name.
     """
 
     name: str
@@ -129,6 +139,7 @@ class Kind:
     make: Callable[..., Shown]
     needs: str
     controls: Mapping[str, Control]
+    settings: Mapping[str, str]
 
     @property
     def summary(self) -> str:
@@ -150,11 +161,31 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
         name = make.__name__.replace("_", "-")
         if name in KINDS:
             raise ValueError(f"there are two views {name!r}, on pages {KINDS[name].page} and {page}; rename one")
-        controls: dict[str, Control] = {parameter: get_args(hint)[1] for parameter, hint in hints}
-        KINDS[name] = Kind(name, page, title, make, first[1].__name__, controls)
-        return make
+        given = {parameter: get_args(hint)[1] for parameter, hint in hints}
+        controls = {parameter: each for parameter, each in given.items() if not isinstance(each, Setting)}
+        settings = {parameter: each.name for parameter, each in given.items() if isinstance(each, Setting)}
+        KINDS[name] = Kind(name, page, title, _in_its_colors(make), first[1].__name__, controls, settings)
+        return KINDS[name].make
 
     return register
+
+
+def _in_its_colors(make: Callable[..., Shown]) -> Callable[..., Shown]:
+    """Draw an algorithm alike in all views of a study, also in those that deal with some of the algorithms alone."""
+
+    @wraps(make)
+    def drawn(source: Any, *args: Any, **kwargs: Any) -> Shown:
+        with drawn_as({**looks(_everyone(source)), **chosen_looks()}):
+            return make(source, *args, **kwargs)
+
+    return drawn
+
+
+def _everyone(source: Any) -> Sequence[str]:
+    """The algorithms of a study, in the order in which colours are dealt."""
+    if isinstance(source, Assessment):
+        return source.subject.algorithms
+    return sorted(source.names) if isinstance(source, Result) else ()
 
 
 def kept(
@@ -243,4 +274,5 @@ Problem = Annotated[str, Choice("problem", problems)]
 Algorithm = Annotated[str, Choice("algorithm", algorithms)]
 Dimension = Annotated[str, Choice("dimension", dimensions)]
 Other = Annotated[str, Choice("against", others)]
+Quantiles = Annotated[tuple[float, ...], Setting("quantiles")]
 Layout = Annotated[str, one_of("layout", "a row per run", "a column per run")]

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from polarbear.extras import optional
-from polarbear.web.components import FAULTS, FORMATS, TABLES
+from polarbear.web.address import Address
+from polarbear.web.components import FAULTS, FORMATS, TABLES, written
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import LARGEST, Uploads
 from polarbear.web.views import View
@@ -88,6 +89,7 @@ def make_server(
     policy = _policy(app.csp_hashes())
     _guard(app.server, token, policy)
     _files(app.server, sources)
+    _saved(app.server, sources)
     made = waitress.create_server(app.server, sockets=[listening], threads=_THREADS, max_request_body_size=2 * LARGEST)
     url = f"http://{host}:{port}/" + (f"?token={token}" if token else "")
     return Server(url, token, made, uploads)
@@ -153,10 +155,29 @@ def _files(server: Any, sources: Sources) -> None:
         return Response(content, content_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
+def _saved(server: Any, sources: Sources) -> None:
+    """Serve the settings of an address as files."""
+    from flask import Response, request
+
+    from polarbear.web.settings_page import algorithms
+
+    @server.route("/<any('settings.json', 'colors.csv'):name>")
+    def saved(name: str) -> Response:
+        try:
+            address = Address.of("/", request.query_string.decode(), sources.names)
+            settings = address.view.settings
+            colors = name == "colors.csv"
+            content = settings.colors_of(algorithms(address, sources)).csv() if colors else settings.json()
+        except FAULTS as fault:
+            return Response(f"{fault}\n", 404, mimetype="text/plain")
+        sent = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, mimetype="text/csv" if colors else "application/json", headers=sent)
+
+
 def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
     """A view in the format of an ending, and its media type."""
     if form := TABLES.get(ending):
-        return form.write(view.data(sources)), form.media
+        return written(view.data(sources), ending, view.settings.digits), form.media
     if ending not in FORMATS:
         raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *TABLES))}")
     figure = view.figure(sources)

@@ -12,6 +12,7 @@ from polarbear.assess.report import Assessment, subject_of
 from polarbear.descriptions import did_you_mean
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
+from polarbear.web.identity import ALGORITHM, identified
 
 _OPEN = 8
 """Data sets kept in memory."""
@@ -82,13 +83,14 @@ class Sources:
         path = self.path(name)
         return store.exists(path) and "race" in read_spec(path)
 
-    def get(self, name: str, needs: str) -> Any:
+    def get(self, name: str, needs: str, identity: tuple[str, ...] = (ALGORITHM,)) -> Any:
         """What views are made from.
 
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
                 "Result" for the result of a race.
+            identity: For their statistics: which attributes of runs make an algorithm.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
@@ -98,7 +100,9 @@ class Sources:
             raise ValueError(
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
-        return {"Reading": _reading, "Assessment": _assessment, "Result": _result}[needs](path, _stamp(path))
+        if needs == "Assessment":
+            return _assessment(path, _stamp(path), identity)
+        return {"Reading": _reading, "Result": _result}[needs](path, _stamp(path))
 
 
 def _stamp(path: Path) -> int:
@@ -113,8 +117,8 @@ def _reading(path: Path, _stamp: int) -> store.Reading:
 
 
 @lru_cache(_OPEN)
-def _assessment(path: Path, stamp: int) -> Assessment:
-    return Assessment(subject_of(_reading(path, stamp).runs))
+def _assessment(path: Path, stamp: int, identity: tuple[str, ...]) -> Assessment:
+    return Assessment(subject_of(identified(_reading(path, stamp).runs, identity)))
 
 
 @lru_cache(_OPEN)

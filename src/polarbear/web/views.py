@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
+from polarbear.figures.style import drawn_as
 from polarbear.web.kind import KINDS, Kind, Shown
 from polarbear.web.pages import PAGES
+from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
 
 _LOADED = {
     "Reading": "reading = pb.store.read_checked({path})",
-    "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
+    "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of({runs}))",
     "Result": "result = pb.load({path})",
 }
 
@@ -29,11 +31,13 @@ class View:
         kind: One of the `KINDS`.
         study: The name that the study goes by.
         params: Parameters that are not at their defaults, as text.
+        settings: What is set for all views alike.
     """
 
     kind: str
     study: str
     params: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: Settings = field(default_factory=Settings)
 
     @classmethod
     def at(cls, address: str) -> View:
@@ -44,7 +48,8 @@ class View:
         """
         parts = urlsplit(address)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query)
+        settings = Settings.at({name: text for name in NAMES if (text := query.pop(name, ""))})
+        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query, settings)
         kind = view.of_kind
         if unknown := [name for name in query if name not in kind.controls]:
             raise ValueError(
@@ -66,7 +71,8 @@ class View:
     @property
     def url(self) -> str:
         """Its address."""
-        query = urlencode({"study": self.study, **dict(sorted(self.params.items()))}, quote_via=quote)
+        params = {"study": self.study, **dict(sorted(self.params.items())), **self.settings.query}
+        query = urlencode(params, quote_via=quote)
         return f"/{self.of_kind.page}/{self.kind}?{query}"
 
     def values(self, sources: Sources) -> dict[str, Any]:
@@ -75,9 +81,13 @@ class View:
         Raises:
             ValueError: If one is out of range, or the study cannot be read.
         """
-        kind = self.of_kind
-        source = sources.get(self.study, kind.needs)
-        return {name: control.convert(self.params.get(name), source) for name, control in kind.controls.items()}
+        kind, source = self.of_kind, self.source(sources)
+        chosen = {name: control.convert(self.params.get(name), source) for name, control in kind.controls.items()}
+        return chosen | {name: getattr(self.settings, setting) for name, setting in kind.settings.items()}
+
+    def source(self, sources: Sources) -> Any:
+        """What it is made from; errors as of `values`."""
+        return sources.get(self.study, self.of_kind.needs, self.settings.identity)
 
     def show(self, sources: Sources) -> Shown:
         """What it shows.
@@ -85,7 +95,9 @@ class View:
         Raises:
             ValueError: If a parameter is out of range, the study cannot be read, or there is nothing to show.
         """
-        return self.of_kind.make(sources.get(self.study, self.of_kind.needs), **self.values(sources))
+        with drawn_as(self.settings.colors):
+            made = self.of_kind.make(self.source(sources), **self.values(sources))
+        return replace(made, figure=made.figure and self.settings.sized(made.figure))
 
     def data(self, sources: Sources) -> Data:
         """Its numbers; errors as of `show`."""
@@ -102,14 +114,25 @@ class View:
             sources: What is loaded.
             shown: What the view shows, where that is known already.
         """
-        kind = self.of_kind
+        kind, settings = self.of_kind, self.settings
         function, room = kind.make.__name__, PAGES[kind.page].module
         given = "".join(f", {name}={value!r}" for name, value in self.values(sources).items())
         figure = (shown or self.show(sources)).figure
+        runs = f"pb.store.read({str(sources.path(self.study))!r})"
+        if own := settings.identity != Settings().identity and kind.needs == "Assessment":
+            runs = f"identified({runs}, {settings.identity!r})"
+        made = f"shown = {room}.{function}({kind.needs.lower()}{given})"
+        colors = dict(settings.colors) if figure else {}
+        sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
+        drawn = "shown.figure" if settings.preset == Settings().preset else sized
         lines = [
-            *("import polarbear as pb", f"from polarbear.web import {room}", ""),
-            _LOADED[kind.needs].format(path=repr(str(sources.path(self.study)))),
-            f"shown = {room}.{function}({kind.needs.lower()}{given})",
-            "print(shown.data.csv())" if figure is None else f'shown.figure.save("{self.kind}.pdf")',
+            *("import polarbear as pb", f"from polarbear.web import {room}"),
+            *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
+            *(["from polarbear.web.identity import identified"] if own else []),
+            *(["from polarbear.web.settings import Settings"] if figure and drawn == sized else []),
+            "",
+            _LOADED[kind.needs].format(path=repr(str(sources.path(self.study))), runs=runs),
+            *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
+            "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
         ]
         return "\n".join(lines) + "\n"
