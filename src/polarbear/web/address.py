@@ -71,6 +71,11 @@ class Address:
         look = {name: text for name, text in self.look.items() if name == "theme"}
         return Address(page, replace(other, params=shared), look).url
 
+    def opening(self, study: str) -> str:
+        """The address of what another study holds."""
+        view = View("loaded", study, settings=self.view.settings)
+        return replace(self, page="overview", view=view, look={"theme": "dark"} if self.dark else {}).url
+
     def with_look(self, **given: str) -> str:
         """The same address looked at otherwise; what is empty is left out."""
         look = {name: text for name, text in {**self.look, **given}.items() if text}

@@ -61,7 +61,7 @@ def header(address: Address, sources: Sources, current: str = "") -> Any:
         dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == current))
         for name, page in PAGES.items()
     ]
-    studies = list(dict.fromkeys((*sources.names, address.view.study)))
+    studies = list(dict.fromkeys((*sources.names, address.view.study, *sources.beside(address.view.study))))
     settings = dcc.Link("Settings", href=address.of_settings, className=_current(current == "settings"))
     theme = dcc.Link("Light" if address.dark else "Dark", href=address.with_look(theme="" if address.dark else "dark"))
     return html.Header(
@@ -70,7 +70,7 @@ def header(address: Address, sources: Sources, current: str = "") -> Any:
             html.Nav(links, **{"aria-label": "Pages"}),
             html.Div(
                 [
-                    _labelled("study", _select("study", [name for name in studies if name], address.view.study)),
+                    labelled("study", _select("study", [name for name in studies if name], address.view.study)),
                     settings,
                     theme,
                 ],
@@ -84,7 +84,11 @@ def _current(yes: bool) -> str:
     return "current" if yes else ""
 
 
-def _labelled(label: str, control: Any) -> Any:
+def labelled(label: str, control: Any) -> Any:
+    """A control with its label; dropdowns name their value alone, so that the label is that of a group around it."""
+    if isinstance(control, dcc.Dropdown):
+        named = {"role": "group", "aria-label": label}
+        return html.Div([html.Span(label), control], className="control", **named)
     return html.Label([html.Span(label), control], className="control")
 
 
@@ -131,7 +135,7 @@ def _control(name: str, control: Control, given: str | None, source: Any) -> Any
     else:
         value = control.default if given is None else given
         drawn = _typed(name, value, number=isinstance(control, Number))
-    return _labelled(control.label, drawn)
+    return labelled(control.label, drawn)
 
 
 def main(address: Address, sources: Sources) -> Any:
@@ -145,7 +149,7 @@ def main(address: Address, sources: Sources) -> Any:
         body = [
             *([html.Pre(made.text, className="answer", id="answer")] if made.text else []),
             *(_figure(made.figure, address) if made.figure else []),
-            *(_table(made.data, address, folded=made.figure is not None)),
+            *(_table(made.data, address, made.opens, folded=made.figure is not None)),
             _code(code),
         ]
     except FAULTS as fault:
@@ -155,7 +159,7 @@ def main(address: Address, sources: Sources) -> Any:
 
 def _figure(figure: Figure, address: Address) -> list[Any]:
     switches = [
-        _labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
+        labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
         for which in ("x", "y")
         if switchable(figure, which)
     ]
@@ -174,15 +178,18 @@ def _figure(figure: Figure, address: Address) -> list[Any]:
     ]
 
 
-def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
-    rows = _chosen(data, address)
-    head = html.Thead(html.Tr([html.Th(_heading(name, address)) for name in data.columns]))
-    body = html.Tbody(
-        [html.Tr([_cell(cell, address.view.settings.digits) for cell in row]) for row in rows[:MOST_ROWS]]
-    )
+def _table(data: Data, address: Address, opens: str, *, folded: bool) -> list[Any]:
+    rows, digits = _chosen(data, address), address.view.settings.digits
+    head = html.Thead(html.Tr([_head(name, address) for name in data.columns]))
+    drawn = [[_cell(cell, digits) for cell in row] for row in rows[:MOST_ROWS]]
+    if opens:
+        at = data.columns.index(opens)
+        for cells, row in zip(drawn, rows, strict=False):
+            cells[at] = html.Td(dcc.Link(str(row[at]), href=address.opening(str(row[at]))), className="text")
+    body = html.Tbody([html.Tr(cells) for cells in drawn])
     more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
     table = [
-        _labelled("show rows with", _typed("find", address.look.get("find", ""))),
+        labelled("show rows with", _typed("find", address.look.get("find", ""))),
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
         html.P(more, className="note"),
     ]
@@ -191,10 +198,12 @@ def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
     return [*content, html.P(["Data: ", *files], className="downloads")]
 
 
-def _heading(name: str, address: Address) -> Any:
+def _head(name: str, address: Address) -> Any:
+    """The heading of a column, which sorts by it."""
     by = address.look.get("sort", "")
-    arrow = {name: " ↑", f"-{name}": " ↓"}.get(by, "")
-    return dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
+    arrow, order = {name: (" ↑", "ascending"), f"-{name}": (" ↓", "descending")}.get(by, ("", "none"))
+    link = dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
+    return html.Th(link, scope="col", **{"aria-sort": order})
 
 
 def _chosen(data: Data, address: Address) -> list[tuple[Any, ...]]:

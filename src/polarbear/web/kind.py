@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
+from html import escape
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_type_hints
 from weakref import WeakKeyDictionary
 
@@ -13,7 +14,8 @@ import numpy as np
 
 from polarbear.analyzer.assessment.charts import Exhibit
 from polarbear.assess.report import Assessment, Cell
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, shown
+from polarbear.descriptions import html_table
 from polarbear.figures import Figure
 from polarbear.figures.style import chosen_looks, drawn_as, looks
 from polarbear.records import FloatArray
@@ -35,11 +37,20 @@ class Shown:
         data: Its numbers; a table, if there is no figure.
         figure: The figure, if there is one.
         text: What it says, in words.
+        opens: The column of its table that names studies, which can be opened.
     """
 
     data: Data
     figure: Figure | None = None
     text: str = ""
+    opens: str = ""
+
+    def _repr_html_(self) -> str:
+        """It in a notebook: what it says, its figure and its table."""
+        _, tag, drawn = self.figure.svg().partition("<svg") if self.figure else ("", "", "")
+        table = html_table(self.data.columns, ([shown(cell) for cell in row] for row in self.data.rows))
+        said = f"<p>{escape(self.text)}</p>" if self.text else ""
+        return f"{said}{tag}{drawn}{table}"
 
     @classmethod
     def of(cls, exhibit: Exhibit) -> Shown:
@@ -174,7 +185,7 @@ def _in_its_colors(make: Callable[..., Shown]) -> Callable[..., Shown]:
     """Draw an algorithm alike in all views of a study, also in those that deal with some of the algorithms alone."""
 
     @wraps(make)
-    def drawn(source: Any, *args: Any, **kwargs: Any) -> Shown:
+    def drawn(source: Any, /, *args: Any, **kwargs: Any) -> Shown:
         with drawn_as({**looks(_everyone(source)), **chosen_looks()}):
             return make(source, *args, **kwargs)
 

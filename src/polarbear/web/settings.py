@@ -53,8 +53,8 @@ def _colors(value: object) -> dict[str, Look]:
     chosen: dict[str, object] = dict(cast(Any, value)) if isinstance(value, Mapping) else {}
     if not chosen or len(chosen) > MOST_COLORS:
         raise ValueError(
-            f"colors is {shortened(cast(object, value))}; give a colour for each of up to {MOST_COLORS} algorithms, such as "
-            '{"A": "#0072B2"}'
+            f"colors is {shortened(cast(object, value))}; give a colour for each algorithm (up to {MOST_COLORS}), "
+            'such as {"A": "#0072B2"}'
         )
     return {name: _look(name, given) for name, given in chosen.items()}
 

@@ -16,7 +16,7 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 
 from polarbear.figures.style import Look, drawn_as, looks
 from polarbear.web.address import Address
-from polarbear.web.components import FAULTS, header, message
+from polarbear.web.components import FAULTS, header, labelled, message
 from polarbear.web.identity import attributes
 from polarbear.web.settings import LARGEST, MARKER_NAMES, MARKERS, PRESETS, Settings
 from polarbear.web.sources import Sources
@@ -82,11 +82,9 @@ def _numbers(settings: Settings) -> list[Any]:
         ("digits in tables", dcc.Input(value=str(settings.digits), id=_setting("digits"), **typed)),
         ("quantiles in tables", dcc.Input(value=quantiles, id=_setting("quantiles"), **typed)),
     )
-    looks_of = ("control", "control", "control wide")
-    return [
-        html.Label([html.Span(label), control], className=name)
-        for (label, control), name in zip(given, looks_of, strict=True)
-    ]
+    controls = [labelled(label, control) for label, control in given]
+    controls[-1].className = "control wide"
+    return controls
 
 
 def _identity(address: Address, sources: Sources) -> Any:
@@ -120,11 +118,10 @@ def _look_cells(name: str, look: Look) -> list[Any]:
     swatch = html.Span("■", style={"color": look.color, "fontSize": "1.3rem"}, **{"aria-hidden": "true"})
     typed = dcc.Input(value=look.color, id=color, type="text", debounce=True)
     chosen = dcc.Dropdown(list(MARKERS), MARKER_NAMES[look.marker], id=marker, clearable=False, className="select")
-    labelled = [
-        html.Label([html.Span(f"{what} of {name}", className="unseen"), control], className="control")
-        for what, control in (("colour", typed), ("marker", chosen))
-    ]
-    return [html.Td(each, className="text") for each in (swatch, name, *labelled)]
+    controls = [labelled(f"colour of {name}", typed), labelled(f"marker of {name}", chosen)]
+    for each in controls:
+        each.children[0].className = "unseen"
+    return [html.Td(each, className="text") for each in (swatch, name, *controls)]
 
 
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:

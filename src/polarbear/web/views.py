@@ -15,8 +15,10 @@ from polarbear.web.kind import KINDS, Kind, Shown
 from polarbear.web.pages import PAGES
 from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
+from polarbear.web.work import say
 
 _LOADED = {
+    "Catalogue": "catalogue = pb.web.catalogue.catalogue_of({library})",
     "Reading": "reading = pb.store.read_checked({path})",
     "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of({runs}))",
     "Result": "result = pb.load({path})",
@@ -95,8 +97,10 @@ class View:
         Raises:
             ValueError: If a parameter is out of range, the study cannot be read, or there is nothing to show.
         """
+        values, source = self.values(sources), self.source(sources)
+        say(f"Computing {self.of_kind.title.lower()} …")
         with drawn_as(self.settings.colors):
-            made = self.of_kind.make(self.source(sources), **self.values(sources))
+            made = self.of_kind.make(source, **values)
         return replace(made, figure=made.figure and self.settings.sized(made.figure))
 
     def data(self, sources: Sources) -> Data:
@@ -118,7 +122,8 @@ class View:
         function, room = kind.make.__name__, PAGES[kind.page].module
         given = "".join(f", {name}={value!r}" for name, value in self.values(sources).items())
         figure = (shown or self.show(sources)).figure
-        runs = f"pb.store.read({str(sources.path(self.study))!r})"
+        path = "" if kind.needs == "Catalogue" else str(sources.path(self.study))
+        runs = f"pb.store.read({path!r})"
         if own := settings.identity != Settings().identity and kind.needs == "Assessment":
             runs = f"identified({runs}, {settings.identity!r})"
         made = f"shown = {room}.{function}({kind.needs.lower()}{given})"
@@ -131,7 +136,7 @@ class View:
             *(["from polarbear.web.identity import identified"] if own else []),
             *(["from polarbear.web.settings import Settings"] if figure and drawn == sized else []),
             "",
-            _LOADED[kind.needs].format(path=repr(str(sources.path(self.study))), runs=runs),
+            _LOADED[kind.needs].format(path=repr(path), runs=runs, library=repr(str(sources.library))),
             *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
             "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
         ]

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polarbear.assess.table_formats import latex_rows
+from polarbear.descriptions import html_table
 from polarbear.spreadsheets import disarmed
 
 _LARGE = 20_000
@@ -76,6 +77,10 @@ class Data:
 
     def _shown(self, digits: int) -> list[list[str]]:
         return [[shown(cell, digits) for cell in row] for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return html_table(self.columns, self._shown(DIGITS))
 
     def frame(self) -> pl.DataFrame:
         """The table as a data frame of polars, infinite numbers as such."""

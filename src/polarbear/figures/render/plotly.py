@@ -101,7 +101,7 @@ def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict
     beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
     rows = [mark.text for mark in marks if isinstance(mark, Label) and mark.left and mark.ends]
     layout: dict[str, Any] = {
-        "height": max(300, round(figure.height * _PITCH)),
+        "height": round(larger * max(300, round(figure.height * _PITCH))),
         "font": {"family": _FONT, "size": letters, "color": tint(INK)},
         "paper_bgcolor": tint(SURFACE),
         "plot_bgcolor": tint(SURFACE),
