@@ -28,19 +28,24 @@ SAMPLES = 200
 SMALL: dict[str, Any] = {"n_estimators": 50, "max_leaf_nodes": 300}
 
 
+def rejected_of(n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Of samples of n values that a test rejects: (m, n) values, (m, 36) at how many levels, scenarios, and types."""
+    null, values, found, names, kinds = null_distribution(n), [], [], [], []
+    for index, scenario in enumerate(per_dimension()[1:]):
+        x = scenario.sample(n, SAMPLES, np.random.default_rng([n, index])).T
+        p_values = null.p_values_of(uniformity_statistics(np.ascontiguousarray(x))).T
+        rejected = (p_values <= LEVELS[1]).any(axis=1)
+        values.append(x[rejected])
+        found.append(strengths(p_values[rejected]))
+        names += [scenario.name] * int(rejected.sum())
+        kinds += [scenario.kind] * int(rejected.sum())
+    return np.concatenate(values), np.concatenate(found), np.array(names), np.array(kinds)
+
+
 def rejected_samples() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(m, 36) at how many levels tests reject samples, with the names of their scenarios and types."""
-    found, names, kinds = [], [], []
-    for n in SIZES:
-        null = null_distribution(n)
-        for index, scenario in enumerate(per_dimension()[1:]):
-            x = scenario.sample(n, SAMPLES, np.random.default_rng([n, index]))
-            p_values = null.p_values_of(uniformity_statistics(np.ascontiguousarray(x.T))).T
-            some = strengths(p_values[(p_values <= LEVELS[1]).any(axis=1)])
-            found.append(some)
-            names += [scenario.name] * len(some)
-            kinds += [scenario.kind] * len(some)
-    return np.concatenate(found), np.array(names), np.array(kinds)
+    """(m, 36) at how many levels tests reject samples of all sizes, with the names of their scenarios and types."""
+    _, found, names, kinds = zip(*map(rejected_of, SIZES), strict=True)
+    return np.concatenate(found), np.concatenate(names), np.concatenate(kinds)
 
 
 def forest_for(x: np.ndarray, y: np.ndarray, **settings: Any) -> tuple[RandomForestClassifier, float, float]:

@@ -69,6 +69,7 @@ def test_random_search_is_not_biased_and_what_clings_to_the_middle_is(runs):
     ]
     assert np.abs(found["center", 4].points).max() <= 1.0
     assert found["center", 4].sentence.startswith("center: Structurally biased: ")
+    np.testing.assert_allclose(-5 + 10 * found["center", 4].positions, found["center", 4].points, atol=1e-12)
 
 
 def test_runs_that_found_nothing_are_counted(runs):
@@ -99,7 +100,13 @@ def test_the_command_runs_a_plan_and_judges_it(tmp_path):
     told, _ = polarbear("bias", "f0.toml", "--samples", FEW, "--significance", "0.001", cwd=tmp_path)
     assert "center: Structurally biased: " in told
     assert "random search: No evidence of structural bias" in told
-    verdicts = json.loads(polarbear("bias", "f0.study", "--samples", FEW, "--json", cwd=tmp_path)[0])
+    assert told.endswith("page: f0.bias/index.html\n")
+    page = (tmp_path / "f0.bias" / "index.html").read_text()
+    assert "<h1>1 of 2 optimizers are structurally biased</h1>" in page
+    assert page.count("<figure>") == 2
+    some = ("bias", "f0.study", "--samples", FEW, "--page", "other", "--json")
+    verdicts = json.loads(polarbear(*some, cwd=tmp_path)[0])
+    assert (tmp_path / "other" / "index.html").is_file()
     assert [(v["algorithm"], v["dimension"], v["runs"]) for v in verdicts] == [
         ("center", 3, 50),
         ("random search", 3, 50),

@@ -143,6 +143,14 @@ def test_the_bootstrap_of_a_mean_has_its_known_moments():
     assert draws.std() == pytest.approx(np.sqrt(x.var() / 21), rel=0.03)
 
 
+def test_a_pool_adds_its_mean_with_the_weight_of_four_instances():
+    """A Dirichlet process: the mean is (P x̄ + 4 m) / (P + 4) for the pool's mean m (Ferguson 1973)."""
+    rng = np.random.default_rng(4)
+    x, pool = rng.normal(size=6), rng.normal(3, size=50)
+    draws = bootstrap_means(terms(x[:, None]), rng, 40_000, pool=terms(pool))
+    assert draws.mean() == pytest.approx((6 * x.mean() + 4 * pool.mean()) / 10, abs=4 * draws.std() / 200)
+
+
 def terms(losses):
     return np.stack([losses, np.ones_like(losses)], axis=-1)
 
@@ -184,4 +192,4 @@ def test_halving_keeps_a_third_and_failures_lose():
     sound, broken = contests.keep_by_t_test(terms(failing), level=0.05)
     assert broken < 0 <= sound
     rng = np.random.default_rng(0)
-    assert contests.keep_probable(terms(failing), alpha=0.95, rng=rng)[1] < 0
+    assert contests.keep_credible(terms(failing), alpha=0.95, rng=rng)[1] < 0

@@ -120,3 +120,15 @@ def test_bands_cover_what_they_say():
         for band in effects.of("elitist").values():
             covered.append(band.low[1] <= 0 <= band.high[1])
     assert np.mean(covered) == pytest.approx(0.95, abs=0.035)
+
+
+def test_what_parameters_contribute_adds_up_to_the_difference_of_ratings():
+    """Differences of predicted log ratings are the sum of differences of contributions, as the model has it."""
+    chosen, rankings = simulated(4)
+    effects = fit_effects(space(), chosen, rankings, draws=50, rng=np.random.default_rng(1))
+    first, second = list(chosen.values())[:2]
+    ratings = effects.predict([first, second])
+    mine, theirs = (sum(effects.contributions(each).values()) for each in (first, second))
+    np.testing.assert_allclose(mine - theirs, ratings[:, :, 0] - ratings[:, :, 1], atol=1e-9)
+    option = "True" if first["active"] else "False"
+    np.testing.assert_allclose(effects.contributions(first)["active"].mean(axis=0), effects.of("active")[option].mean)

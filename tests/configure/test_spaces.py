@@ -124,3 +124,30 @@ def test_a_space_without_valid_configurations_says_why():
     space = spaces.of(ModularCMAES, {"mirrored": ["PAIRWISE"], "population_size": [5, 7]})
     with pytest.raises(ValueError, match=r"contradictory.*must be even"):
         space.sample(np.random.default_rng(1))
+
+
+def test_modular_de_has_the_modules_and_single_module_variants_that_the_thesis_counts():
+    """Section 4.2.1 counts 30 single-module variants; table 4.3 has 11 variants."""
+    space = spaces.modular_de(5, budget=10_000)
+    modules = [name for name in space.names if hasattr(space.space[name], "choices")]
+    assert len(modules) == 14
+    assert sum(len(space.space[name].choices) - 1 for name in modules) == 30
+    assert space.combinations == 4 * 2 * 3 * 4 * 2 * 2 * 2 * 2 * 2 * 10 * 4 * 3 * 2 * 2
+    default = space.optimizer(space.default)
+    assert default.budget == 10_000
+    assert {name: getattr(default, name) for name in modules} == {name: getattr(ModularDE(), name) for name in modules}
+    for drawn in space.sample(np.random.default_rng(1), 30):
+        assert ("F" in drawn) == (drawn["adaptation_method_F"] == "NONE")
+        assert 4 <= drawn["population_size"] <= 100
+
+
+@pytest.mark.parametrize("dimension", [2, 5, 20])
+def test_the_variants_of_the_thesis_are_configurations_of_modular_de(dimension):
+    space, variants = spaces.modular_de(dimension), spaces.modular_de_variants(dimension)
+    assert len(variants) == 11
+    for name, configuration in variants.items():
+        found, meant = (
+            {key: np.asarray(value).tolist() for key, value in each.settings(dimension, 1).items()}
+            for each in (space.optimizer(configuration), ModularDE.variant(name))
+        )
+        assert found == meant

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import polarbear as pb
 from polarbear.cli.app import app
-from polarbear.conformance import CHECKS, examine
+from polarbear.conformance import CHECKS, REMARKS, Inapplicable, examine
 from polarbear.conformance.probes import NoisyProblem
 from polarbear.experiment import Stop
 
@@ -242,6 +242,36 @@ def test_an_unknown_check_and_no_optimizer_are_named():
         examine(good, checks=["bound"])
     with pytest.raises(ValueError, match="optimizer 'random' is unknown; did you mean"):
         examine("random")
+
+
+def clings(problem, rng):
+    middle, side = (problem.lower + problem.upper) / 2, problem.upper - problem.lower
+    while True:
+        problem(middle + 0.1 * side * rng.uniform(-1, 1, middle.size))
+
+
+class TestBias:
+    def test_it_is_told_and_fails_nothing(self):
+        found = examine(clings, checks=["bias"])
+        assert found.passed
+        assert found.findings[0].remark.startswith("Structurally biased: ")
+        assert found.as_dict()["findings"][0]["wrong"] == ""
+
+    def test_points_that_are_drawn_evenly_are_not_biased(self):
+        told = REMARKS["bias"](pb.optimizers.RandomSearch())
+        assert told.startswith("No evidence of structural bias: no test rejects that 50 final points in 5 dimensions")
+
+    def test_what_finds_nothing_in_the_box_has_no_verdict(self):
+        def beyond(problem, rng):
+            while True:
+                problem(problem.upper + rng.random(problem.lower.size))
+
+        with pytest.raises(Inapplicable, match="a run of 500 evaluations found nothing"):
+            REMARKS["bias"](pb.optimizers.as_optimizer(beyond))
+
+    def test_what_fails_is_told_as_a_fault(self):
+        (found,) = examine(NeedsIntegers(), checks=["bias"]).findings
+        assert "on random values it fails with ValueError: it takes integer variables only" in found.wrong
 
 
 class TestCommand:

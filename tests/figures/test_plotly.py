@@ -178,3 +178,14 @@ class TestScales:
         assert not switchable(figure, "x")
         with pytest.raises(ValueError, match="has one scale only; leave it out"):
             draw(figure, x="log")
+
+
+def test_rows_of_panels_are_as_high_as_stated():
+    layout = draw(EXAMPLES["structural_bias"]())["layout"]
+    (low, top), (bottom, high) = (layout[axis]["domain"] for axis in ("yaxis", "yaxis2"))
+    heights = EXAMPLES["structural_bias"]().heights
+    assert top == pytest.approx(1.0)
+    assert bottom == pytest.approx(0.0)
+    assert (top - low) / (high - bottom) == pytest.approx(heights[0] / heights[1])
+    axes = EXAMPLES["structural_bias"]().matplotlib().axes
+    assert axes[0].get_position().height / axes[1].get_position().height == pytest.approx(heights[0] / heights[1])

@@ -111,6 +111,9 @@ EXAMPLES = {
     "cumulative_difference": lambda: figures.cumulative_difference(DIFFERENCE, ("A", "B")),
     "data_profiles": lambda: figures.data_profiles(STEPS),
     "dominance_over_rounds": lambda: figures.dominance_over_rounds(result(belief()).rounds, alpha=0.95),
+    "effects_over_time": lambda: figures.effects_over_time(
+        BUDGETS, {"active": {"True": [[0.1, 0.2, 0.3], [0.0, 0.1, 0.2], [0.2, 0.3, 0.4]]}}
+    ),
     "embedding": lambda: figures.embedding([[0.0, 1.0], [1.0, 0.0], [5.0, 5.0]], ["f1", "f1", "f2"]),
     "ert_over_dimension": lambda: figures.ert_over_dimension([2, 3, 5], ERT),
     "ert_over_targets": lambda: figures.ert_over_targets([1, 0.1, 0.01], ERT),
@@ -124,7 +127,11 @@ EXAMPLES = {
     "heat_map": lambda: figures.heat_map([[1.0, 2.0], [3.0, np.nan]], ["A", "B"], ["f1", "f2"], label="ERT"),
     "histograms": lambda: figures.histograms([1, 2, 3], {"A": [4, 1], "B": [0, 2]}),
     "mean_landscapes": lambda: figures.mean_landscapes({"f1": 10 ** np.eye(3), "f2": np.exp(SQUARE)}, [-5, 0], [5, 1]),
+    "module_importance": lambda: figures.module_importance({"active": [[0.6], [0.5], [0.7]]}, ["100 evaluations"]),
     "optima": lambda: figures.optima({"f1": [[0.0, 1.0, 2.0]], "f2": [[-1.0, 0.0, 3.0]]}, [-5] * 3, [5] * 3),
+    "parallel_coordinates": lambda: figures.parallel_coordinates(
+        [[0.0, 0.2], [1.0, np.nan]], {"active": {"False": 0.0, "True": 1.0}, "c1": {"0": 0.0, "1": 1.0}}, [0.1, 0.9]
+    ),
     "parameter_over_targets": lambda: figures.parameter_over_targets([0.01, 0.1, 1.0], QUARTILES, "step size"),
     "parameter_over_time": lambda: figures.parameter_over_time(BUDGETS, QUARTILES, "step size"),
     "partial_order": lambda: figures.partial_order([["A"], ["B"]], [("A", "B")]),
@@ -136,6 +143,7 @@ EXAMPLES = {
     "relations_over_time": pairs,
     "runtime_densities": lambda: figures.runtime_densities({"A": ([1.0, 2.0], [0.5, 0.5])}, runs={"A": [1.5, np.inf]}),
     "runtime_distributions": lambda: figures.runtime_distributions(STEPS),
+    "structural_bias": lambda: figures.structural_bias([[0.1, 0.2], [0.5, 0.9]], [[True, False]] * 2, ["KS", "AD"]),
     "target_sensitivity": lambda: figures.target_sensitivity(SENSITIVITY),
     "vorobev_expectation": lambda: figures.vorobev_expectation(BUDGETS, {"A": VOROBEV}, runs={"A": [[5.0, 2.0, 1.0]]}),
     "value_densities": lambda: figures.value_densities({"A": ([1.0, 2.0], [0.5, 0.5]), "B": ([1.0, 3.0], [0.2, 0.9])}),

@@ -128,6 +128,62 @@ def test_expected_runtimes_and_areas_are_those_of_the_assessment(base, assessed)
         assert areas[where] == assessed.area(cell, algorithm)
 
 
+def test_quartiles_are_values_that_so_many_runs_do_not_exceed(base, study):
+    told = base.ask("quartiles", budget=100, algorithm="modular DE", dimension=2)
+    for _, problem, lower, median, upper, runs in told.iter_rows():
+        mine = [r for r in pb.store.read(study) if r.key.instance == problem and r.key.algorithm == "modular DE"]
+        curves = pb.assess.step_functions(mine, precision=True, carry=True)
+        assert [lower, median, upper] == sorted(curve(100.0) for curve in curves)  # of three runs
+        assert runs == 3
+    assert len(told) == 4
+
+
+def test_instances_are_made_by_transformations(base):
+    """BBOB (Hansen et al. 2009): f1 and f8 are shifted; others are rotated too."""
+    asked = "SELECT ?kind WHERE {{ <{}problem:{}> obo:OBI_0000312 ?by . ?by a ?kind }}"
+    kinds = base.query(asked.format(OWN, "bbob-f8-i1-d5"))["kind"].to_list()
+    assert sorted(kinds) == [f"{OPTION}transform_obj_shift", f"{OWN}shift_of_variables"]
+    known = pb.knowledge.graphs.words.transformations
+    assert f"{OPTION}rotation_data_transformation" in known("bbob", "10", "1")
+    assert known("pbo", "1", "1") == known("mine", "1", "1") == ()
+    assert known("pbo", "1", "50")[0] == f"{OPTION}transform_vars_xor"
+    assert known("pbo", "1", "51")[0] == f"{OPTION}transform_vars_sigma"
+
+
+def test_a_study_says_when_where_and_by_what_it_was_begun(study):
+    known = KnowledgeBase()
+    known.add(graph_of_runs(), name="runs")
+    assert known.ask("studies").rows() == [("runs", None, None, None, "")]
+    known.add(study, about={"citation": "https://doi.org/10.1/a", "creator": "Ada"})
+    (row,) = known.ask("studies", about="ADA").iter_rows(named=True)
+    origin = pb.store.specification.read_study_file(study).origin
+    assert row["began"] == origin["time"].replace("+00:00", "Z")
+    assert (row["machine"], row["seed"]) == (origin["machine"], 0)
+    assert set(row["about"].split("; ")) == {"https://doi.org/10.1/a", "Ada"}
+    assert not len(known.ask("studies", about="Grace"))
+    versions = dict(known.ask("software", study="modular").select("software", "version").iter_rows())
+    assert versions == {"polarbear": pb.__version__, "python": origin["python"], **origin["packages"]}
+    derived = "SELECT ?name WHERE { ?made obo:OBI_0000294 ?itself ; prov:wasDerivedFrom ?of . ?of schema:name ?name }"
+    assert sorted(known.query(derived)["name"]) == ["modcma", "modde"]
+    with pytest.raises(ValueError, match=r"study's 'licence'; did you mean 'license'"):
+        known.add(study, about={"licence": "CC0"})
+
+
+def test_features_of_a_table_are_means_over_designs():
+    problems = BBOB(functions=(1,), dimensions=2, instances=(1, 2)).grid()
+    found = pb.landscape.instances(problems, designs=3, points=50, sets=["ela_meta"])
+    known = KnowledgeBase()
+    known.add(graph_of_runs(), name="runs")
+    assert known.add_feature_table(found.frame(), sample_size=50) == 2
+    value = known.query(
+        f"SELECT ?value WHERE {{ ?f obo:IAO_0000136 <{OWN}problem:bbob-f1-i2-d2> ; a option:lin_simple.adj_r2 ; "
+        "option:has_value ?value ; option:calculated_on_sample_size 50 }"
+    )["value"].item()
+    assert value == pytest.approx(found.values[1, :, found.names.index("ela_meta.lin_simple.adj_r2")].mean(), rel=1e-12)
+    with pytest.raises(ValueError, match="needs 'instance'"):
+        known.add_feature_table(found.frame().select("design"), sample_size=50)
+
+
 def test_the_runs_behind_a_number_are_named(base, study):
     told = base.ask("runs", algorithm="modular DE", function="8", dimension=2)["run_key"].to_list()
     keys = [run.key for run in pb.store.read(study)]
@@ -278,6 +334,15 @@ class TestCommand:
         polarbear("knowledge", "load", "all.nt", "--format", "nt", "--base", "second", cwd=tmp_path)
         assert polarbear("knowledge", "export", "--format", "nt", "--base", "second", cwd=tmp_path)[0] == exported
         assert polarbear("knowledge", "query", "ASK { ?a ?b ?c }", "--json", cwd=tmp_path)[0] == "true\n"
+
+    def test_it_takes_what_is_known_of_a_study_and_features(self, study, tmp_path):
+        polarbear("knowledge", "add", study, "--budget", "1500", "--about", "license=CC0", cwd=tmp_path)
+        assert "CC0" in polarbear("knowledge", "ask", "studies", cwd=tmp_path)[0]
+        assert "--about is 'CC0'" in polarbear("knowledge", "add", study, "--about", "CC0", code=2, cwd=tmp_path)[1]
+        (tmp_path / "features.csv").write_text("instance,design,disp.ratio_mean_02\nbbob-f1-i1-d5,0,0.5\n")
+        told, _ = polarbear("knowledge", "features", "features.csv", "--points", "50", cwd=tmp_path)
+        assert told == "features.csv: 1 instance\n"
+        assert "0.5" in polarbear("knowledge", "ask", "features", "--field", "problem=bbob-f1-i1-d5", cwd=tmp_path)[0]
 
     def test_what_is_wrong_is_said(self, tmp_path):
         assert "expected-runtime  The expected" in polarbear("knowledge", "ask", cwd=tmp_path)[0]

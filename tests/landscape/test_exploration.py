@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import spearmanr
 
-from polarbear.landscape import EVALUATED, diversity, explore
+import polarbear as pb
+from polarbear.landscape import EVALUATED, diversity, explore, run_diversity
 from polarbear.landscape.evaluated.optima_network import network_features
 from polarbear.problems import BBOBProblem, FunctionProblem
 from tests.landscape.published import FUNCTIONS, published
@@ -131,6 +132,35 @@ def test_diversity_of_populations():
     np.testing.assert_allclose(diversity([population, np.multiply(population, 3)]), [2.0, 6.0])
     with pytest.raises(ValueError, match="give"):
         diversity([1.0, 2.0])
+
+
+def run_with(points, values, evaluations=None):
+    """A run that kept these points."""
+    count = len(values)
+    end = pb.records.Outcome("budget", count, 0.0)
+    best = pb.records.Trajectory([1], [0.0], [min(values)], end)
+    kept = pb.records.Samples(evaluations or range(1, count + 1), points, values)
+    return pb.records.Run(pb.RunKey("p", "A", 0), best, samples=kept)
+
+
+def test_diversity_of_a_run():
+    """Section 5.4 of the thesis: the mean component-wise standard deviation of points, and that of their values."""
+    points, values = np.random.default_rng(1).normal(size=(11, 3)), [*range(10), 7.0]
+    found = run_diversity(run_with(points, values), 5)
+    assert found.evaluations.tolist() == [5, 10]
+    expected = [np.mean([np.std(column) for column in points[i : i + 5].T]) for i in (0, 5)]
+    np.testing.assert_allclose(found.pop_div, expected, rtol=1e-12)
+    np.testing.assert_allclose(found.fit_div, [np.std(range(5))] * 2, rtol=1e-12)
+    unknown = run_diversity(run_with(points, [np.inf, *values[1:]]), 5).fit_div
+    assert np.isnan(unknown).tolist() == [True, False]
+
+
+def test_diversity_needs_every_point():
+    points = np.ones((3, 2))
+    with pytest.raises(ValueError, match="has 3 points of its evaluations; keep them all"):
+        run_diversity(run_with(points, [1.0, 2.0, 3.0], [1, 2, 4]), 2)
+    with pytest.raises(ValueError, match="size"):
+        run_diversity(run_with(points, [1.0, 2.0, 3.0]), 4)
 
 
 def test_faults_are_named():

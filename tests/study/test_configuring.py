@@ -135,7 +135,11 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "iteration 1:" in told
     told = json.loads(polarbear("modules", tmp_path / "space.study", "--pair", "active,elitist", "--json")[0])
     assert set(told["importance"]) == {"active", "elitist", "population_size", "active & elitist"}
-    assert "population_size: lowest" in polarbear("modules", tmp_path / "space.study")[0]
+    drawn = polarbear("modules", tmp_path / "space.study", "--figures", tmp_path / "drawn")[0]
+    assert "population_size: lowest" in drawn
+    files = {each.stem for each in (tmp_path / "drawn").iterdir()}
+    assert files == {"importance", "effects", "configurations", "elites"}
+    assert str(tmp_path / "drawn" / "elites.svg") in drawn
     assert "--pair is 'active'" in polarbear("modules", tmp_path / "space.study", "--pair", "active", code=2)[1]
     found = json.loads(polarbear("configure", file, "--json")[0])
     assert set(found["configurations"]) == set(found["pareto_set"])

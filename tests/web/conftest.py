@@ -9,17 +9,18 @@ from tests.web.asking import served
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """Recorded runs, and a race on them."""
+    """Recorded runs, a race on them, and a knowledge base of them."""
     path = tmp_path_factory.mktemp("web")
     studies.recorded(path / "runs.study")
     studies.raced(path / "race.study")
+    studies.known(path / "known")
     return path
 
 
 @pytest.fixture(scope="session")
 def sources(folder):
-    """Both studies, open."""
-    return Sources([folder / "runs.study", folder / "race.study"])
+    """All of them, open."""
+    return Sources([folder / "runs.study", folder / "race.study", folder / "known"])
 
 
 @pytest.fixture(scope="session")

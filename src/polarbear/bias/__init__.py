@@ -11,6 +11,7 @@ from polarbear.bias.judge import Bias, judge
 from polarbear.bias.null import critical_values
 from polarbear.bias.recorded import SUITE, Verdict, judge_runs
 from polarbear.bias.scenarios import Scenario, across_all, per_dimension
+from polarbear.bias.shapley import contributions
 from polarbear.bias.uniformity import STATISTICS, uniformity_statistics
 
 __all__ = [
@@ -22,6 +23,7 @@ __all__ = [
     "across_all",
     "across_dimensions",
     "across_statistics",
+    "contributions",
     "critical_values",
     "judge",
     "judge_runs",

@@ -28,6 +28,7 @@ class Verdict:
         points: (n, d) the best points of its runs.
         bias: The verdict on them.
         lost: Runs that found nothing, and take no part.
+        box: Lower and upper bound of all variables.
     """
 
     algorithm: str
@@ -35,6 +36,13 @@ class Verdict:
     points: FloatArray
     bias: Bias
     lost: int
+    box: tuple[float, float] = (0.0, 1.0)
+
+    @property
+    def positions(self) -> FloatArray:
+        """(n, d) the points between the bounds of the box, 0 and 1."""
+        lower, upper = self.box
+        return np.clip((self.points - lower) / (upper - lower), 0.0, 1.0)
 
     @property
     def sentence(self) -> str:
@@ -80,4 +88,4 @@ def _judged(name: str, dimension: int, function: str, runs: list[Run], alpha: fl
     _, *box = function.split("_")
     lower, upper = map(float, box) if box else (0.0, 1.0)
     bias = judge(array, lower=lower, upper=upper, alpha=alpha, samples=samples)
-    return Verdict(name, dimension, array, bias, len(runs) - len(found))
+    return Verdict(name, dimension, array, bias, len(runs) - len(found), (lower, upper))

@@ -221,6 +221,14 @@ class Configurator:
         rows = [[criterion.terms(self._runs[name, seed], until) for name in chosen] for seed in seeds]
         return np.array(rows).reshape(len(seeds), len(chosen), 2)
 
+    def peers_terms(self, criterion: Criterion) -> FloatArray | None:
+        """(m, 2) what all runs of those in the last iteration add to a criterion, if finite; None if nothing."""
+        peers = self.iterations[-1].entrants if self.iterations else tuple(self.configurations)
+        until = float(self.times[-1])
+        rows = np.array([criterion.terms(run, until) for (name, _), run in self._runs.items() if name in peers])
+        finite = rows[np.isfinite(rows).all(axis=-1)] if rows.size else rows
+        return finite if len(finite) else None
+
     def describe(self) -> dict[str, Any]:
         """Timepoints and settings as plain values."""
         return {"times": self.times.tolist(), **asdict(self.settings)}
@@ -296,7 +304,7 @@ class Configurator:
         level = 1 - chosen.alpha
         on = 0 if self._searching_near else self._starts()[len(self.iterations)][1]
         rules: dict[str, tuple[contests.Rule, Iterable[int]]] = {
-            "bootstrap": (partial(contests.keep_probable, alpha=chosen.alpha, rng=rng), count(first)),
+            "bootstrap": (partial(contests.keep_credible, alpha=chosen.alpha, rng=rng), count(first)),
             "f-race": (partial(contests.keep_by_friedman, level=level), count(first)),
             "t-race": (partial(contests.keep_by_t_test, level=level), count(first)),
             "halving": (partial(contests.keep_share, eta=_ETA), (on * _ETA**rung for rung in count())),

@@ -7,6 +7,7 @@ on the same instances with the same seeds. A contest never ends by its budget; w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -158,12 +159,25 @@ def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
     return scores
 
 
-def keep_probable(terms: FloatArray, *, alpha: float, rng: np.random.Generator) -> FloatArray:
-    """Those leave that the best is better than with probability α, by the Bayesian bootstrap over instances."""
-    losses, draws = _ratios(terms), bootstrap_means(terms, rng)
-    best = draws[:, [int(np.argmin(losses))]]
-    worse = (np.mean(draws > best, axis=0) + np.mean(draws == best, axis=0) / 2) >= alpha
-    return np.where(worse, -1.0, _order(losses))
+def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.01) -> FloatArray:
+    """Those stay of whom one is the best with probability α, as few as will do.
+
+    Only the one with the least posterior mean stays once choosing it is expected to cost no more than a share,
+    `tolerance`, of that mean. By the Bayesian bootstrap over instances, with all runs so far as the pool.
+    """
+    pool = terms[np.isfinite(terms).all(axis=-1)]
+    draws = bootstrap_means(terms, rng, 500, pool=pool if len(pool) else None)
+    means, scores = draws.mean(axis=0), np.full(terms.shape[1], -1.0)
+    best, order = int(means.argmin()), _order(means)
+    if not np.isfinite(means[best]):  # no success yet, which says nothing
+        return _order(_ratios(terms))
+    chance = np.bincount(draws.argmin(axis=1), minlength=scores.size) / len(draws)
+    likely = np.argsort(-chance, kind="stable")
+    kept = likely[: int(np.searchsorted(np.cumsum(chance[likely]), alpha)) + 1]
+    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * means[best]:
+        scores[kept] = order[kept]
+    scores[best] = order[best]
+    return scores
 
 
 def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
@@ -175,7 +189,7 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
     losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
     count, size = losses.shape
     if size == 2:
-        return _pairwise(losses, stats.wilcoxon, level, _order(losses.mean(axis=0)))
+        return _drop_worse(losses, stats.wilcoxon, level, _order(losses.mean(axis=0)))
     ranks = np.asarray(stats.rankdata(losses, axis=1))
     sums = ranks.sum(axis=0)
     scores = _order(sums)
@@ -194,16 +208,17 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
 def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
     """t-race: those leave whose mean is significantly worse than the best's, by paired tests without correction."""
     losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
-    return _pairwise(losses, stats.ttest_rel, level, keep_all(terms))
+    return _drop_worse(losses, partial(stats.ttest_1samp, popmean=0.0), level, keep_all(terms))
 
 
-def _pairwise(losses: FloatArray, test: Callable[..., Any], level: float, scores: FloatArray) -> FloatArray:
+def _drop_worse(losses: FloatArray, test: Callable[..., Any], level: float, scores: FloatArray) -> FloatArray:
+    """Scores where those are dropped whose differences from the best a test calls significant."""
     best = int(np.argmax(scores))
-    for index in range(scores.size):
-        differences = losses[:, index] - losses[:, best]
-        if index == best or not np.any(differences != 0):
-            continue
-        lost = not np.isfinite(differences).all()  # runs without a value: as if infinitely worse
-        if lost or test(losses[:, index], losses[:, best]).pvalue < level:
-            scores[index] = -1.0
+    with np.errstate(invalid="ignore"):
+        differences = losses - losses[:, [best]]
+    lost = ~np.isfinite(differences).all(axis=0)  # runs without a value: as if infinitely worse
+    tested = np.flatnonzero(~lost & differences.any(axis=0))
+    if tested.size:
+        scores[tested[np.asarray(test(differences[:, tested], axis=0).pvalue) < level]] = -1.0
+    scores[lost & (np.arange(scores.size) != best)] = -1.0
     return scores

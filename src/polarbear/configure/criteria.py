@@ -15,6 +15,9 @@ CriterionName = Literal["mean-aocc", "final", "ert"]
 PRECISIONS = Bounds(1e-8, 100, log=True)
 """Between which the area over the convergence curve is taken, as in the thesis' section 2.4."""
 
+PRIOR_INSTANCES = 4
+"""How many instances the pool of `bootstrap_means` weighs."""
+
 
 class UnknownOptimum(ValueError):  # noqa: N818 - states what is wrong
     """A criterion needs an optimum that is unknown."""
@@ -60,18 +63,29 @@ class Criterion:
         return 1.0 - float(reached.mean(Bounds(1, until + 1))), 1.0
 
 
-def bootstrap_means(terms: FloatArray, rng: np.random.Generator, draws: int = 2000) -> FloatArray:
+def bootstrap_means(
+    terms: FloatArray, rng: np.random.Generator, draws: int = 2000, *, pool: FloatArray | None = None
+) -> FloatArray:
     """Draws of the criterion of each configuration, by the Bayesian bootstrap over instances (Rubin 1981).
+
+    With a pool the posterior is that of a Dirichlet process whose base measure is the pool, with a weight of four
+    instances (Ferguson 1973): few runs do not pass for certainty, and the mean of the best, which was partly lucky, is
+    drawn towards the others'.
 
     Args:
         terms: (P, n, 2): what each instance's run of each configuration adds, see `Criterion.terms`.
         rng: For the weights.
         draws: How many draws, D.
+        pool: (m, 2): what runs of such configurations add, from which the prior draws.
 
     Returns:
         (D, n); +inf where no run was a success.
     """
     weights = np.maximum(rng.standard_exponential((draws, len(terms))), 1e-12)
+    sums = np.tensordot(weights, terms, axes=1)
+    if pool is not None:
+        picked = pool[rng.integers(len(pool), size=(draws, terms.shape[1], PRIOR_INSTANCES))]
+        sums += (rng.standard_exponential((*picked.shape[:3], 1)) * picked).sum(axis=2)
+    above, below = np.moveaxis(sums, -1, 0)
     with np.errstate(divide="ignore"):
-        above, below = np.moveaxis(np.tensordot(weights, terms, axes=1), -1, 0)
         return np.where(below > 0, above / below, np.inf)

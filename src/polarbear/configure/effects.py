@@ -9,28 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polarbear.configure.spaces import Space
-from polarbear.rankings import NOT_RUN, Rankings
-from polarbear.records import FloatArray
-
-_ORDERS = 4
-"""How many random orders stand for the ties of an instance."""
-_ROUNDS = 12
-"""Rounds of estimating the scales of effects."""
-
-
-class Band(NamedTuple):
-    """An effect over time: posterior mean and 95 % interval, and the probability that it is positive; (T,) each."""
-
-    mean: FloatArray
-    low: FloatArray
-    high: FloatArray
-    positive: FloatArray
+from polarbear.inference.model.regression import Band, regress
+from polarbear.rankings import Rankings
+from polarbear.records import FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +30,8 @@ class Effects:
         draws: (D, T, k) the coefficients β, as `columns` names them; joint over time.
         columns: What each coefficient belongs to: ``(module, option)``, ``(number, "line")``, ``(number, "parabola")``
             or, for a pair, the names and options of both, ``("a & b", "x & y")``.
-        scales: For each module, number and pair the standard deviation of the prior of its coefficients, as estimated.
+        scales: For each module, number and pair the standard deviation of the prior of its coefficients, as estimated,
+            at the timepoint at which they are largest.
     """
 
     space: Space
@@ -65,7 +52,7 @@ class Effects:
         """
         levels, values = self._levels(name)
         values = values - values.mean(axis=-1, keepdims=True)
-        return {level: _band(values[:, :, index]) for index, level in enumerate(levels)}
+        return {level: Band.of(values[:, :, index]) for index, level in enumerate(levels)}
 
     def importance(self) -> dict[str, Band]:
         """The share of each module, number and pair in the variance of log ratings, over uniform configurations.
@@ -80,9 +67,23 @@ class Effects:
         shares = shares / np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
         largest = shares.argmax(axis=0)
         return {
-            name: _band(shares[index])._replace(positive=(largest == index).mean(axis=0))
+            name: Band.of(shares[index])._replace(positive=(largest == index).mean(axis=0))
             for index, name in enumerate(parts)
         }
+
+    def contributions(self, configuration: Mapping[str, Any]) -> dict[str, FloatArray]:
+        """(D, T) draws of what each parameter adds to a configuration's log rating, beside its module's mean option.
+
+        A number adds what it does beside the mean over its range; pairs are left aside.
+        """
+        (row,) = _design(self.space, self.pairs, [configuration])
+        found = dict[str, FloatArray]()
+        for name in self.space.names:
+            own = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
+            added = self.draws[:, :, own] @ row[own]
+            numeric = self.columns[own[0]][1] == "line"
+            found[name] = added if numeric or name not in configuration else added - self.draws[:, :, own].mean(axis=-1)
+        return found
 
     def predict(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
         """(D, T, n) draws of the log ratings of configurations, tried or not, up to a constant."""
@@ -115,11 +116,9 @@ def fit_effects(
 ) -> Effects:
     """Infer the effects of options from rankings of configurations.
 
-    At each timepoint the coefficients' mode is found under a normal prior, whose scales are estimated, one for each
-    module, number and pair over all timepoints, so that those that do not matter shrink to 0 (automatic relevance
-    determination, MacKay 1992). Draws are one-step weighted likelihood bootstraps (Newton and Raftery 1994): each
-    instance has one Exp(1) weight for all timepoints, so that rankings which repeat themselves over time do not count
-    as new. Ties count as random orders of those that tie.
+    A regression (see `polarbear.inference.model.regression`): the scales of effects are estimated, those of a module,
+    number or pair together, so that what does not matter shrinks to 0, and rankings which repeat themselves over time
+    do not count as new. Ties count as all their orders; of ties of more than three, twelve orders take part.
 
     Args:
         space: The space of the configurations.
@@ -140,31 +139,11 @@ def fit_effects(
     owners = [owner for owner, _ in columns]
     groups = np.array([list(dict.fromkeys(owners)).index(owner) for owner in owners])
     x = _design(space, pairs, [configurations[name] for name in rankings.algorithms])
-    orders = [_orders(rankings, rng) for _ in range(_ORDERS if _tied(rankings) else 1)]
-    precision, modes = np.ones(len(columns)), np.zeros((rankings.times.size, len(columns)))
-    curvatures = np.zeros((rankings.times.size, len(columns), len(columns)))
-    for _ in range(_ROUNDS):
-        for t in range(rankings.times.size):
-            modes[t], curvatures[t] = _mode(x, orders, t, rankings.weights, precision, modes[t])
-        spread = np.diagonal(np.linalg.inv(curvatures), axis1=1, axis2=2)
-        second = np.array([np.bincount(groups, weights=each) for each in modes**2 + spread]) / np.bincount(groups)
-        precision = 1 / np.maximum(second.max(axis=0)[groups], 1e-6)
-    weights = rng.standard_exponential((draws, len(rankings.ranks))) - 1
-    prior = rng.standard_normal((draws, len(columns))) * np.sqrt(precision)
-    drawn = np.empty((draws, rankings.times.size, len(columns)))
-    covariances = np.linalg.inv(curvatures)
-    for t in range(rankings.times.size):
-        _, scores, _ = _likelihood(x, orders, t, rankings.weights, modes[t])
-        spent = len(columns) - float(precision @ np.diagonal(covariances[t]))  # degrees of freedom
-        inflated = np.sqrt(len(scores) / max(len(scores) - spent, 1.0))  # scores at the mode vary too little
-        drawn[:, t] = modes[t] + (inflated * weights @ scores + prior) @ covariances[t]
-    scales = {owner: float(precision[owners.index(owner)] ** -0.5) for owner in dict.fromkeys(owners)}
+    regression = regress(_Design(x, groups), rankings, rng)
+    drawn = regression.draw(draws, rng)
+    largest = (regression.precision.min(axis=0) ** -0.5).tolist()
+    scales = {owner: largest[owners.index(owner)] for owner in dict.fromkeys(owners)}
     return Effects(space, tuple(pairs), rankings.times, drawn, columns, scales)
-
-
-def _band(values: FloatArray) -> Band:
-    low, high = np.quantile(values, (0.025, 0.975), axis=0)
-    return Band(values.mean(axis=0), low, high, (values > 0).mean(axis=0))
 
 
 def _curve(at: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -214,72 +193,18 @@ def _design(space: Space, pairs: Sequence[tuple[str, str]], configurations: Sequ
     return np.concatenate(parts, axis=1)
 
 
-def _tied(rankings: Rankings) -> bool:
-    ranks = np.sort(rankings.ranks, axis=-1)
-    return bool(((ranks[..., 1:] == ranks[..., :-1]) & (ranks[..., 1:] != NOT_RUN)).any())
+class _Design:
+    """Log ratings x β, the same on all instances."""
 
+    def __init__(self, x: FloatArray, kinds: IntArray) -> None:
+        self._x, self.kinds = x, kinds
 
-def _orders(rankings: Rankings, rng: np.random.Generator) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """(P, T, n) configurations from the best to the worst, ties in a random order, and (P, T) how many ran."""
-    ran = rankings.ranks != NOT_RUN
-    keys = np.where(ran, rankings.ranks + rng.random(rankings.ranks.shape), np.inf)
-    return np.argsort(keys, axis=-1), ran.sum(axis=-1)
+    def ratings(self, coefficients: FloatArray) -> FloatArray:
+        """See `polarbear.inference.model.regression.Design`, as for all methods."""
+        return (coefficients @ self._x.T)[:, np.newaxis]
 
+    def scores(self, by_rating: FloatArray) -> FloatArray:
+        return by_rating @ self._x
 
-def _likelihood(
-    x: FloatArray,
-    orders: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    t: int,
-    weights: FloatArray,
-    beta: FloatArray,
-) -> tuple[float, FloatArray, FloatArray]:
-    """The log likelihood at a timepoint (eq. 6 of Wurth et al. 2026), (P, k) the instances' scores, the curvature."""
-    value, scores = 0.0, np.zeros((len(weights), x.shape[1]))
-    curvature = np.zeros((x.shape[1], x.shape[1]))
-    rating = x @ beta
-    strength = np.exp(rating - rating.max())
-    for order, counts in orders:
-        place: NDArray[np.intp] = order[:, t]
-        size: NDArray[np.intp] = counts[:, t]
-        share = weights / len(orders)
-        behind = np.subtract.outer(size, np.arange(len(x)))  # how many are left, itself among them
-        ran, stage = behind > 0, behind > 1  # the last has no choice left
-        s = np.where(ran, strength[place], 0.0)
-        left = np.cumsum(s[:, ::-1], axis=1)[:, ::-1]
-        sums = np.cumsum((s[..., np.newaxis] * x[place])[:, ::-1], axis=1)[:, ::-1]
-        inverse = np.where(stage, 1 / np.where(stage, left, 1.0), 0.0)
-        expected = sums * inverse[..., np.newaxis]
-        value += float(share @ np.where(stage, np.log(np.where(stage, s * inverse, 1.0)), 0.0).sum(axis=1))
-        scores += share[:, np.newaxis] * (np.where(stage[..., np.newaxis], x[place], 0.0) - expected).sum(axis=1)
-        chosen = share[:, np.newaxis] * s * np.cumsum(inverse, axis=1)
-        mass = np.bincount(place.ravel(), weights=chosen.ravel(), minlength=len(x))
-        flat = (np.sqrt(share)[:, np.newaxis, np.newaxis] * expected).reshape(-1, x.shape[1])
-        curvature += (x.T * mass) @ x - flat.T @ flat
-    return value, scores, curvature
-
-
-def _mode(
-    x: FloatArray,
-    orders: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]],
-    t: int,
-    weights: FloatArray,
-    precision: FloatArray,
-    start: FloatArray,
-) -> tuple[FloatArray, FloatArray]:
-    """The mode of the coefficients at a timepoint, by Newton steps, halved until they climb, and its curvature."""
-    beta = start.copy()
-    value, scores, curvature = _likelihood(x, orders, t, weights, beta)
-    height = value - precision @ beta**2 / 2
-    for _ in range(50):
-        slope: FloatArray = scores.sum(axis=0) - precision * beta
-        step = np.asarray(np.linalg.solve(curvature + np.diag(precision), slope), dtype=np.float64)
-        if (gain := float(slope @ step)) < 1e-9:
-            break
-        while True:
-            value, scores, curvature = _likelihood(x, orders, t, weights, beta + step)
-            reached = value - precision @ (beta + step) ** 2 / 2
-            if reached >= height or gain < 1e-9:
-                break
-            step, gain = step / 2, gain / 2
-        beta, height = beta + step, reached
-    return beta, curvature + np.diag(precision)
+    def curvature(self, by_rating: FloatArray, weights: FloatArray) -> FloatArray:
+        return self._x.T @ np.tensordot(weights, by_rating, axes=1) @ self._x

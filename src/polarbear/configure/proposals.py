@@ -32,9 +32,26 @@ def near(
     Raises:
         ValueError: If no valid configuration is found near an elite.
     """
-    falling = np.arange(len(elites), 0, -1)
-    parents = rng.choice(len(elites), size=size, p=falling / falling.sum())
-    return [_child(space, elites[parent], rng, spread) for parent in map(int, parents)]
+    parents = rng.choice(len(elites), size=size, p=_falling(len(elites)))
+    return [_child(space, [elites[parent]], rng, spread) for parent in map(int, parents)]
+
+
+def recombined(
+    space: Space, elites: Sequence[Mapping[str, Any]], rng: np.random.Generator, size: int, *, spread: float
+) -> list[Configuration]:
+    """Valid configurations that take each parameter from one of two elites, and vary it as `near` does.
+
+    Args and errors as for `near`; a single elite has children of its own.
+    """
+    count = min(2, len(elites))
+    couples = [rng.choice(len(elites), size=count, replace=False, p=_falling(len(elites))) for _ in range(size)]
+    return [_child(space, [elites[int(parent)] for parent in couple], rng, spread) for couple in couples]
+
+
+def _falling(count: int) -> FloatArray:
+    """(count,) probabilities that fall linearly."""
+    falling = np.arange(count, 0, -1)
+    return falling / falling.sum()
 
 
 def most_promising(
@@ -59,17 +76,20 @@ def time_weights(times: FloatArray) -> FloatArray:
     return preference_weights("log-uniform", times) if times.size > 1 else np.ones(1)
 
 
-def _child(space: Space, parent: Mapping[str, Any], rng: np.random.Generator, spread: float) -> Configuration:
+def _child(
+    space: Space, parents: Sequence[Mapping[str, Any]], rng: np.random.Generator, spread: float
+) -> Configuration:
     from ConfigSpace import util
 
     deactivate: Any = cast("Any", util).deactivate_inactive_hyperparameters
     fault = ""
     for _ in range(ATTEMPTS):
-        values = {name: _varied(space.space[name], parent.get(name), rng, spread) for name in space.names}
+        given = {name: parents[int(rng.integers(len(parents))) if len(parents) > 1 else 0] for name in space.names}
+        values = {name: _varied(space.space[name], given[name].get(name), rng, spread) for name in space.names}
         child = {name: values[name] for name in deactivate(values, space.space)}
         if not (fault := space.fault(child)):
             return child
-    raise ValueError(f"none of {ATTEMPTS} configurations near {dict(parent)} is valid, the last because {fault}")
+    raise ValueError(f"none of {ATTEMPTS} configurations near {dict(parents[0])} is valid, the last because {fault}")
 
 
 def _varied(parameter: Any, value: Any, rng: np.random.Generator, spread: float) -> Any:

@@ -26,10 +26,11 @@ from polarbear.descriptions import (
     shortened,
 )
 from polarbear.optimizers.adapters.modcma import ModularCMAES
+from polarbear.optimizers.adapters.modde import VARIANTS, ModularDE
 from polarbear.optimizers.descriptions import families, family_class, family_parameters
 from polarbear.protocols import Optimizer
 from polarbear.records import FloatArray
-from polarbear.validation import Checked, chosen_word, real_number
+from polarbear.validation import Checked, chosen_word, real_number, whole_number
 
 Configuration = dict[str, Any]
 """The active parameters of a configuration and their values."""
@@ -74,6 +75,28 @@ class Space:
     def default(self) -> Configuration:
         """The optimizer's own defaults, where the space has them; else the first option or the middle of a range."""
         return _plain(self.space.get_default_configuration())
+
+    def without(self, name: str) -> Space:
+        """The space in which a parameter stays at its default, and so does all that has a meaning only beside it.
+
+        Raises:
+            ValueError: If the space has no such parameter, or nothing else.
+        """
+        import ConfigSpace
+
+        if name not in self.space:
+            raise ValueError(f"the space has no parameter {name!r};{did_you_mean(name, self.space)}")
+        left = {name} | {child.name for child in self.space.children_of[name]}
+        while more := {child.name for each in left for child in self.space.children_of[each]} - left:
+            left |= more
+        if left == set(self.space):
+            raise ValueError(f"the space has nothing but {name}, so that there is nothing to search without it")
+        described = self.space.to_serialized_dict()
+        described["hyperparameters"] = [each for each in described["hyperparameters"] if each["name"] not in left]
+        described["conditions"] = [each for each in described["conditions"] if _child_of(each) not in left]
+        default = _plain_one(self.space[name].default_value)
+        smaller: Any = ConfigSpace.ConfigurationSpace.from_serialized_dict(described)
+        return Space(self.make, dict(self.fixed) | {name: default}, smaller)
 
     def fault(self, configuration: Mapping[str, Any]) -> str:
         """What is wrong with a configuration, known without a run; empty if nothing is."""
@@ -305,6 +328,56 @@ def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "
     return of(ModularCMAES, modules, **ranges)
 
 
+_DE_SWITCHES = ("oppositional_initialization", "mutation_use_weighted_F", "use_archive", "eigenvalue_crossover")
+_DE_WORDS = ("mutation_base", "mutation_reference", "crossover", "bound_correction")
+_ADAPTED = {"F": {"adaptation_method_F": "NONE"}, "CR": {"adaptation_method_CR": "NONE"}}
+_MOST_POINTS = 100
+"""Population of jDE in table 4.3, which no range leaves out."""
+
+
+def modular_de(dimension: int, *, budget: int | None = None, **ranges: Any) -> Space:
+    """A space of modular differential evolution, Vermetten (2025), section 4.1.1.
+
+    Table 4.1, the options, is missing in the text that is to be had. These are the 14 modules that the section tells of
+    with the options of `modde`, Latin hypercubes aside: as many single-module variants, 30, as section 4.2.1 counts.
+    The ranges of numbers are not printed; those here are chosen: F in [0.01, 2] and CR in [0, 1] where they do not
+    adapt, and populations from 4 to 20 per variable, or to 100 if that is more, so that the variants of table 4.3 are
+    in the space.
+
+    Args:
+        dimension: The number of variables, for the population.
+        budget: Of runs, which population size reduction, weighted F and the caps of jSO follow; by default 10,000
+            evaluations per variable.
+        **ranges: Other ranges, and further ones, as `of` takes them.
+
+    Raises:
+        ValueError: If `of` refuses a range.
+    """
+    most = max(20 * whole_number(dimension, "dimension", 1), _MOST_POINTS)
+    declared = (*_DE_SWITCHES, *_DE_WORDS, "adaptation_method_F", "adaptation_method_CR", "use_jso_caps", "lpsr")
+    modules: dict[str, Sequence[Any]] = {name: _declared_options(ModularDE, name) for name in declared}
+    modules["base_sampler"] = ("UNIFORM", "GAUSSIAN", "SOBOL", "HALTON")
+    modules["mutation_n_comps"] = (1, 2)
+    numbers = {"F": (0.01, 2), "CR": (0, 1), "population_size": (4, most)} | ranges
+    fixed = {} if budget is None else {"budget": whole_number(budget, "budget", 1)}
+    return of(ModularDE, modules, when=_ADAPTED, fixed=fixed, **numbers)
+
+
+def modular_de_variants(dimension: int) -> dict[str, Configuration]:
+    """The variants of table 4.3 by name, as configurations of `modular_de`, such as to include them in a search."""
+    space = modular_de(dimension)
+    return {name: _variant(space, fields, dimension) for name, fields in VARIANTS.items()}
+
+
+def _variant(space: Space, fields: Mapping[str, Any], dimension: int) -> Configuration:
+    """A variant with all parameters of the space that are active beside it."""
+    values = parameters(ModularDE) | dict(fields)
+    if values["population_size"] is None:
+        values["population_size"] = max(4, dimension * values["population_per_variable"])
+    adapts = [name for name, needed in _ADAPTED.items() if any(values[each] != needed[each] for each in needed)]
+    return {name: values[name] for name in space.names if name not in adapts}
+
+
 def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]:
     """A class of optimizers, and the arguments that its name in study files presets."""
     if not isinstance(optimizer, str):
@@ -414,8 +487,15 @@ def _condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
     return parts[0] if len(parts) == 1 else ConfigSpace.AndConjunction(*parts)
 
 
+def _child_of(condition: Mapping[str, Any]) -> str:
+    """The name of the parameter that a serialized condition is of; one of several parts has it in each."""
+    return condition["child"] if "child" in condition else _child_of(condition["conditions"][0])
+
+
+def _plain_one(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
 def _plain(configuration: Any) -> Configuration:
     """A configuration of ConfigSpace in Python's own types."""
-    return {
-        name: value.item() if isinstance(value, np.generic) else value for name, value in sorted(configuration.items())
-    }
+    return {name: _plain_one(value) for name, value in sorted(configuration.items())}

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from concurrent.futures import Future
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from polarbear.conformance.checks import CHECKS, TIMEOUT, Inapplicable
+from polarbear.conformance.remarks import REMARKS
 from polarbear.conformance.repetition import repeat_elsewhere, repeat_here
 from polarbear.descriptions import did_you_mean
-from polarbear.experiment import WorkerError, WorkerPool
+from polarbear.experiment import Confinement, WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer, as_optimizer
 
-__all__ = ["CHECKS", "Conformance", "Finding", "Inapplicable", "examine"]
+__all__ = ["CHECKS", "REMARKS", "Conformance", "Finding", "Inapplicable", "examine"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +28,18 @@ class Finding:
     """The result of one check.
 
     Attributes:
-        check: Its name, one of `CHECKS`.
-        expected: The expectation.
+        check: Its name, one of `CHECKS` or `REMARKS`.
+        expected: The expectation, or what a remark is about.
         wrong: What is wrong; empty if nothing is.
         inapplicable: Why the check does not apply to the optimizer; empty if it does.
+        remark: What is told without a judgement; empty for a check.
     """
 
     check: str
     expected: str
     wrong: str
     inapplicable: str = ""
+    remark: str = ""
 
     @property
     def passed(self) -> bool:
@@ -70,7 +74,13 @@ class Conformance:
 
 
 def examine(
-    optimizer: object, *, checks: Iterable[str] | None = None, timeout: float = TIMEOUT, workers: int = 1
+    optimizer: object,
+    *,
+    checks: Iterable[str] | None = None,
+    timeout: float = TIMEOUT,
+    workers: int = 1,
+    pool: WorkerPool | None = None,
+    until_wrong: bool = False,
 ) -> Conformance:
     """Run the checks on an optimizer.
 
@@ -78,31 +88,45 @@ def examine(
 
     Args:
         optimizer: An optimizer, or a function ``optimizer(problem, rng)``.
-        checks: Their names; None for all.
+        checks: Their names, and those of remarks; None for all.
         timeout: Maximum seconds of a check.
         workers: Number of checks that run at a time, each in its own process.
+        pool: Worker processes to use instead; `timeout` then holds only for the repeated run, which happens in a
+            process confined as the pool's are.
+        until_wrong: Whether to leave out the checks after the first, in the order of `checks`, that finds something.
 
     Raises:
         TypeError: If `optimizer` is none.
         ValueError: If a check is unknown; the message lists all.
     """
     examined = as_optimizer(optimizer)
-    names = list(CHECKS if checks is None else checks)
+    known = {**CHECKS, **REMARKS}
+    names = list(known if checks is None else checks)
     for name in names:
-        if name not in CHECKS:
-            raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, CHECKS)}")
-    with WorkerPool(workers, timeout=timeout, grace=0) as pool:
-        futures = {name: pool.submit(repeat_here if name == "seed" else CHECKS[name], examined) for name in names}
-        return Conformance(examined.name, tuple(_finding(name, futures[name], examined, timeout) for name in names))
+        if name not in known:
+            raise ValueError(f"check {name!r} is unknown;{did_you_mean(name, known)}")
+    with nullcontext(pool) if pool else WorkerPool(workers, timeout=timeout, grace=0) as used:
+        futures = {name: used.submit(repeat_here if name == "seed" else known[name], examined) for name in names}
+        findings: list[Finding] = []
+        for name in names:
+            findings.append(_finding(name, futures[name], examined, timeout, used.confinement))
+            if until_wrong and not findings[-1].passed:
+                used.kill(futures.values())
+                break
+        return Conformance(examined.name, tuple(findings))
 
 
-def _finding(name: str, future: Future[Any], optimizer: Optimizer, timeout: float) -> Finding:
-    expected = str(CHECKS[name].__doc__)
+def _finding(
+    name: str, future: Future[Any], optimizer: Optimizer, timeout: float, confinement: Confinement | None
+) -> Finding:
+    expected = str({**CHECKS, **REMARKS}[name].__doc__)
     try:
         wrong = future.result()
+        if name in REMARKS:
+            return Finding(name, expected, "", remark=wrong)
         if name == "seed":
             points, wrong = wrong
-            wrong = wrong or repeat_elsewhere(optimizer, points, timeout)
+            wrong = wrong or repeat_elsewhere(optimizer, points, timeout, confinement)
     except Inapplicable as reason:
         return Finding(name, expected, "", str(reason))
     except WorkerError as error:

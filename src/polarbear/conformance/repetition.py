@@ -12,7 +12,7 @@ from typing import ParamSpec, TypeVar
 import numpy as np
 
 from polarbear.conformance.probes import OFF_CENTRE, USUAL, fault_of, run_on
-from polarbear.experiment import WorkerError, WorkerPool
+from polarbear.experiment import Confinement, WorkerError, WorkerPool
 from polarbear.optimizers import Optimizer
 from polarbear.records import FloatArray
 
@@ -31,7 +31,9 @@ def repeat_here(optimizer: Optimizer) -> tuple[FloatArray, str]:
     return first, _difference(first, *_points(optimizer, 1))
 
 
-def repeat_elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float) -> str:
+def repeat_elsewhere(
+    optimizer: Optimizer, first: FloatArray, timeout: float, confinement: Confinement | None = None
+) -> str:
     """What is wrong when the run is repeated in another process.
 
     If anything is, a new process decides: the one before may hold an older version of a module, or another optimizer
@@ -41,10 +43,11 @@ def repeat_elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float) ->
         optimizer: The optimizer.
         first: (evaluations, d) points of the run in this process.
         timeout: Maximum seconds of the run.
+        confinement: What is taken from the other process.
     """
-    if wrong := _elsewhere(optimizer, first, timeout):
+    if wrong := _elsewhere(optimizer, first, timeout, confinement):
         end_second_process()
-        wrong = _elsewhere(optimizer, first, timeout)
+        wrong = _elsewhere(optimizer, first, timeout, confinement)
     return wrong
 
 
@@ -63,8 +66,14 @@ def call_elsewhere(timeout: float, function: Callable[P, T], /, *args: P.args, *
         WorkerError: If the process dies, or the call does not end in time. The next call gets a new process.
         Exception: Whatever the call raises, or the pickling of the call or of its result.
     """
+    return _call(timeout, None, function, *args, **kwargs)
+
+
+def _call(
+    timeout: float, confinement: Confinement | None, function: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs
+) -> T:
     path = tuple(entry or os.getcwd() for entry in sys.path)  # noqa: PTH109 - sys.path holds strings
-    pool = _second_process(os.getpid(), path, timeout)
+    pool = _second_process(os.getpid(), path, timeout, confinement)
     future = pool.submit(function, *args, **kwargs)
     try:
         wait([future])
@@ -80,9 +89,14 @@ def end_second_process() -> None:
 
 
 @lru_cache(maxsize=1)
-def _second_process(driver: int, path: tuple[str, ...], timeout: float) -> WorkerPool:  # noqa: ARG001 - the key
+def _second_process(
+    driver: int,  # noqa: ARG001 - the key
+    path: tuple[str, ...],  # noqa: ARG001
+    timeout: float,
+    confinement: Confinement | None,
+) -> WorkerPool:
     """The process; a fork, and another path of modules, need another one."""
-    return WorkerPool(1, timeout=timeout, grace=0)
+    return WorkerPool(1, timeout=timeout, grace=0, confinement=confinement)
 
 
 def _points(optimizer: Optimizer, seed: int) -> tuple[FloatArray, str]:
@@ -101,9 +115,9 @@ def _difference(first: FloatArray, again: FloatArray, fault: str) -> str:
     return f"a run repeated with the same seed differs from point {int(differ[0]) + 1} on" if differ.size else ""
 
 
-def _elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float) -> str:
+def _elsewhere(optimizer: Optimizer, first: FloatArray, timeout: float, confinement: Confinement | None) -> str:
     try:
-        again = call_elsewhere(timeout, _points, optimizer, 1)
+        again = _call(timeout, confinement, _points, optimizer, 1)
     except WorkerError as error:
         return f"a second process, in which its run is repeated, was lost: {error}"
     except Exception as error:  # noqa: BLE001 - pickling raises any error

@@ -5,19 +5,23 @@ A `Task` says which run and how far; `execute` runs it in this process and `run_
 """
 
 from polarbear.experiment.cluster import ClusterLost, DaskExecutor, Isolated
+from polarbear.experiment.confinement import Confinement, confined
 from polarbear.experiment.limits import Limits, Stop
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.experiment.pool import WorkerPool
 from polarbear.experiment.process import WorkerDied, WorkerError, WorkersUnavailable, WorkerTimedOut
+from polarbear.experiment.proposed import ProposedCode
 from polarbear.experiment.recorder import Recorder
 from polarbear.experiment.run import Task, execute
 from polarbear.experiment.tasks import WorkerUnprepared, run_tasks
 
 __all__ = [
     "ClusterLost",
+    "Confinement",
     "DaskExecutor",
     "Isolated",
     "Limits",
+    "ProposedCode",
     "Recorder",
     "Stop",
     "Task",
@@ -28,6 +32,7 @@ __all__ = [
     "WorkerTimedOut",
     "WorkerUnprepared",
     "WorkersUnavailable",
+    "confined",
     "execute",
     "run_tasks",
 ]

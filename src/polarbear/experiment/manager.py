@@ -9,6 +9,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, NamedTuple
 
+from polarbear.experiment.confinement import Confinement
 from polarbear.experiment.process import (
     POLL,
     WorkerDied,
@@ -39,14 +40,24 @@ class Manager:
         workers: How many worker processes there may be.
         allowed: Seconds a call may take before its worker is killed.
         pinned: As for `WorkerPool`.
+        confinement: As for `WorkerPool`.
+        preload: As for `WorkerPool`.
 
     Attributes:
         crowded: For each worker why it has no core of its own; empty if it has, or is not to have one.
     """
 
-    def __init__(self, workers: int, allowed: float, *, pinned: bool) -> None:
+    def __init__(
+        self,
+        workers: int,
+        allowed: float,
+        *,
+        pinned: bool,
+        confinement: Confinement | None = None,
+        preload: tuple[str, ...] = (),
+    ) -> None:
         self.crowded = [""] * workers
-        self._allowed, self._pinned = allowed, pinned
+        self._allowed, self._pinned, self._confinement, self._preload = allowed, pinned, confinement, preload
         self._changed = threading.Condition(threading.RLock())  # the garbage collector may call `abandon` inside it
         self._queue: deque[Call] = deque()
         self._threads: dict[int, threading.Thread] = {}
@@ -151,7 +162,7 @@ class Manager:
         with self._changed:
             self._up.discard(number)
         try:
-            worker = WorkerProcess(pinned=self._pinned)
+            worker = WorkerProcess(pinned=self._pinned, confinement=self._confinement, preload=self._preload)
         except OSError as error:
             with self._changed:
                 if not self._up:

@@ -16,6 +16,7 @@ from math import inf
 from types import TracebackType
 from typing import Any, ParamSpec, TypeVar
 
+from polarbear.experiment.confinement import Confinement
 from polarbear.experiment.machine import OversubscriptionWarning, cores, oversubscription
 from polarbear.experiment.manager import Call, Manager
 
@@ -40,6 +41,8 @@ class WorkerPool(Executor):
         pinned: Pin each worker to a core that no pinned worker of this user holds, in any pool, where the system
             allows it; for runs measured in seconds. A worker that starts when none is free runs on any core, and
             `crowded` says so.
+        confinement: What is taken from each worker; None: nothing.
+        preload: Modules that a worker imports before it takes calls, so that no call's time is spent on that.
 
     Raises:
         ValueError: If `workers` is below 1 or a time is not positive.
@@ -53,6 +56,8 @@ class WorkerPool(Executor):
         *,
         grace: float = GRACE,
         pinned: bool = False,
+        confinement: Confinement | None = None,
+        preload: tuple[str, ...] = (),
     ) -> None:
         if os.name != "posix":
             raise OSError(
@@ -64,7 +69,9 @@ class WorkerPool(Executor):
         if (timeout is not None and not timeout > 0) or not grace >= 0:
             raise ValueError(f"timeout={timeout!r} and grace={grace!r} are seconds; timeout has to be above 0")
         self.workers = workers or cores()
-        self._manager = Manager(self.workers, inf if timeout is None else timeout + grace, pinned=pinned)
+        self.confinement = confinement
+        allowed = inf if timeout is None else timeout + grace
+        self._manager = Manager(self.workers, allowed, pinned=pinned, confinement=confinement, preload=preload)
         self._warned = False
         weakref.finalize(self, self._manager.abandon)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,7 @@ from math import inf
 from pathlib import Path
 from typing import IO, Any, cast
 
+from polarbear.experiment.confinement import Confinement
 from polarbear.experiment.worker import CHUNK, FREE_CORE, LENGTH
 
 ONE_THREAD = dict.fromkeys(
@@ -37,9 +39,9 @@ MOMENT = 1.0
 _EXITING = 0x4
 """Linux's flag of a process that is about to end."""
 _BOOT = (
-    "import sys; driver, core, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
+    "import sys; driver, core, memory, preload, *sys.path = sys.argv[1:]; del sys.argv[1:]; "
     "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); "  # Ctrl-C is for the driver to handle
-    "from polarbear.experiment.worker import main; main(int(driver), core)"
+    "from polarbear.experiment.worker import main; main(int(driver), core, int(memory), preload)"
 )
 
 
@@ -79,20 +81,29 @@ class WorkerProcess:
 
     Args:
         pinned: Whether it keeps to a core that no other such worker of the user's holds.
+        confinement: What is taken from it.
+        preload: Modules that it imports before it takes calls.
 
     Attributes:
         killed: Whether it was killed on request.
         leaving: Whether its last answer was its very last.
     """
 
-    def __init__(self, *, pinned: bool) -> None:
-        path = [entry or os.getcwd() for entry in sys.path]  # noqa: PTH109 - sys.path holds strings
+    def __init__(self, *, pinned: bool, confinement: Confinement | None = None, preload: tuple[str, ...] = ()) -> None:
+        path = [str(Path(entry).absolute()) for entry in sys.path]
+        inside = confinement.inside if confinement else ()
+        memory = str(confinement.memory if confinement else 0)
+        driver = str(0 if inside else os.getpid())  # a command in between may be the parent
+        arguments = (driver, FREE_CORE if pinned else "", memory, " ".join(preload))
+        self._folder = confinement.folder() if confinement else None
         self._process = subprocess.Popen(
-            [sys.executable, "-u", "-c", _BOOT, str(os.getpid()), FREE_CORE if pinned else "", *path],
+            [*inside, sys.executable, "-u", "-c", _BOOT, *arguments, *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL if confinement else None,
             bufsize=0,
-            env=os.environ | ONE_THREAD,
+            cwd=self._folder,
+            env=(confinement.environment() if confinement else os.environ) | ONE_THREAD,
             start_new_session=True,  # its children end with it, and the terminal's Ctrl-C does not reach it
         )
         self._calls, self._answers = cast("IO[bytes]", self._process.stdin), cast("IO[bytes]", self._process.stdout)
@@ -177,6 +188,8 @@ class WorkerProcess:
         for pipe in (self._calls, self._answers):
             with suppress(BrokenPipeError):
                 pipe.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
         if self._hung_up:
             return "closed its connection and was given up: code it ran closed file descriptors that were not its own"
         if status >= 0:

@@ -7,6 +7,7 @@ mix with the answers. The worker ends when its input closes, and on Linux at onc
 from __future__ import annotations
 
 import faulthandler
+import importlib
 import os
 import pickle
 import signal
@@ -18,6 +19,7 @@ from io import FileIO
 
 import cloudpickle
 
+from polarbear.experiment.confinement import confine
 from polarbear.experiment.errors import described, described_traceback
 from polarbear.experiment.machine import take_core
 
@@ -32,18 +34,24 @@ CHUNK = 1 << 20
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
-def main(driver: int, core: str) -> None:
+def main(driver: int, core: str, memory: int, preload: str) -> None:
     """Serve calls until the input closes.
 
     Args:
-        driver: The driver's process id.
+        driver: The driver's process id; 0 if it did not start this process itself.
         core: `FREE_CORE` to keep to a core of its own, or nothing.
+        memory: Of a confined worker, its bytes of address space; else 0.
+        preload: Modules to import first, with blanks between them.
     """
+    if memory:
+        confine(memory)
     lock, why = take_core() if core == FREE_CORE else (None, "")
     _die_with(driver)
     calls, pipe = _private_pipes()
     faulthandler.enable()
     _answers.append(answers := Answers(pipe))
+    for module in preload.split():
+        importlib.import_module(module)
     _write_frame(pipe, why.encode())
     while (call := _read_frame(calls)) is not None:
         answers.give(_answer(call))
@@ -144,7 +152,7 @@ def _die_with(driver: int) -> None:
         import ctypes
 
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != driver:  # it died before we could ask
+    if driver and os.getppid() != driver:  # it died before we could ask
         os._exit(1)
 
 

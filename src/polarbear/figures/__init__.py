@@ -4,6 +4,7 @@ from polarbear.figures import captions
 from polarbear.figures.across import across_columns, final_positions, radar, rank_chart
 from polarbear.figures.allocation import allocation
 from polarbear.figures.attainment import attainment, attainment_difference, attainment_ecdf
+from polarbear.figures.bias import structural_bias
 from polarbear.figures.comparisons import (
     clustered_ranks,
     contributions,
@@ -21,6 +22,7 @@ from polarbear.figures.grid import grid
 from polarbear.figures.heat_map import heat_map
 from polarbear.figures.histograms import histograms, runtime_densities
 from polarbear.figures.instances import embedding, mean_landscapes, optima
+from polarbear.figures.modules import effects_over_time, module_importance, parallel_coordinates
 from polarbear.figures.pairs import relations_over_time
 from polarbear.figures.partial_order import partial_order
 from polarbear.figures.preference_values import preference_values
@@ -51,6 +53,7 @@ __all__ = [
     "cumulative_difference",
     "data_profiles",
     "dominance_over_rounds",
+    "effects_over_time",
     "embedding",
     "ert_over_dimension",
     "ert_over_targets",
@@ -61,8 +64,10 @@ __all__ = [
     "heat_map",
     "histograms",
     "mean_landscapes",
+    "module_importance",
     "optima",
     "p_values",
+    "parallel_coordinates",
     "parameter_over_targets",
     "parameter_over_time",
     "partial_order",
@@ -78,6 +83,7 @@ __all__ = [
     "robust_ranks_over_time",
     "runtime_densities",
     "runtime_distributions",
+    "structural_bias",
     "svg",
     "target_sensitivity",
     "value_densities",

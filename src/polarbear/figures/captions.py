@@ -23,7 +23,9 @@ from polarbear.figures.captions_of_comparisons import (
     rating_candlesticks,
     robust_ranks_over_time,
     runtime_densities,
+    structural_bias,
 )
+from polarbear.figures.captions_of_modules import effects_over_time, module_importance, parallel_coordinates
 from polarbear.figures.sentences import grey_lines, markers, quantiles
 from polarbear.figures.style import CROWD, QUARTILES
 from polarbear.quantities import plural
@@ -40,6 +42,7 @@ __all__ = [
     "cumulative_difference",
     "data_profiles",
     "dominance_over_rounds",
+    "effects_over_time",
     "embedding",
     "ert_over_dimension",
     "ert_over_targets",
@@ -50,8 +53,10 @@ __all__ = [
     "heat_map",
     "histograms",
     "mean_landscapes",
+    "module_importance",
     "optima",
     "p_values",
+    "parallel_coordinates",
     "parameter_over_targets",
     "parameter_over_time",
     "partial_order",
@@ -67,6 +72,7 @@ __all__ = [
     "robust_ranks_over_time",
     "runtime_densities",
     "runtime_distributions",
+    "structural_bias",
     "target_sensitivity",
     "value_densities",
     "value_distributions",

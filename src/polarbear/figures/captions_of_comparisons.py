@@ -155,3 +155,20 @@ def runtime_densities(target: str, *, histogram: bool = False, runs: bool = Fals
         + ", on the same scale in every row."
         + (" Upright strokes are the runtimes of the single runs." if runs else "")
     )
+
+
+def structural_bias(runs: int, biased: bool) -> str:
+    """Caption of `structural_bias` of so many runs, of which a test counts or not."""
+    return (
+        f"Above: where {plural(runs, 'run')} ended in each variable, from its lower bound, 0, to its upper one, 1; "
+        "dots are moved to the sides so that none hides another. On random values, runs of an optimizer without "
+        "preferences "
+        "end anywhere alike. Below: the tests that reject that a variable is uniform, corrected for the number of "
+        "variables."
+        + (
+            " Dark: rejections by tests that reject in a tenth of the variables or more, and so count; orange dots are "
+            "those of their variables. Pale: by tests that do not count."
+            if biased
+            else " None counts."
+        )
+    )

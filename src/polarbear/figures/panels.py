@@ -173,6 +173,7 @@ class Drawing:
         height: Inches.
         panels: Row by row.
         columns: How many panels stand side by side.
+        heights: Of the rows of panels, relative to each other; empty if they are equally high.
         looks: Of the algorithms.
         key: Above all panels.
         joined: Whether panels one above the other touch.
@@ -183,6 +184,7 @@ class Drawing:
     height: float
     panels: tuple[Panel, ...]
     columns: int = 1
+    heights: tuple[float, ...] = ()
     looks: Mapping[str, Look] = field(default_factory=dict[str, Look])
     key: Key | None = None
     joined: bool = False

@@ -14,6 +14,7 @@ from polarbear.inference.checking import (
 )
 from polarbear.inference.fitting import as_model, as_published, fit, from_description, models, prior
 from polarbear.inference.model.bspline import BSpline
+from polarbear.inference.model.conditional import ConditionalRatings, fit_conditional
 from polarbear.inference.model.gaussian_process import GaussianProcess
 from polarbear.inference.model.hierarchical import HierarchicalDirichlet
 from polarbear.inference.model.hilbert_space import HilbertSpaceGaussianProcess
@@ -31,6 +32,7 @@ __all__ = [
     "BSpline",
     "Check",
     "Comparison",
+    "ConditionalRatings",
     "Diagnostics",
     "FitCache",
     "GaussianProcess",
@@ -51,6 +53,7 @@ __all__ = [
     "compare",
     "events",
     "fit",
+    "fit_conditional",
     "from_description",
     "leave_one_out",
     "models",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -12,6 +12,7 @@ from polarbear.extras import optional
 from polarbear.knowledge import graphs, queries
 from polarbear.knowledge.graphs import BUDGETS, Graph, graph_of
 from polarbear.knowledge.vocabulary import OPTION, OWN, PREFIXES, XSD, own
+from polarbear.store.specification import read_study_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,22 +22,49 @@ FORMATS: tuple[Format, ...] = ("ttl", "nt", "jsonld")
 
 
 def graph(
-    study: str | Path, *, name: str = "", budgets: Sequence[float] = BUDGETS, targets: Sequence[float] = ()
+    study: str | Path,
+    *,
+    name: str = "",
+    about: Mapping[str, str] | None = None,
+    budgets: Sequence[float] = BUDGETS,
+    targets: Sequence[float] = (),
 ) -> Graph:
     """The graph of a study on disk; see `polarbear.knowledge.graph_of`.
 
     Args:
         study: Its path, or that of an archive.
         name: What to call it; default the name of its folder.
+        about: What is known of it, by the names of `polarbear.knowledge.ABOUT`.
         budgets: Evaluations at which values are kept.
         targets: Target precisions; default 51 from 100 to 1e-8.
     """
-    spec: Mapping[str, Any] = {}
+    spec, origin = dict[str, Any](), dict[str, Any]()
     if store.exists(study):
-        with store.open(study) as opened:
-            spec = opened.spec
+        file = read_study_file(store.place(study))
+        spec, origin = file.spec, file.origin
     name = name or Path(study).name.removesuffix(".study")
-    return graph_of(store.read(study), name=name, spec=spec, budgets=budgets, targets=targets)
+    return graph_of(
+        store.read(study), name=name, spec=spec, origin=origin, about=about, budgets=budgets, targets=targets
+    )
+
+
+def is_base(path: str | Path) -> bool:
+    """Whether a folder is a knowledge base."""
+    return all((Path(path) / name).is_file() for name in ("CURRENT", "IDENTITY"))
+
+
+def open_base(path: str | Path) -> KnowledgeBase:
+    """The knowledge base in a folder, to be read; of a study or an archive one in memory, with that alone.
+
+    Raises:
+        OSError: If there is nothing.
+        ValueError: If it is neither.
+    """
+    if is_base(path):
+        return KnowledgeBase(path, write=False)
+    known = KnowledgeBase()
+    known.add(path)
+    return known
 
 
 class KnowledgeBase:
@@ -46,16 +74,19 @@ class KnowledgeBase:
 
     Args:
         path: Its folder, which is created; None: in memory alone.
+        write: Whether to add to it; else it has to be there, and others may add to it.
 
     Raises:
-        OSError: If another process writes to it.
+        OSError: If another process writes to it as well, or it is to be read and is not there.
     """
 
-    def __init__(self, path: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path | None = None, *, write: bool = True) -> None:
         Store = optional("pyoxigraph", "knowledge", "the knowledge base").Store  # noqa: N806 - a class
 
-        self.path = None if path is None else Path(path)
-        self._store = Store(str(self.path)) if self.path else Store()
+        self.path, self._writes = None if path is None else Path(path), write
+        opened: Callable[[str], Any] = Store if write else Store.read_only
+        self._store = opened(str(self.path)) if self.path else Store()
+        self._choices: dict[str, list[str]] = {}
 
     def __len__(self) -> int:
         return len(self._store)
@@ -105,6 +136,30 @@ class KnowledgeBase:
         graphs.add_features(stated, instance, features, sample_size=sample_size, technique=technique)
         self._replace(f"features of {instance}, {technique} {sample_size}", stated)
 
+    def add_feature_table(self, table: pl.DataFrame, *, sample_size: int, technique: str = "LatinHypercube") -> int:
+        """Add landscape features by instance, means over designs.
+
+        Args:
+            table: With columns "instance" and those of features, such as `polarbear.landscape.InstanceFeatures.frame`
+                and ``polarbear landscape features`` make; "function" and "design" are passed over.
+            sample_size: Number of points of each design.
+            technique: How these were sampled.
+
+        Returns:
+            How many instances it has.
+
+        Raises:
+            ValueError: If the table has no such columns.
+        """
+        named = [name for name in table.columns if name not in {"function", "instance", "design"}]
+        if "instance" not in table.columns or not named:
+            raise ValueError(f"the table has columns {table.columns}; it needs 'instance' and those of features")
+        means = table.group_by("instance", maintain_order=True).mean().select("instance", *named)
+        for instance, *values in means.iter_rows():
+            known = {name: value for name, value in zip(named, values, strict=True) if value is not None}
+            self.add_features(instance, known, sample_size=sample_size, technique=technique)
+        return len(means)
+
     def ask(self, template: str, **fields: Any) -> pl.DataFrame:
         """Answer one of the questions `polarbear.knowledge.TEMPLATES`.
 
@@ -115,7 +170,24 @@ class KnowledgeBase:
         Raises:
             ValueError: If the question or a field is unknown, missing or wrong.
         """
-        return _frame(queries.answered(self._store, queries.filled(template, fields), queries.ROWS))
+        return self.select(queries.filled(template, fields))
+
+    def select(self, sparql: str) -> pl.DataFrame:
+        """Answer a SELECT of one's own, in this process and without limits but of rows; see `query` for anybody's."""
+        return _frame(queries.answered(self._store, sparql, queries.ROWS))
+
+    def choices(self, field: str) -> list[str]:
+        """What is known that can be given for a field of questions, such as "function"; numbers by their size.
+
+        Raises:
+            ValueError: If no question has such a field.
+        """
+        if field not in queries.CHOICES:
+            raise ValueError(f"there are no choices of {field!r};{did_you_mean(field, queries.CHOICES)}")
+        if field not in self._choices:
+            known = self.select(queries.CHOICES[field])["value"].to_list()
+            self._choices[field] = [f"{each:g}" if isinstance(each, float) else str(each) for each in known]
+        return list(self._choices[field])
 
     def query(self, sparql: str, *, seconds: float = queries.SECONDS, rows: int = queries.ROWS) -> pl.DataFrame | bool:
         """Answer a query of anybody's, in a process of its own with limits; a CONSTRUCT has three columns.
@@ -135,7 +207,8 @@ class KnowledgeBase:
         from pyoxigraph import Store
 
         if self.path:
-            self._store.flush()
+            if self._writes:
+                self._store.flush()
             return _frame(queries.run_limited(self.path, sparql, seconds, rows))
         with TemporaryDirectory() as folder:
             copy = Store(folder)
@@ -170,6 +243,7 @@ class KnowledgeBase:
             raise ValueError(f"the text is no {format}: {error}") from error
         self._store.remove_graph(NamedNode(own("graph", name)))
         self._store.bulk_extend(quads)
+        self._choices.clear()
         return len(quads)
 
     def _replace(self, name: str, stated: Iterable[graphs.Triple]) -> None:
@@ -177,6 +251,7 @@ class KnowledgeBase:
         from pyoxigraph import NamedNode, Quad
 
         where = NamedNode(own("graph", name))
+        self._choices.clear()
         self._store.remove_graph(where)
         self._store.bulk_extend(
             Quad(

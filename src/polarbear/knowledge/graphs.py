@@ -1,8 +1,8 @@
 """A study as a graph: its design, problems and algorithms, and what was found, in OPTION's words.
 
 Runs stay in the study. The graph has aggregates: of each algorithm on each instance the median precision (or value) at
-each budget, and on each function the expected runtime and the success rate of each target and the area over the
-convergence curve. Each is the output of an execution that names the keys of its runs.
+each budget with its quartiles, and on each function the expected runtime and the success rate of each target and the
+area over the convergence curve. Each is the output of an execution that names the keys of its runs.
 """
 
 from __future__ import annotations
@@ -18,16 +18,21 @@ from polarbear.assess import values_at
 from polarbear.assess.functions import function_name
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.assess.report.subject import Cell
+from polarbear.descriptions import did_you_mean
 from polarbear.knowledge import vocabulary as words
 from polarbear.knowledge.vocabulary import HAS_OUTPUT, HAS_PART, OPTION, OWN, PROV, RDF, RDFS, SCHEMA, SKOS, own
 from polarbear.records import Run
 
 BUDGETS = tuple(float(step * 10**power) for power in range(1, 7) for step in (1, 2, 5))
 """Evaluations at which values are kept, up to the end of the longest run."""
+QUARTILES = (0.25, 0.75)
+"""Kept beside the median: the smallest value that so large a share of the runs do not exceed."""
+ABOUT = ("citation", "creator", "description", "license", "url")
+"""What can be stated about a study, in the words of schema.org; a DOI as ``https://doi.org/…`` is a citation."""
 
 
 class Literal(NamedTuple):
-    """A value with its XML Schema type: "string", "int", "double" or "boolean"."""
+    """A value with its XML Schema type: "string", "int", "double", "boolean" or "dateTime"."""
 
     value: str
     kind: str = "string"
@@ -77,6 +82,7 @@ PROPERTIES = {
     "part": HAS_PART,
     "input": words.HAS_INPUT,
     "output": HAS_OUTPUT,
+    "output_of": words.OUTPUT_OF,
     "about": words.IS_ABOUT,
     "concretizes": words.CONCRETIZES,
     "realizes": words.REALIZES,
@@ -90,6 +96,8 @@ PROPERTIES = {
     "problem_id": f"{OPTION}problem_id",
     "sample_size": f"{OPTION}calculated_on_sample_size",
     "quantile": f"{OWN}quantile",
+    "lower_quartile": f"{OWN}lower_quartile",
+    "upper_quartile": f"{OWN}upper_quartile",
     "runs": f"{OWN}number_of_runs",
     "successes": f"{OWN}number_of_successes",
     "run_key": f"{OWN}run_key",
@@ -100,8 +108,10 @@ PROPERTIES = {
     "function": f"{OWN}function",
     "description": f"{SCHEMA}description",
     "name": f"{SCHEMA}name",
+    "version": f"{SCHEMA}softwareVersion",
     "used": f"{PROV}used",
-    "generated_by": f"{PROV}wasGeneratedBy",
+    "began": f"{PROV}startedAtTime",
+    "derived_from": f"{PROV}wasDerivedFrom",
 }
 
 
@@ -132,6 +142,8 @@ def graph_of(
     *,
     name: str,
     spec: Mapping[str, Any] | None = None,
+    origin: Mapping[str, Any] | None = None,
+    about: Mapping[str, str] | None = None,
     budgets: Sequence[float] = BUDGETS,
     targets: Sequence[float] = (),
 ) -> Graph:
@@ -141,11 +153,14 @@ def graph_of(
         runs: The runs.
         name: The study's name, by which its things are told from those of others.
         spec: The study's settings, from which algorithms get their parameters.
+        origin: Where and by what it was begun, as its ``study.json`` says.
+        about: What is known of it, by the names of `ABOUT`.
         budgets: Evaluations at which values are kept.
         targets: Target precisions; default those of `polarbear.assess.report.subject_of`.
 
     Raises:
-        ValueError: If there are no runs to assess, or the optima that target precisions need are not known.
+        ValueError: If there are no runs to assess, the optima that target precisions need are not known, or something
+            is known of it that has no name there.
     """
     found = Assessment(subject_of(runs, targets=targets))
     graph = Graph()
@@ -153,9 +168,12 @@ def graph_of(
         graph.say(iri, label=label, subclass_of=parent)
     study = graph.say(own("study", name), a=f"{OPTION}optimization_algorithm_benchmark_study_design_execution")
     graph.say(study, label=name, name=name)
+    _say_about(graph, study, about or {})
     if spec:
         _design(graph, study, name, spec)
-    executions = {each: _algorithm(graph, name, each, spec or {}) for each in found.subject.algorithms}
+    if origin:
+        _say_origin(graph, study, origin)
+    executions = {each: _algorithm(graph, name, each, spec or {}, origin or {}) for each in found.subject.algorithms}
     for cell in found.subject.cells:
         for algorithm, trials in cell.trials.items():
             benchmark = own("benchmark", name, algorithm, cell.suite, cell.function, cell.dimension)
@@ -170,8 +188,15 @@ def graph_of(
     return graph
 
 
+def _say_about(graph: Graph, study: str, about: Mapping[str, str]) -> None:
+    for name, value in about.items():
+        if name not in ABOUT:
+            raise ValueError(f"nothing is stated about a study's {name!r};{did_you_mean(name, ABOUT)}")
+        graph.add(study, f"{SCHEMA}{name}", value)
+
+
 def _design(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> None:
-    """The study's design, and what is known of where it ran."""
+    """The study's design, and its seed."""
     design = graph.say(own("design", name), a=f"{OPTION}benchmark_optimization_study_design", label=f"design of {name}")
     graph.say(study, concretizes=design)
     graph.say(study, a=f"{PROV}Activity", used=design)
@@ -179,16 +204,42 @@ def _design(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> Non
         graph.say(study, seed=settings["seed"])
 
 
-def _algorithm(graph: Graph, study: str, name: str, spec: Mapping[str, Any]) -> str:
-    """An algorithm, its implementation with its parameters, and its execution, which is returned."""
+def _say_origin(graph: Graph, study: str, origin: Mapping[str, Any]) -> None:
+    """When a study was begun, on what kind of machine, and the software that was there."""
+    graph.say(study, a=f"{PROV}Activity")
+    if "time" in origin:
+        graph.say(study, began=Literal(str(origin["time"]).replace("+00:00", "Z"), "dateTime"))
+    if "machine" in origin:
+        machine = graph.say(own("machine", origin["machine"]), a=f"{OWN}machine", label=str(origin["machine"]))
+        graph.say(study, used=machine)
+    for name in _versions(origin):
+        graph.say(study, used=_software(graph, name, origin))
+
+
+def _versions(origin: Mapping[str, Any]) -> dict[str, str]:
+    """The versions of software by name."""
+    return {name: origin[name] for name in ("polarbear", "python") if name in origin} | dict(origin.get("packages", {}))
+
+
+def _software(graph: Graph, name: str, origin: Mapping[str, Any]) -> str:
+    version = str(_versions(origin)[name])
+    return graph.say(
+        own("software", name, version), a=f"{SCHEMA}SoftwareApplication", name=Literal(name), version=Literal(version)
+    )
+
+
+def _algorithm(graph: Graph, study: str, name: str, spec: Mapping[str, Any], origin: Mapping[str, Any]) -> str:
+    """An algorithm, its implementation with its parameters and software, and its execution, which is returned."""
     described: Mapping[str, Any] = spec.get("algorithms", {}).get(name, {})
-    kind, fields = _family(described)
+    kind, fields, package = _family(described)
     itself, implemented, executed, modules = words.MODULAR.get(kind, (0, 0, 0, {}))
     algorithm, implementation = own("algorithm", study, name), own("implementation", study, name)
     execution = own("execution", study, name)
     graph.say(algorithm, a=words.modular_class(itself, "optimization_algorithm"), label=name)
     graph.say(implementation, a=words.modular_class(implemented, "optimization_algorithm_implementation"))
     graph.say(implementation, concretizes=algorithm)
+    if package in _versions(origin):
+        graph.say(implementation, derived_from=_software(graph, package, origin))
     graph.say(execution, a=words.modular_class(executed, "optimization_algorithm_execution"), realizes=implementation)
     for field, value in sorted(fields.items()):
         number, parameter = modules.get(field, (0, field))
@@ -211,18 +262,20 @@ def _parameter(graph: Graph, execution: str, field: str, value: object, number: 
     graph.say(part, parameter=said)
 
 
-def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
-    """The class of an optimizer and all its settings, those at their defaults included; nothing if unknown."""
+def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
+    """The class of an optimizer, all its settings, those at their defaults included, and its package; "" if unknown."""
     from polarbear import optimizers
 
     family = described.get("optimizer")
     if not isinstance(family, str) or family not in optimizers.families():
-        return "", {key: value for key, value in described.items() if key != "optimizer"}
+        return "", {key: value for key, value in described.items() if key != "optimizer"}, ""
     known = optimizers.family_parameters(family)
     fields = {**known, **described}
-    return optimizers.family_class(family).__name__, {
-        key: value for key, value in fields.items() if key not in {"optimizer", "name"} and value is not None
-    }
+    settings = {key: value for key, value in fields.items() if key not in {"optimizer", "name"} and value is not None}
+    made_by = optimizers.family_class(family)
+    room, _, module = made_by.__module__.rpartition(".")
+    ours = "polarbear" if room.startswith("polarbear.") else room.partition(".")[0]
+    return made_by.__name__, settings, module if room.endswith(".adapters") else ours
 
 
 def _on_function(graph: Graph, found: Assessment, cell: Cell, algorithm: str, benchmark: str) -> None:
@@ -251,21 +304,23 @@ def _on_instances(graph: Graph, cell: Cell, algorithm: str, benchmark: str, budg
     for instance, runs in by_instance.items():
         execution = f"{benchmark}:on:{own('', instance)[len(OWN) + 1 :]}"
         graph.say(execution, a=f"{OPTION}optimization_algorithm_benchmark_execution_on_single_problem_instance")
-        graph.say(execution, input=_problem(graph, cell, instance), runs=len(runs))
+        graph.say(execution, input=_problem(graph, cell, runs[0]), runs=len(runs))
         graph.say(benchmark, part=execution)
         for run in runs:
             graph.say(execution, run_key=Literal(f"{run.key.instance} {run.key.algorithm} {run.key.seed}"))
         values = values_at([curves[run.key] for run in runs], within)
         medians: list[float] = np.median(values, axis=0).tolist()
-        for budget, value in zip(within, medians, strict=True):
+        quartiles: list[list[float]] = np.quantile(values, QUARTILES, axis=0, method="inverted_cdf").T.tolist()
+        for budget, value, (lower, upper) in zip(within, medians, quartiles, strict=True):
             if np.isfinite(value):
                 out = own("value", _digest(execution), f"{budget:g}")
                 graph.say(out, a=measure, budget=int(budget), value=value, quantile=0.5)
-                graph.say(execution, output=out)
+                graph.say(execution, output=graph.say(out, lower_quartile=lower, upper_quartile=upper))
 
 
-def _problem(graph: Graph, cell: Cell, instance: str) -> str:
-    """An instance of a function, which is a class of benchmark problems; the suite, and further names."""
+def _problem(graph: Graph, cell: Cell, run: Run) -> str:
+    """The instance of a run, of a function, which is a class of benchmark problems; the suite, and further names."""
+    instance = run.key.instance
     function, suite = own("function", cell.suite, cell.function), own("suite", cell.suite)
     graph.say(suite, a=f"{OPTION}benchmark_problem_suite", label=cell.suite or "unknown suite")
     graph.say(function, label=function_name(cell.suite, cell.function), subclass_of=f"{OPTION}benchmark_problem")
@@ -275,6 +330,10 @@ def _problem(graph: Graph, cell: Cell, instance: str) -> str:
     if cell.dimension:
         graph.say(problem, dimension=cell.dimension)
     graph.say(suite, part=problem)
+    for kind in words.transformations(cell.suite, cell.function, run.problem.instance):
+        made_by = graph.say(own("transformation", instance, kind.rpartition("/")[2].rpartition(":")[2]), a=kind)
+        graph.say(made_by, input=function, output=problem)
+        graph.say(problem, a=f"{OPTION}transformed_benchmark_problem", output_of=made_by)
     return problem
 
 

@@ -118,6 +118,15 @@ TEMPLATES: dict[str, Template] = {
   ?execution obo:OBI_0000299 ?out . ?benchmark obo:BFO_0000051 ?execution .{_BENCHMARK}
 }} GROUP BY ?algorithm ?suite ?function ?dimension ORDER BY ?suite ?dimension ?function ?mean ?algorithm""",
     ),
+    "quartiles": Template(
+        "The median and the quartiles of each algorithm's precisions (or values) on each instance at a budget",
+        {"budget": Field("evaluations, such as 1000", "int", None), **_WHERE},
+        f"""SELECT ?algorithm ?problem ?lower ?median ?upper ?runs WHERE {{
+  ?out option:at_fixed_buget $budget ; option:has_value ?median ; pb:lower_quartile ?lower ; pb:upper_quartile ?upper .
+  ?execution obo:OBI_0000299 ?out ; obo:OBI_0000293 ?instance ; pb:number_of_runs ?runs .
+  ?instance rdfs:label ?problem . ?benchmark obo:BFO_0000051 ?execution .{_BENCHMARK}
+}} ORDER BY ?suite ?dimension ?function ?problem ?median ?algorithm""",
+    ),
     "area": Template(
         "The area over the convergence curve of each algorithm, the largest first",
         _WHERE,
@@ -143,6 +152,29 @@ TEMPLATES: dict[str, Template] = {
   FILTER($algorithm = "" || ?algorithm = $algorithm)
 } ORDER BY ?algorithm ?part ?parameter""",
     ),
+    "studies": Template(
+        "The studies: when and on what they were begun, their seeds, and what is stated about them",
+        {"about": Field("a part of what is stated, such as the title of a paper; all studies if empty")},
+        """SELECT ?study ?began ?machine ?seed ?about WHERE {
+  { SELECT ?study ?began ?machine ?seed (GROUP_CONCAT(DISTINCT COALESCE(?said, ""); separator="; ") AS ?about) WHERE {
+    ?it a option:optimization_algorithm_benchmark_study_design_execution ; schema:name ?study .
+    OPTIONAL { ?it prov:startedAtTime ?began } OPTIONAL { ?it pb:seed ?seed }
+    OPTIONAL { ?it prov:used ?where . ?where a pb:machine ; rdfs:label ?machine }
+    OPTIONAL { ?it schema:citation|schema:creator|schema:description|schema:license|schema:url ?stated
+      BIND(STR(?stated) AS ?said) }
+  } GROUP BY ?study ?began ?machine ?seed }
+  FILTER(CONTAINS(LCASE(?about), LCASE($about)))
+} ORDER BY ?study""",
+    ),
+    "software": Template(
+        "The versions of software that studies were made with",
+        {"study": Field("the study's name; all if empty")},
+        """SELECT ?study ?software ?version WHERE {
+  ?it a option:optimization_algorithm_benchmark_study_design_execution ; schema:name ?study ; prov:used ?what .
+  ?what a schema:SoftwareApplication ; schema:name ?software ; schema:softwareVersion ?version .
+  FILTER($study = "" || ?study = $study)
+} ORDER BY ?study ?software""",
+    ),
     "features": Template(
         "The landscape features of problem instances",
         {"problem": Field("the instance's name, such as bbob-f1-i1-d5; all if empty")},
@@ -154,6 +186,25 @@ TEMPLATES: dict[str, Template] = {
     ),
 }
 """Questions by name."""
+_DISTINCT = "SELECT DISTINCT ?value WHERE {{ ?thing {} ?value }} ORDER BY ?value"
+CHOICES = {
+    "suite": _DISTINCT.format("pb:suite"),
+    "function": "SELECT DISTINCT ?value WHERE { ?thing pb:function ?value } ORDER BY xsd:integer(?value) ?value",
+    "dimension": "SELECT DISTINCT ?value WHERE { ?thing pb:algorithm ?of ; option:has_dimensionality ?value } "
+    "ORDER BY ?value",
+    "algorithm": _DISTINCT.format("pb:algorithm"),
+    "target": "SELECT DISTINCT ?value WHERE { ?thing option:at_fixed_target ?value } ORDER BY DESC(?value)",
+    "budget": _DISTINCT.format("option:at_fixed_buget"),
+    "problem": "SELECT DISTINCT ?value WHERE { ?said obo:IAO_0000136 ?of . ?of rdfs:label ?value } ORDER BY ?value",
+    "study": "SELECT ?value WHERE { ?it a option:optimization_algorithm_benchmark_study_design_execution ; "
+    "schema:name ?value } ORDER BY ?value",
+}
+"""Queries for what is known that can be given for a field."""
+OF_STUDIES = """SELECT ?algorithm ?suite ?function ?dimension (SAMPLE(?study) AS ?first) WHERE {
+  ?it obo:BFO_0000051 ?benchmark ; schema:name ?study .
+  ?benchmark pb:algorithm ?algorithm ; pb:suite ?suite ; pb:function ?function ; option:has_dimensionality ?dimension
+} GROUP BY ?algorithm ?suite ?function ?dimension"""
+"""A query for a study that has runs of each algorithm on each function."""
 
 
 def filled(template: str, fields: Mapping[str, Any]) -> str:

@@ -32,6 +32,7 @@ IS_ABOUT: Final = f"{OBO}IAO_0000136"
 HAS_PART: Final = f"{OBO}BFO_0000051"
 HAS_INPUT: Final = f"{OBO}OBI_0000293"
 HAS_OUTPUT: Final = f"{OBO}OBI_0000299"
+OUTPUT_OF: Final = f"{OBO}OBI_0000312"
 CONCRETIZES: Final = f"{OBO}OBI_0000294"
 REALIZES: Final = f"{OBO}OBI_0000308"
 CALCULATED_USING: Final = "http://scai.fraunhofer.de/HuPSON#SCAIVPH_00000787"
@@ -45,6 +46,7 @@ SUBCLASSES: Final = {
         "area over the convergence curve",
         f"{OPTION}performance_evaluation_function",
     ),
+    f"{OWN}shift_of_variables": ("shift of the variables", f"{OPTION}benchmark_problem_transformation"),
     f"{OPTION}precision": ("precision", f"{OPTION}performance_evaluation_function"),
     f"{OPTION}measured_fitness": ("measured fitness", f"{OPTION}performance_evaluation_function"),
     f"{OPTION}OPTION_00000016": ("modular DE", f"{OPTION}OPTION_00000001"),
@@ -138,6 +140,21 @@ ALIASES: Final = {
     ("bbob", "15"): ("Rastrigin",),
 }
 """Further names of functions by suite and number."""
+_SHIFT, _ROTATION = f"{OWN}shift_of_variables", f"{OPTION}rotation_data_transformation"
+_OF_VALUES: Final = (f"{OPTION}transform_obj_shift", f"{OPTION}transform_obj_scale")
+_NOT_ROTATED: Final = frozenset({"1", "2", "3", "4", "5", "8", "20"})
+"""Functions of BBOB (Hansen et al. 2009) without a rotation."""
+
+
+def transformations(suite: str, function: str, number: str) -> tuple[str, ...]:
+    """The classes of the transformations that make an instance of a function; none where they are not known."""
+    if suite == "bbob":
+        return (_OF_VALUES[0], _SHIFT, *(() if function in _NOT_ROTATED else (_ROTATION,)))
+    if suite == "pbo" and number.isdecimal() and int(number) > 1:
+        return (f"{OPTION}transform_vars_{'xor' if int(number) <= 50 else 'sigma'}", *_OF_VALUES)
+    return ()
+
+
 FEATURE_GROUPS: Final = {"ela_meta": "ela-meta", "ela_distr": "ela-distr"}
 """Sets of landscape features that OPTION spells otherwise."""
 

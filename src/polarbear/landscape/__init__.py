@@ -2,7 +2,7 @@
 
 from polarbear.landscape.comparison import InstanceComparison, compare_instances
 from polarbear.landscape.design import Design
-from polarbear.landscape.diversity import diversity
+from polarbear.landscape.diversity import RunDiversity, diversity, run_diversity
 from polarbear.landscape.exploration import EVALUATED, explore, latin_hypercube
 from polarbear.landscape.features import SETS, Features, changed_by, feature_names, features
 from polarbear.landscape.instances import InstanceFeatures, by_box, instances
@@ -23,6 +23,7 @@ __all__ = [
     "InstanceComparison",
     "InstanceFeatures",
     "Performance",
+    "RunDiversity",
     "by_box",
     "changed_by",
     "compare_instances",
@@ -38,4 +39,5 @@ __all__ = [
     "p_values",
     "performance",
     "rejections",
+    "run_diversity",
 ]

@@ -55,6 +55,7 @@ class Contents:
     Attributes:
         spec: The specification.
         version: The version of the study's format.
+        origin: Where and by what it was begun.
         rounds: The rounds of a race.
         index: The parts, which hold the runs.
         samples: The files of points that runs evaluated.
@@ -64,6 +65,7 @@ class Contents:
         self._path = path
         file = file or read_study_file(path)
         self.spec, self.version, self._spec_digest = file.spec, file.version, file.digest
+        self.origin = file.origin
         self.index = PartIndex(path / RUNS)
         self.rounds = RoundFiles(path / ROUNDS)
         self.samples = SampleFiles(path / SAMPLES)
@@ -237,7 +239,7 @@ class Contents:
 
     def replace_spec(self, spec: dict[str, Any]) -> None:
         """Replace the specification; errors as for `StudyStore.replace_spec`."""
-        data, manifest = encode_spec(self._path, spec), self._listed
+        data, manifest = encode_spec(self._path, spec, self.origin), self._listed
         manifest.files[SPEC], manifest.replaced[SPEC] = sha256(data), self._spec_digest
         self._save()  # from now on either file is valid
         self._write(SPEC, data)

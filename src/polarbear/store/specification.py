@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, cast
 
@@ -45,9 +45,9 @@ def to_json(content: dict[str, Any], what: str) -> bytes:
         raise TypeError(f"{what} cannot be written as JSON: {error}") from error
 
 
-def encode_spec(path: Path, spec: dict[str, Any]) -> bytes:
-    """The bytes of a study's ``study.json``; TypeError as for `to_json`."""
-    content = {"format": FORMAT, "version": VERSION, "spec": spec}
+def encode_spec(path: Path, spec: dict[str, Any], origin: Mapping[str, Any]) -> bytes:
+    """The bytes of a study's ``study.json``, with where it was begun; TypeError as for `to_json`."""
+    content = {"format": FORMAT, "version": VERSION, "spec": spec, **({"origin": dict(origin)} if origin else {})}
     return to_json(content, f"the specification of study {path}")
 
 
@@ -64,11 +64,13 @@ class StudyFile:
         version: The version of the study's format.
         spec: The specification.
         digest: The SHA-256 of the file.
+        origin: Where and by what it was begun; empty if it does not say.
     """
 
     version: int
     spec: dict[str, Any]
     digest: str
+    origin: dict[str, Any] = field(default_factory=dict[str, Any])
 
 
 def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
@@ -128,7 +130,8 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
         )
     known = cast("dict[str, Any]", spec)
     _add_former_defaults(known, version)
-    return StudyFile(version, known, digest)
+    origin = fields.get("origin")
+    return StudyFile(version, known, digest, cast("dict[str, Any]", origin) if isinstance(origin, dict) else {})
 
 
 def _add_former_defaults(spec: dict[str, Any], version: int) -> None:

@@ -23,6 +23,7 @@ from polarbear.store.errors import Damage, StudyError, StudyLocked, explain
 from polarbear.store.locations import PartOfRuns
 from polarbear.store.lock import Lock, lock_for_writing
 from polarbear.store.manifest import Manifest, sha256
+from polarbear.store.origin import origin
 from polarbear.store.paths import place, remote
 from polarbear.store.specification import ROUNDS, RUNS, SPEC, encode_spec, read_study_file, require_free, to_json
 
@@ -55,7 +56,7 @@ def create(path: str | Path, spec: dict[str, Any], *, commit_seconds: float = CO
             created again. As `NoTemporaryFile` if the list of its runs has no room.
     """
     path = place(path)
-    data = encode_spec(path, spec)
+    data = encode_spec(path, spec, origin())
     require_free(path)
     with explain(f"study {path} cannot be created", _NOT_CREATED):
         path.mkdir(parents=True, exist_ok=True)

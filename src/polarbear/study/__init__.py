@@ -4,6 +4,7 @@ from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.study.configuration_file import ConfigureSpec, read_configurator
 from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure, effects_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
+from polarbear.study.designing import DesignObserver, DesignResult, DesignSettings, design
 from polarbear.study.files import StudyFileError
 from polarbear.study.observer import Observer, PlanObserver
 from polarbear.study.plan import Budget, Plan, plan_from_spec
@@ -35,6 +36,9 @@ __all__ = [
     "ConfigurationResult",
     "ConfigureObserver",
     "ConfigureSpec",
+    "DesignObserver",
+    "DesignResult",
+    "DesignSettings",
     "Estimate",
     "EveryRunFailed",
     "Failures",
@@ -62,6 +66,7 @@ __all__ = [
     "check_same",
     "check_spec",
     "configure",
+    "design",
     "effects_of",
     "estimate",
     "load",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +45,12 @@ def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws
 
     Nothing that the study describes is imported.
 
+    Args:
+        path: The study's directory.
+        pairs: Pairs of modules whose options may help or hinder each other.
+        draws: How many draws of the posterior.
+        seed: Of all draws.
+
     Raises:
         polarbear.store.StudyError: If there is no study at `path`, or it is none of a configurator.
         ValueError: If the runs are on fewer than two instances, or a pair is not of modules.
@@ -83,7 +89,8 @@ class Worth:
     """What a configuration is worth, as the search promised and as fresh instances tell.
 
     Attributes:
-        promised: From the runs by which it was chosen, which flatter it.
+        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
+            prior, means by that of `polarbear.configure.bootstrap_means`.
         found: (3,) mean and 95 % interval on fresh instances.
     """
 
@@ -182,14 +189,14 @@ def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
     left = [name for name in names if any(name == each for each, _ in whole)]
     seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
     try:
-        before = configurator.criterion_terms(left, criterion)
+        before, pool = configurator.criterion_terms(left, criterion), configurator.peers_terms(criterion)
         after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in sorted(seeds)])
     except UnknownOptimum:
         return {}
     if not len(before) or not len(after):
         return {}
     rng = np.random.default_rng(configurator.settings.seed)
-    promised, found = bootstrap_means(before, rng).mean(axis=0), bootstrap_means(after, rng)
+    promised, found = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
     return {name: Worth(float(promised[index]), _summary(found[:, index])) for index, name in enumerate(left)}
 
 
@@ -258,7 +265,7 @@ def configure(
             observer.asked(configurator)
             _describe_newcomers(configurator, study, spec)
             _make(configurator, requests, runs, stream, limits, observer)
-    final = place.with_name(f"{place.stem}-race{place.suffix}")
+    final = race_beside(place)
     raced = _validate(configurator, stream, final, validate, executor, workers, timeout, observer)
     if raced is None:
         return ConfigurationResult(configurator, None, final, {}, {})
@@ -342,15 +349,42 @@ def _validate(
         return None
     observer.validating(configurator, path)
     entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
-    last = Race(
-        entrants,
-        times=configurator.times,
-        alpha=configurator.settings.alpha,
-        epsilon=configurator.settings.epsilon,
-        seed=configurator.settings.seed + 1,
-    )
-    stop = StopRules(instances=validate)
-    return race(last, fresh(stream, validate), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
+    chosen = configurator.settings
+    rules = {"times": configurator.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed + 1}
+    return race_on_fresh(entrants, stream, path, validate, rules, workers=workers, executor=executor, timeout=timeout)
+
+
+def race_beside(path: Path) -> Path:
+    """Where the race on fresh instances is kept that ends the search at `path`."""
+    return path.with_name(f"{path.stem}-race{path.suffix}")
+
+
+def race_on_fresh(
+    entrants: Mapping[str, object],
+    stream: problems.Instances,
+    path: Path,
+    count: int,
+    rules: Mapping[str, Any],
+    *,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+) -> RaceResult:
+    """Race those that a search has left on instances that it has not seen, at most `count` of them.
+
+    Args:
+        entrants: The optimizers by name.
+        stream: The instances of the search.
+        path: Where the race is kept.
+        count: On how many instances.
+        rules: Arguments of `Race`, with another seed than that of the search.
+        workers: As for `race`.
+        executor: As for `race`.
+        timeout: As for `race`.
+    """
+    stop = StopRules(instances=count)
+    last = Race(dict(entrants), **rules)
+    return race(last, fresh(stream, count), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
 
 
 def fresh(stream: problems.Instances, count: int) -> problems.Instances:

@@ -112,29 +112,33 @@ def race(
     if not isinstance(race, Race):  # pyright: ignore[reportUnnecessaryIsInstance]
         given = type(race).__name__
         raise TypeError(f"race is a {given}; make one, Race(algorithms, times=...), or call polarbear.race")
-    plan, observer = _plan(race, instances, target_precision, timeout, watch), observer or Observer()
+    plan, observer = plan_of(race, instances, timeout, target_precision, watch), observer or Observer()
     spec = {"race": race.describe(), **plan.describe()}
     with opened(store.place(path), spec, accept_damage=accept_damage) as (study, resumed):
         if restore(race, study, study.runs(), accept_damage=accept_damage) is None and race.rounds:
             raise ValueError(f"this race has already run elsewhere, but there is no round in {path}; make a new Race")
         observer.started(race, resumed=resumed)
         if (decided := race.withdraw(*([withdraw] if isinstance(withdraw, str) else withdraw))) is not None:
-            _keep(decided, race, study, observer)
+            keep_round(decided, race, study, observer)
         again = killed_runs(study) if retry else set[RunKey]()
         with executor_or_pool(executor, workers, timeout, plan.axis) as pool:
-            rounds = _Rounds(race, plan, RunMaker(study, pool, again, retry_killed), observer)
+            rounds = Rounds(race, plan, RunMaker(study, pool, again, retry_killed), observer)
             if retry and (requests := race.killed()):
                 rounds.make(requests)
                 restore(race, study, study.runs(), accept_damage=accept_damage)
-            reason = rounds.drive(stop or StopRules())
+            reason = rounds.drive(stop)
         observer.stopped(race, reason)
     _warn_of_failures(race)
     return race.result()
 
 
-def _plan(
-    race: Race, instances: object, target_precision: float | None, timeout: float | None, watch: Watch | None
-) -> _Plan:
+def plan_of(
+    race: Race,
+    instances: object,
+    timeout: float | None,
+    target_precision: float | None = None,
+    watch: Watch | None = None,
+) -> RacePlan:
     """What the race's runs are made of, if its optimizers take the problems."""
     stream = problems.as_instances(instances)
     entrants = {name: optimizers.as_optimizer(algorithm) for name, algorithm in race.algorithms.items()}
@@ -142,7 +146,7 @@ def _plan(
     check_pairs(entrants, first)
     check_optima(first, target_precision, watch)
     limits = Limits(target_precision=target_precision, timeout=timeout)
-    return _Plan(stream, entrants, limits, _watch_recommendations(race, watch), race.settings.axis)
+    return RacePlan(stream, entrants, limits, _watch_recommendations(race, watch), race.settings.axis)
 
 
 def _watch_recommendations(race: Race, watch: Watch | None) -> Watch | None:
@@ -156,7 +160,7 @@ def _watch_recommendations(race: Race, watch: Watch | None) -> Watch | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Plan:
+class RacePlan:
     """Turns what a race requests into tasks."""
 
     instances: problems.Instances
@@ -166,6 +170,7 @@ class _Plan:
     axis: Axis
 
     def describe(self) -> dict[str, Any]:
+        """Instances, algorithms, limits and log as plain values."""
         return {
             "instances": problems.describe(self.instances),
             "algorithms": {name: optimizers.describe(entrant) for name, entrant in self.entrants.items()},
@@ -173,6 +178,7 @@ class _Plan:
         } | ({"log": described(self.watch)} if self.watch else {})  # races of old have no such field
 
     def task(self, request: Request) -> Task:
+        """What a request asks for."""
         problem = self.instances[request.draw]
         return Task(
             key=replace(request.key, instance=problem.name),
@@ -184,24 +190,34 @@ class _Plan:
         )
 
 
-class _Rounds:
-    """Makes the runs that a race requests, and has it decide, round by round."""
+class Rounds:
+    """Makes the runs that a race requests, and has it decide, round by round.
 
-    def __init__(self, race: Race, plan: _Plan, runs: RunMaker, observer: Observer) -> None:
-        self._race, self._plan, self._runs, self._observer = race, plan, runs, observer
+    Args:
+        race: The race.
+        plan: What its runs are made of.
+        runs: What makes and keeps them.
+        observer: Is told of them.
+        tolerant: Whether the race goes on after a round without a run that got as far as asked.
+    """
+
+    def __init__(
+        self, race: Race, plan: RacePlan, runs: RunMaker, observer: Observer, *, tolerant: bool = False
+    ) -> None:
+        self._race, self._plan, self._runs, self._observer, self._tolerant = race, plan, runs, observer, tolerant
         self._began, self._spent, self._done = time.monotonic(), 0.0, 0.0
 
-    def drive(self, stop: StopRules) -> str:
+    def drive(self, stop: StopRules | None = None) -> str:
         """Run rounds until the race is over or has to stop; return why it stopped, or nothing."""
         size = self._plan.instances.size
         while requests := self._race.ask(size):
-            if reason := self._reason_to_stop(requests, stop):
+            if reason := self._reason_to_stop(requests, stop or StopRules()):
                 return reason
             began = time.monotonic()
             runs = self._run_round(requests)
             self._spent += time.monotonic() - began
             self._done += sum(request.until for request in requests)
-            if not self._race.finished and (reason := self._in_vain(requests, runs)):
+            if not (self._tolerant or self._race.finished) and (reason := self._in_vain(requests, runs)):
                 return reason
         return "" if self._race.finished else f"all {size} problem instances are used"
 
@@ -220,7 +236,7 @@ class _Rounds:
     def _run_round(self, requests: Sequence[Request]) -> list[Run]:
         """Make the round's runs, decide, commit the decision; return the runs."""
         runs = self.make(requests)
-        if not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
+        if not self._tolerant and not any(run.trajectory.values.size or run.outcome.cut_short for run in runs):
             raise EveryRunFailed(
                 f"all {len(runs)} runs of the round ended before they found anything; the first: {runs[0].key}: "
                 f"{_how(runs[0])}. Mend the cause and begin a new study"
@@ -230,7 +246,7 @@ class _Rounds:
             raise RuntimeError(
                 "the executor gave back fewer runs than it was given; resume the study to run them again"
             )
-        _keep(decided, self._race, self._runs.study, self._observer)
+        keep_round(decided, self._race, self._runs.study, self._observer)
         return runs
 
     def _in_vain(self, requests: Sequence[Request], runs: Sequence[Run]) -> str:
@@ -259,7 +275,8 @@ class _Rounds:
         return ""
 
 
-def _keep(decided: Round, race: Race, study: store.StudyStore, observer: Observer) -> None:
+def keep_round(decided: Round, race: Race, study: store.StudyStore, observer: Observer) -> None:
+    """Commit a round and the race's state after it."""
     study.append_round({"round": decided.as_dict(), "state": race.state.as_dict()})
     observer.round_finished(race, decided)
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polarbear import inference, optimizers, problems, store
-from polarbear.descriptions import references
-from polarbear.experiment import Task, WorkerPool, run_tasks
+from polarbear.descriptions import reference, references
+from polarbear.experiment import ProposedCode, Task, WorkerPool, run_tasks
 from polarbear.experiment.cluster import Apart
 from polarbear.racing import Race
 from polarbear.records import Axis, Reason, Run, RunKey, tried_again, without_samples
@@ -23,6 +23,7 @@ from polarbear.study.stored import check_spec, read_rounds
 
 _BUILT = ("algorithms", "instances")
 """The parts of a specification from which optimizers and problems are built."""
+_PROPOSED = reference(ProposedCode)
 
 
 class OtherSettings(ValueError):  # noqa: N818 - states what happened
@@ -125,8 +126,14 @@ def built(
 
     Raises:
         NotTrusted: If it asks for anything else; nothing is imported then.
-        ValueError: If an optimizer or problem cannot be made from its description.
+        ValueError: If an optimizer or problem cannot be made from its description, or is proposed code, which runs in
+            the confined workers of `polarbear.study.design` alone.
     """
+    if proposed := [name for name, each in spec["algorithms"].items() if each.get("optimizer") == _PROPOSED]:
+        raise ValueError(
+            f"the study holds proposed code, such as that of {proposed[0]}, which runs in the confined workers of "
+            "polarbear.study.design alone; call that again with the study that it was called with"
+        )
     asked = dict(references([spec.get(part) for part in _BUILT]))
     if refused := {
         reference: module

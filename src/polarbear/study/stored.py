@@ -52,12 +52,37 @@ class _Race(Section):
     seed: int
 
 
+class _Candidate(Section):
+    code: str | None = None
+    configuration: dict[str, Any] | None = None
+    about: dict[str, Any] = Field(default_factory=dict[str, Any])
+
+
+class _Finding(Section):
+    wrong: str
+    printed: str
+
+
+class _Design(Section):
+    on: PositiveInt
+    checks: list[str]
+    imports: list[str]
+    timeout: Annotated[float, Field(gt=0)]
+    alpha: float
+    epsilon: float
+    seed: NonNegativeInt
+    space: _Description | None
+    generations: list[list[_Candidate]]
+    findings: dict[str, _Finding]
+
+
 class _RaceSpec(Section):
     race: _Race
     instances: _Description
     algorithms: _Algorithms
     limits: _Limits
     log: LogSection | None = None
+    design: _Design | None = None
 
 
 class _Plan(Section):

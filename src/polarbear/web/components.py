@@ -225,6 +225,8 @@ def _order(cell: Any) -> tuple[bool, float, str]:
 
 
 def _cell(cell: Any, digits: int) -> Any:
+    if isinstance(cell, str) and cell.startswith("/") and cell[1:].partition("/")[0] in PAGES:
+        return html.Td(dcc.Link("open", href=cell), className="text")
     return html.Td(shown(cell, digits), className="text" if isinstance(cell, str) and cell != "inf" else "")
 
 

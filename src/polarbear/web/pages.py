@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from polarbear.web import attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
+from polarbear.web import (
+    attainment,
+    coco,
+    comparisons,
+    diagnostics,
+    fixed_budget,
+    fixed_target,
+    knowledge,
+    overview,
+    race,
+    select,
+)
 from polarbear.web.kind import KINDS, Kind
 
 
@@ -28,8 +39,9 @@ PAGES = {
     "race": Page("Race", "race", "What a race has found, also while it runs."),
     "select": Page("Select", "select", "What to deploy."),
     "diagnostics": Page("Diagnostics", "diagnostics", "Whether the posterior may be believed."),
+    "knowledge": Page("Knowledge", "knowledge", "What many studies found: questions to a knowledge base."),
 }
-_MODULES = attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, overview, race, select
+_MODULES = attainment, coco, comparisons, diagnostics, fixed_budget, fixed_target, knowledge, overview, race, select
 
 
 def views_of(page: str) -> list[Kind]:

@@ -119,7 +119,7 @@ def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
     @server.before_request
     def let_in() -> Any:
         if (origin := request.headers.get("Origin")) and urlsplit(origin).netloc != request.host:
-            abort(403, "another site's page has asked; open the address that polarbear serve printed")
+            abort(403, "a page of another site has asked; open the address that polarbear serve printed")
         if not token:
             if urlsplit(f"//{request.host}").hostname not in _NAMES:
                 abort(403, "this address is not the analyzer's; open the one that polarbear serve printed")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from polarbear import store
 from polarbear.assess.report import Assessment, subject_of
 from polarbear.descriptions import did_you_mean
+from polarbear.knowledge import KnowledgeBase, is_base, open_base
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
 from polarbear.web.catalogue import Catalogue, catalogue_of, data_sets
@@ -97,7 +98,8 @@ class Sources:
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
-                "Result" for the result of a race, "Catalogue" for that of the library, whatever the name.
+                "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
+                "Catalogue" for that of the library, whatever the name.
             identity: For their statistics: which attributes of runs make an algorithm.
 
         Raises:
@@ -106,13 +108,15 @@ class Sources:
         if needs == "Catalogue":
             return self._catalogue()
         path = self.path(name)
+        if needs != "KnowledgeBase" and is_base(path):
+            raise ValueError(f"{name} is a knowledge base, which has no runs; its questions are on the page Knowledge")
         if needs == "Result" and not self.is_race(name):
             raise ValueError(
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
         if needs == "Assessment":
             return _assessment(path, _stamp(path), identity)
-        return {"Reading": _reading, "Result": _result}[needs](path, _stamp(path))
+        return _OPENED[needs](path, _stamp(path))
 
     def _catalogue(self) -> Catalogue:
         if self.library is None:
@@ -144,3 +148,15 @@ def _result(path: Path, _stamp: int) -> Result:
     if not isinstance(found, Result):
         raise TypeError(f"{path} is no race")
     return found
+
+
+@lru_cache(_OPEN)
+def _knowledge(path: Path, _stamp: int) -> KnowledgeBase:
+    return open_base(path)
+
+
+_OPENED: dict[str, Callable[[Path, int], Any]] = {
+    "Reading": _reading,
+    "Result": _result,
+    "KnowledgeBase": _knowledge,
+}

@@ -22,6 +22,7 @@ _LOADED = {
     "Reading": "reading = pb.store.read_checked({path})",
     "Assessment": "assessment = pb.assess.report.Assessment(pb.assess.report.subject_of({runs}))",
     "Result": "result = pb.load({path})",
+    "KnowledgeBase": "knowledgebase = pb.knowledge.open_base({path})",
 }
 
 

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
 
 import polarbear as pb
 from polarbear.optimizers.noisy import CMAES, RBPEM, ProbeAndSwitch, Ranks, ResidualBootstrap
-from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted
+from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted, thinned
 from polarbear.optimizers.noisy.selection import Generation
 from polarbear.optimizers.noisy.strategy import Parameters, Search
 
@@ -175,3 +176,16 @@ def test_a_probe_of_the_variance_at_the_mean_misses_noise_that_grows_from_there(
 
     assert switched("ranks") == 1
     assert switched("variance at the mean") == 0
+
+
+@pytest.mark.statistical(rate=1e-4)
+@pytest.mark.parametrize(("rows", "size"), [(30, 26), (12, 5)])
+def test_what_is_dropped_from_a_full_pool_is_drawn_evenly(rows: int, size: int) -> None:
+    rng, pool = np.random.default_rng(11), np.arange(2.0 * rows).reshape(rows, 2)
+    kept = [thinned(pool, size, rng)[:, 0] / 2 for _ in range(2000)]
+    assert all(len(each) == size and (np.diff(each) > 0).all() for each in kept)
+    dropped = 2000 - np.bincount(np.concatenate(kept).astype(int), minlength=rows)
+    expected = 2000 * (rows - size) / rows
+    spread = ((dropped - expected) ** 2).sum() / expected / (1 - (rows - size) / rows)  # draws without replacement
+    assert chi2.sf(spread * (rows - 1) / rows, rows - 1) > 1e-4
+    assert thinned(pool, rows, rng) is pool

@@ -38,10 +38,18 @@ def bias(
         float, typer.Option(min=1e-6, max=0.5, help="How often an unbiased optimizer may be called biased.")
     ] = 0.01,
     samples: Annotated[int, typer.Option(min=1000, help="Uniform samples by which p-values are computed.")] = 100_000,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for a page with a figure of each verdict; default: the data's name with .bias, here.",
+            show_default=False,
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Tell which optimizers are structurally biased, by where their runs on random values end."""
     from polarbear import store
+    from polarbear.analyzer.bias import write_bias_page
     from polarbear.bias import judge_runs
     from polarbear.cli.console import Console
 
@@ -49,7 +57,9 @@ def bias(
         data = _run(data, into, workers)
     with bad_input(), Console(stderr=True).status("judging"):
         verdicts = judge_runs(store.read(data), alpha=significance, samples=samples)
-    echo(to_json([_values(verdict) for verdict in verdicts]) if as_json else "\n".join(v.sentence for v in verdicts))
+        written = write_bias_page(verdicts, page or Path(f"{data.stem}.bias"))
+    told = [*(verdict.sentence for verdict in verdicts), f"page: {written}"]
+    echo(to_json([_values(verdict) for verdict in verdicts]) if as_json else "\n".join(told))
 
 
 def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:

@@ -33,12 +33,12 @@ def conform(
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Check that optimizers respect bounds, budgets and stops, repeat themselves, and survive what objectives do."""
-    from polarbear.conformance import CHECKS, examine
+    """Check that optimizers keep what races and plans expect of them; tell whether they are structurally biased."""
+    from polarbear.conformance import CHECKS, REMARKS, examine
 
     for name in check or ():
-        if name not in CHECKS:
-            raise typer.BadParameter(f"there is no check {name!r}; there are {', '.join(CHECKS)}")
+        if name not in (known := (*CHECKS, *REMARKS)):
+            raise typer.BadParameter(f"there is no check {name!r}; there are {', '.join(known)}")
     entrants = [entrant for name in optimizer for entrant in _optimizers(name)]
     reports = [examine(entrant, checks=check or None, timeout=timeout, workers=workers) for entrant in entrants]
     if as_json:
@@ -85,6 +85,8 @@ def _print(report: Conformance) -> None:
         mark, words = Text("failed", "bold red"), finding.wrong
         if finding.inapplicable:
             mark, words = Text("skipped", "yellow"), finding.inapplicable
+        elif finding.remark:
+            mark, words = Text("told", "cyan"), finding.remark
         elif finding.passed:
             mark, words = Text("passed", "green"), finding.expected
         rows.append([finding.check, mark, words])

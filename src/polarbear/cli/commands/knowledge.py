@@ -21,6 +21,7 @@ EXAMPLE = "polarbear knowledge ask expected-runtime --field target=1e-8"
 
 class _What(StrEnum):
     ADD = "add"
+    FEATURES = "features"
     ASK = "ask"
     QUERY = "query"
     EXPORT = "export"
@@ -29,6 +30,7 @@ class _What(StrEnum):
 
 _TAKES = {
     _What.ADD: ("a study or an archive, or several", 10_000),
+    _What.FEATURES: ("a table of features", 1),
     _What.ASK: ("one of its questions", 1),
     _What.QUERY: ("a query, or a file with one", 1),
     _What.LOAD: ("a file", 1),
@@ -46,8 +48,9 @@ def knowledge(
     what: Annotated[
         _What,
         typer.Argument(
-            help="add: studies or archives; ask: a question by its name; query: SPARQL, or a file with it; export: all "
-            "of it as text; load: a file that was exported, or an ontology.",
+            help="add: studies or archives; features: a table that polarbear landscape has written; ask: a question by "
+            "its name; query: SPARQL, or a file with it; export: all of it as text; load: a file that was exported, or "
+            "an ontology.",
             show_default=False,
         ),
     ],
@@ -62,6 +65,11 @@ def knowledge(
         list[float] | None,
         repeatable("budget", "Of add: evaluations at which values are kept; repeatable. Default: 10, 20, 50, 100, …"),
     ] = None,
+    about: Annotated[
+        list[str] | None,
+        repeatable("about", "Of add: what is known of a study, such as citation=https://doi.org/…; repeatable."),
+    ] = None,
+    points: Annotated[int, typer.Option(min=1, help="Of features: points of each design.")] = 1000,
     name: Annotated[str, typer.Option(help="Of add and load: what to call it.", show_default=False)] = "",
     form: Annotated[_Format, typer.Option("--format", help="Of export and load.")] = _Format.TTL,
     seconds: Annotated[float, typer.Option(min=0.1, help="Of query: the most time it may take.")] = 30.0,
@@ -83,13 +91,17 @@ def knowledge(
         known = KnowledgeBase(base)
         match what:
             case _What.ADD:
-                kept = {"budgets": tuple(budget)} if budget else {}
-                counts = {study: known.add(study, name=name, **kept) for study in given}
+                kept: dict[str, Any] = {"budgets": tuple(budget)} if budget else {}
+                stated = _fields(about or (), "about", "license=CC0")
+                counts = {study: known.add(study, name=name, about=stated, **kept) for study in given}
                 echo(
                     to_json(counts)
                     if as_json
                     else "\n".join(f"{of}: {plural(n, 'statement')}" for of, n in counts.items())
                 )
+            case _What.FEATURES:
+                count = known.add_feature_table(_table(Path(given[0])), sample_size=points)
+                echo(to_json({given[0]: count}) if as_json else f"{given[0]}: {plural(count, 'instance')}")
             case _What.LOAD:
                 count = known.load(Path(given[0]).read_text("utf-8"), name or Path(given[0]).stem, form.value)
                 echo(to_json({given[0]: count}) if as_json else f"{given[0]}: {plural(count, 'statement')}")
@@ -101,12 +113,19 @@ def knowledge(
                 _print(_queried(known, given[0], seconds), as_json=as_json)
 
 
-def _fields(given: Sequence[str]) -> dict[str, str]:
-    """Fields as names and values."""
+def _table(path: Path) -> Any:
+    """A table written as CSV or Parquet."""
+    import polars as pl
+
+    return pl.read_parquet(path) if path.suffix == ".parquet" else pl.read_csv(path, infer_schema_length=None)
+
+
+def _fields(given: Sequence[str], option: str = "field", example: str = "target=1e-8") -> dict[str, str]:
+    """What was given as names and values."""
     split = [each.partition("=") for each in given]
     for each, (_, sign, _) in zip(given, split, strict=True):
         if not sign:
-            raise typer.BadParameter(f"--field is {each!r}; write it like target=1e-8")
+            raise typer.BadParameter(f"--{option} is {each!r}; write it like {example}")
     return {name: value for name, _, value in split}
 
 

@@ -25,6 +25,9 @@ def modules(
         list[str] | None,
         typer.Option("--pair", help="Two modules whose options may help each other: 'active,mirrored'. Repeatable."),
     ] = None,
+    figures: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw importance, effects, configurations and elites there.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say which option of an optimizer matters when, from all runs of a configurator."""
@@ -38,8 +41,9 @@ def modules(
             raise typer.BadParameter(f"--pair is {text!r}; name two modules, such as active,mirrored")
         pairs.append((first.strip(), second.strip()))
     effects = effects_of(study, pairs=pairs)
+    drawn = _draw(figures, study, effects) if figures else []
     if as_json:
-        echo(to_json(_as_dict(effects)))
+        echo(to_json(_as_dict(effects) | ({"figures": drawn} if figures else {})))
         return
     shown = np.unique(np.linspace(0, effects.times.size - 1, _SHOWN).round().astype(int))
     heads = [f"{effects.times[t]:,.0f}" for t in shown]
@@ -62,6 +66,20 @@ def modules(
                 cells = (f"{band.mean[t]:+.2f} ({band.low[t]:+.2f} to {band.high[t]:+.2f})" for t in shown)
                 rows.append([f"{name}: {option}", *cells])
     print_columns(["", *heads], rows)
+    if drawn:
+        echo("\nfigures: " + ", ".join(drawn))
+
+
+def _draw(folder: Path, study: Path, effects: Effects) -> list[str]:
+    """Draw the figures into a folder; their files."""
+    from polarbear.analyzer.modules import module_figures
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths: list[str] = []
+    for name, figure in module_figures(study, effects).items():
+        figure.save(folder / f"{name}.svg")
+        paths.append(str(folder / f"{name}.svg"))
+    return paths
 
 
 def _as_dict(effects: Effects) -> dict[str, object]:

@@ -144,8 +144,16 @@ def _texts(axes: Sequence[Axes], drawing: Drawing) -> None:
 
 def _axes(figure: Figure, drawing: Drawing) -> list[Axes]:
     count, columns = len(drawing.panels), drawing.columns
-    options: dict[str, Any] = {"gridspec_kw": {"hspace": 0}} if drawing.joined else {}
-    grid = figure.subplots(-(-count // columns), columns, squeeze=False, sharex=drawing.shared, **options)
+    spaces: dict[str, Any] = {"hspace": 0} if drawing.joined else {}
+    heights = drawing.heights or None
+    grid = figure.subplots(
+        -(-count // columns),
+        columns,
+        squeeze=False,
+        sharex=drawing.shared,
+        height_ratios=heights,
+        gridspec_kw=spaces,
+    )
     if drawing.joined:
         figure.get_layout_engine().set(hspace=0, h_pad=0.028, wspace=0.02)  # pyright: ignore
     axes: list[Axes] = grid.ravel().tolist()

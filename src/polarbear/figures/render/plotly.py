@@ -130,6 +130,9 @@ def _domain(at: int, figure: Drawing) -> tuple[list[float], list[float]]:
     across, down = 0.20 / columns if columns > 1 else 0.0, 0.0 if figure.joined else (0.28 / rows if rows > 1 else 0.0)
     width, height = (1 - across * (columns - 1)) / columns, (1 - down * (rows - 1)) / rows
     left, top = column * (width + across), 1 - row * (height + down)
+    if figure.heights:
+        shares = np.cumsum([0.0, *figure.heights]) / sum(figure.heights) * height * rows
+        top, height = 1 - shares[row] - row * down, shares[row + 1] - shares[row]
     return [left, min(1.0, left + width)], [max(0.0, top - height), top]
 
 

@@ -17,6 +17,7 @@ HAMILTONIAN = "Hamiltonian Monte Carlo"
 NO_U_TURN = "the No-U-Turn sampler"
 PATHFINDER_DRAWS = "Pathfinder"
 PRIOR_DRAWS = "independent draws of the prior"
+WEIGHTED_BOOTSTRAP = "weighted likelihood bootstrap"
 LARGEST_R_HAT, FEWEST_OF_CHAINS = 1.01, 400
 """Limits for Markov chains (Wurth et al. 2026, section 3.3; Vehtari et al. 2021): with fewer effective draws R-hat and
 the effective sample size themselves are uncertain."""

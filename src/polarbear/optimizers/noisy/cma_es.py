@@ -11,6 +11,11 @@ import numpy as np
 
 from polarbear.optimizers.distributions import Distributed, Distribution, axes_of
 from polarbear.optimizers.native import SingleObjective, Space, State
+from polarbear.optimizers.noisy.adaptation import (
+    PopulationSizeAdaptation,
+    ReevaluationAdaptation,
+    default_population,
+)
 from polarbear.optimizers.noisy.averages import Average
 from polarbear.optimizers.noisy.selection import AnySelection, Generation, IntArray, Ranks
 from polarbear.optimizers.noisy.strategy import Parameters, Search
@@ -64,11 +69,16 @@ class CMAState(State):
     generations: int = 0
 
 
-GROWING: dict[str, Any] = {"growth": 1.0, "recommends": "average"}
-"""For noisy problems: chosen on half of the functions of bbob-noisy, and better than plain CMA-ES on the other half."""
+PRESETS: dict[str, dict[str, Any]] = {
+    "growing-cma-es": {"growth": 1.0, "recommends": "average"},
+    "psa-cma-es": {"selection": PopulationSizeAdaptation(), "active": False, "restart_strategy": "RESTART"},
+    "ra-cma-es": {"selection": ReevaluationAdaptation(), "active": False, "restart_strategy": "RESTART"},
+}
+"""For noisy problems. The first was chosen on half of the functions of bbob-noisy, and is better than plain CMA-ES on
+the other half; the others are as published, and start again."""
 
 
-@family("noisy-cma-es", "cma-es", presets={"growing-cma-es": GROWING}, selection="{}", restart_strategy="{}")
+@family("noisy-cma-es", "cma-es", presets=PRESETS, selection="{}", restart_strategy="{}")
 class CMAES(Distributed[CMAState], SingleObjective):
     """CMA-ES with a selection stage of one's choice.
 
@@ -138,7 +148,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
 
     def _restart(self, space: Space, rng: np.random.Generator, restarts: Restarts) -> tuple[Search, Parameters]:
         d = space.dimension
-        population = self.population_size or 4 + int(3 * math.log(d))  # eq. 48
+        population = self.population_size or default_population(d)
         if restarts.population:
             population = max(4, restarts.population)
         mean = rng.uniform(size=d) if self.start == "random" else np.full(d, 0.5)
@@ -191,7 +201,8 @@ class CMAES(Distributed[CMAState], SingleObjective):
         state.generations += 1
         mass = state.parameters.mass if self.mass == "ranks" else None
         try:
-            state.search = state.search.update(state.parameters, generation.points, generation.steps, weights, mass)
+            after = state.search.update(state.parameters, generation.points, generation.steps, weights, mass)
+            state.search, state.parameters = self.selection.adapt(state.memory, generation, after)
             if self.recommends == "average":
                 state.average.add(state.search.mean, estimates)
             ended = self._exhausted(state)

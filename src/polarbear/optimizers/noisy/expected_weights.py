@@ -18,7 +18,10 @@ def mean_weights(values: FloatArray, rank_weights: FloatArray) -> FloatArray:
     Returns:
         (..., λ) the mean weight of each candidate.
     """
-    return superpose(membership(values), rank_weights)
+    rows, count = values.shape
+    order = np.argsort(values, axis=1, kind="stable").reshape(-1)  # the candidates that have ranks 1, 2, ..., 1, 2, ...
+    sums = [np.bincount(order, np.tile(weights, rows), count) for weights in rank_weights.reshape(-1, count)]
+    return np.array(sums).reshape(rank_weights.shape) / rows
 
 
 def membership(values: FloatArray) -> FloatArray:

@@ -11,6 +11,7 @@ import numpy as np
 
 from polarbear.optimizers.noisy.residual_bootstrap import ResidualBootstrap
 from polarbear.optimizers.noisy.selection import AnySelection, Generation, IntArray, Ranks, Selection, rank, stage
+from polarbear.optimizers.noisy.strategy import Parameters, Search
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, real
 
@@ -100,6 +101,10 @@ class ProbeAndSwitch(Selection):
                 return None
             generation.values = generation.values.mean(axis=1, keepdims=True)
         return self._chosen(memory).weigh(memory.inner, generation, rng)
+
+    def adapt(self, memory: Memory, generation: Generation, after: Search) -> tuple[Search, Parameters]:
+        """See `Selection`."""
+        return self._chosen(memory).adapt(memory.inner, generation, after)
 
     def _statistic(self, generation: Generation) -> float:
         if self.by == "variance at the mean":

@@ -15,7 +15,7 @@ PAPER: dict[str, Any] = {"mass": "ranks", "active": False}
 
 PUBLISHED: dict[str, Any] = {
     "selection": ResidualBootstrap(
-        cap=None, target="boundary", center="observed", own=True, power=True, weiszfeld=True
+        cap="adaptive", target="boundary", center="observed", own=True, power=True, weiszfeld=True
     ),
     "diagonal": True,
     "active": False,

@@ -55,8 +55,8 @@ class ResidualBootstrap(Selection):
     """Expected rank weights, estimated by bootstrap rankings with a pool of standardized residuals.
 
     Attributes:
-        cap: At most so many further evaluations per generation, K_max; None: 2 + the share of ranks that change, times
-            λ, and at most 0.3 λ, as in the authors' runs.
+        cap: At most so many further evaluations per generation, K_max; "adaptive": 2 + the share of ranks that change,
+            times λ, and at most 0.3 λ, as in the authors' runs.
         target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
             (eq. 47), or those around rank μ.
         center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
@@ -74,7 +74,7 @@ class ResidualBootstrap(Selection):
         weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
     """
 
-    cap: Natural | None = 1
+    cap: Natural | Literal["adaptive"] = 1
     target: Literal["instability", "boundary"] = "instability"
     center: Literal["ridge", "observed"] = "ridge"
     ridge: Annotated[float, real(gt=0)] = 1.0
@@ -110,7 +110,7 @@ class ResidualBootstrap(Selection):
         return np.argsort(-unstable, kind="stable")[:more]
 
     def _effort(self, memory: Memory, population: int) -> int:
-        if self.cap is not None:
+        if self.cap != "adaptive":
             return min(self.cap, population)
         return min(2 + round(memory.disagreement * population), int(0.3 * population))
 
@@ -147,14 +147,12 @@ class ResidualBootstrap(Selection):
         standardized = residuals[scaled] / scales[scaled]
         inside = columns(np.minimum(np.maximum(standardized, -self.bound), self.bound), sizes[scaled])
         memory.clipped = (
-            memory.clipped[0] + int((np.abs(standardized) >= self.bound).sum()),
+            memory.clipped[0] + int(np.count_nonzero(np.abs(standardized) >= self.bound)),
             memory.clipped[1] + len(standardized),
         )
-        memory.pool = np.concatenate([memory.pool, inside])
-        if len(memory.pool) > self.pool_size:
-            memory.pool = memory.pool[np.sort(rng.choice(len(memory.pool), self.pool_size, replace=False))]
+        memory.pool = thinned(np.concatenate([memory.pool, inside]), self.pool_size, rng)
         first, second = rank(values[:, 0]), rank(np.where(again, values[:, 1], values[:, 0]))
-        changed = float((first != second)[again].mean())
+        changed = np.count_nonzero((first != second) & again) / len(repeated)
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
 
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
@@ -181,11 +179,12 @@ class ResidualBootstrap(Selection):
             memory.stability = float((center - memory.center).std()) / spread if spread > 0 else math.nan
         memory.center, memory.fits = center, memory.fits + 1
         scales = memory.scale[0] + memory.scale[1] * np.abs(center)
-        drawn = center + scales * memory.pool[rng.integers(len(memory.pool), size=(self.replicates, len(center))), 0]
+        which = (rng.random((self.replicates, len(center))) * len(memory.pool)).astype(np.intp)
+        drawn = center + scales * memory.pool[which, 0]
         if self.own and generation.values.shape[1] > 1:
             again = np.flatnonzero(~np.isnan(generation.values[:, 1]))
-            which = rng.integers(2, size=(self.replicates, len(again)))
-            drawn[:, again] = generation.values[again, which]
+            first, second = generation.values[again, 0], generation.values[again, 1]
+            drawn[:, again] = np.where(rng.random((self.replicates, len(again))) < 0.5, first, second)
         return drawn
 
     def _rank_weights(self, generation: Generation) -> FloatArray:
@@ -209,6 +208,20 @@ class ResidualBootstrap(Selection):
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
         """Those of `polarbear.optimizers.noisy.assumptions.READERS`."""
         return READERS
+
+
+def thinned(pool: FloatArray, size: int, rng: np.random.Generator) -> FloatArray:
+    """A random choice of at most `size` rows of a pool (n, 2), in their order."""
+    excess = len(pool) - size
+    if excess <= 0:
+        return pool
+    few = excess * excess < len(pool)  # then they are likely to differ from each other, and drawn fastest one by one
+    dropped = rng.integers(len(pool), size=excess) if few else rng.choice(len(pool), excess, replace=False)
+    while few and len(set(dropped.tolist())) < excess:
+        dropped = rng.integers(len(pool), size=excess)
+    kept = np.ones(len(pool), dtype=np.bool_)
+    kept[dropped] = False
+    return pool[kept]
 
 
 @cache

@@ -102,6 +102,10 @@ class Selection(ABC):
         The memory may change. None leaves the search distribution as it is.
         """
 
+    def adapt(self, memory: Any, generation: Generation, after: Search) -> tuple[Search, Parameters]:  # noqa: ARG002
+        """The distribution after a generation, given what the strategy makes of it, and the constants of the next."""
+        return after, generation.parameters
+
     def values(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
         """(λ,) the best estimate of each candidate's noise-free value."""
         return generation.values[:, 0]

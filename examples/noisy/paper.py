@@ -1,0 +1,451 @@
+"""Tables 1 and 4 to 7 and figures 2 to 6, 9 and 12 to 14 of Wang and Lu (2026) by runs of our own, with intervals.
+
+polarbear run examples/noisy/paper.toml --into paper.study --workers 2
+python examples/noisy/paper.py paper.study [folder for figures]
+
+Everything is computed twice, for the points that are recommended and, as in the paper, for the best ones in hindsight.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from paper_numbers import (
+    BASELINE,
+    BOOTSTRAP,
+    FAMILIES,
+    KEYS,
+    MULTIPLES,
+    NOISE,
+    SWITCH,
+    area_under,
+    best_threshold,
+    counts,
+    frame,
+    good_and_bad,
+    mean_ranks,
+    noisy_functions,
+    pairs,
+    probes,
+    resampled,
+    routing,
+    share_of_wins,
+    typical_probes,
+    wilson,
+)  # fmt: skip
+
+import polarbear as pb
+from polarbear.figures import Figure, heat_map
+from polarbear.figures.marks import Bars, Line, Mark, Points
+from polarbear.figures.panels import Axis, Entry, Key, Panel
+from polarbear.figures.style import FAINT, SMALL, WIDE, looks
+
+WHERE = {"recommended": "recommended", "hindsight": "in hindsight"}
+BOTH = tuple(WHERE)
+OTHERS = ("resampled 10", "resampled 5", "UH-CMA-ES", BASELINE, BOOTSTRAP)
+"""What table 1 compares probe and switch with."""
+RANKED = (BASELINE, BOOTSTRAP, SWITCH, "UH-CMA-ES", "LRA-CMA-ES")
+"""The five of figure 4."""
+PUBLISHED = {
+    108: "2.39 2.46 2.37 2.36", 110: "4.87 5.35 4.47 4.53", 111: "5.22 5.48 5.11 5.09", 113: "2.87 3.05 2.77 2.75",
+    114: "3.03 3.16 3.13 3.06", 116: "4.65 4.99 4.48 4.54", 117: "4.93 4.98 4.90 4.89", 119: "1.58 1.74 1.53 1.50",
+    120: "1.73 1.84 1.69 1.68", 122: "1.04 1.14 1.03 1.04", 123: "1.13 1.19 1.15 1.15", 125: "0.26 0.36 0.12 0.10",
+    126: "0.32 0.39 0.22 0.21", 128: "1.91 1.92 1.91 1.90", 129: "1.91 1.91 1.91 1.91",
+}  # fmt: skip
+"""Table 5 of the paper: CMA-ES, UH-CMA-ES, RB-PEM, probe and switch."""
+STARS = ((0.001, "\\*\\*\\*"), (0.01, "\\*\\*"), (0.05, "\\*"), (1.0, ""))
+THRESHOLDS = (0.12, 0.22)
+
+
+def show(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> None:
+    """Print a table in Markdown."""
+    print(f"\n{title}\n\n| {' | '.join(head)} |\n{'|---' * len(head)}|")
+    for row in rows:
+        print(f"| {' | '.join(row)} |")
+
+
+def percent(found: tuple[float, float, float]) -> str:
+    """A share and its interval."""
+    return f"{found[0]:.0%} ({found[1]:.0%} to {found[2]:.0%})"
+
+
+def at(table: pl.DataFrame, budget: int | None = None, dimension: int | None = None) -> pl.DataFrame:
+    """The rows of a budget and a dimension."""
+    chosen = table if budget is None else table.filter(pl.col("budget") == budget)
+    return chosen if dimension is None else chosen.filter(pl.col("dimension") == dimension)
+
+
+def tables(table: pl.DataFrame, noisy: list[int]) -> None:
+    """All tables."""
+    names = [name for name in table["algorithm"].unique(maintain_order=True) if name != BASELINE]
+    for by in BOTH:
+        for dimension in (10, 20, 40):
+            of = at(table, dimension=dimension)
+            rows = (
+                [name, *(percent(share_of_wins(at(pairs(of, name, BASELINE, by), budget))) for budget in MULTIPLES)]
+                for name in names
+            )
+            show(f"Better than CMA-ES, {by}, d = {dimension}", ["", *(f"{m} d" for m in MULTIPLES)], rows)
+    show("Table 1: probe and switch, wins / losses (ties), 200 d", ["", *OTHERS], table_1(table))
+    show(
+        "Table 4: power and logarithmic weights, noisy functions",
+        ["", *(f"{m} d" for m in MULTIPLES)],
+        table_4(table, noisy),
+    )
+    head = ["", "CMA-ES", "UH-CMA-ES", BOOTSTRAP, SWITCH, "published"]
+    show("Table 5: median log10, hindsight, 100 d, d = 40", head, table_5(table, noisy))
+    show("Table 6: better than CMA-ES, 100 d", ["", "noisy, 15", "others, 15"], table_6(table, noisy))
+    show("Table 7: RB-PEM better than CMA-ES, 100 d", ["", *NOISE], table_7(table))
+    head = ["", "good", "bad", "p"]
+    for by in BOTH:
+        found = good_and_bad(at(table, 100).filter(pl.col("function").is_in(noisy)), "UH-CMA-ES", by)
+        show(
+            f"Figure 9: RB-PEM and UH-CMA-ES, {by}, 100 d",
+            head,
+            ([n, f"{g:.3f}", f"{b:.3f}", f"{p:.2g}"] for n, g, b, p in found),
+        )
+
+
+def table_1(table: pl.DataFrame) -> Iterator[Sequence[str]]:
+    """Wins, losses, ties and stars of a two-sided Wilcoxon test, by dimension."""
+    for by in BOTH:
+        for dimension in (10, 20, 40):
+            cells: list[str] = []
+            for name in OTHERS:
+                won, lost, tied, p = counts(at(pairs(table, SWITCH, name, by), 200, dimension))
+                stars = next(text for limit, text in STARS if p <= limit)
+                cells.append(f"{won} / {lost}{f' ({tied})' if tied else ''}{stars}")
+            yield [f"{by}, d = {dimension}", *cells]
+
+
+def table_4(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
+    """Shares of wins against CMA-ES, of all dimensions."""
+    chosen = table.filter(pl.col("function").is_in(noisy))
+    for by in BOTH:
+        for name in (BOOTSTRAP, f"{BOOTSTRAP}, log weights", SWITCH):
+            gains = pairs(chosen, name, BASELINE, by)
+            yield [f"{name}, {by}", *(percent(share_of_wins(at(gains, budget))) for budget in MULTIPLES)]
+
+
+def table_5(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
+    """Medians of our few runs, with their range, beside those of the paper's fifteen."""
+    chosen = at(table, 100, 40)
+    for function in noisy:
+        cells: list[str] = []
+        for name in (BASELINE, "UH-CMA-ES", BOOTSTRAP, SWITCH):
+            values = chosen.filter((pl.col("function") == function) & (pl.col("algorithm") == name))[
+                "hindsight"
+            ].to_numpy()
+            cells.append(f"{np.median(values):.2f} ({values.min():.2f} to {values.max():.2f})" if len(values) else "")
+        yield [f"f{function}", *cells, PUBLISHED[function]]
+
+
+def table_6(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
+    """Functions whose ranks noise hides, and others, of all dimensions."""
+    inside = pl.col("function").is_in(noisy)
+    for by in BOTH:
+        for name in (
+            BOOTSTRAP,
+            f"{BOOTSTRAP}, log weights",
+            SWITCH,
+            "LRA-CMA-ES",
+            "PSA-CMA-ES",
+            "RA-CMA-ES",
+            "growing",
+        ):
+            gains = at(pairs(table, name, BASELINE, by), 100)
+            yield [f"{name}, {by}", *(percent(share_of_wins(gains.filter(side))) for side in (inside, ~inside))]
+
+
+def table_7(table: pl.DataFrame) -> Iterator[Sequence[str]]:
+    """By family and by the true model of the noise; in 40 variables as in the paper, and in all."""
+    for by in BOTH:
+        gains = at(pairs(table, f"{BOOTSTRAP}, log weights", BASELINE, by), 100)
+        for family, (first, last) in FAMILIES.items():
+            inside = gains.filter(pl.col("function").is_between(first, last))
+            of = [inside.filter((pl.col("function") - 101) % 3 == k) for k in range(3)]
+            yield [f"{family}, {by}", *(percent(share_of_wins(each)) if len(each) else "" for each in of)]
+
+
+def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Figure:
+    """Figure 2: depth, and what is gained over CMA-ES."""
+    chosen = at(table, 100, 40).filter(pl.col("function").is_in(noisy))
+    found, panels = looks(list(names)), []
+    symbols = {name: "^" if look.marker else "o" for name, look in found.items()}
+    for by in BOTH:
+        marks: list[Mark] = [Line(x=np.array([20.0, 300.0]), y=np.zeros(2), color=FAINT, width=1.0)]
+        for k, name in enumerate(names):
+            depth = chosen.filter(pl.col("algorithm") == name)["generations"].drop_nans()
+            gains = (
+                pairs(chosen, name, BASELINE, by).group_by("function", maintain_order=True).agg(pl.col("gain").mean())
+            )
+            if name == BASELINE or not len(depth):
+                continue
+            middle, low, high = resampled(gains["gain"].to_numpy(), np.mean)
+            x = np.array([np.median(depth.to_numpy())])
+            interval = Bars(name=f"interval-{k}", x=x, low=np.array([low]), high=np.array([high]), algorithm=name)
+            point = Points(name=f"gain-{k}", x=x, y=np.array([middle]), algorithm=name, symbol=symbols[name], layer=3)
+            marks += [interval, point]
+        panels.append(
+            Panel(
+                x=Axis(
+                    label="generations",
+                    low=20,
+                    high=300,
+                    scale="log",
+                    ticks=(25, 50, 100, 200),
+                    texts=("25", "50", "100", "200"),
+                    minor=(),
+                ),
+                y=Axis(label="gain over CMA-ES in log10", low=-0.6, high=0.8, grid=True),
+                marks=tuple(marks),
+                title=WHERE[by],
+            )
+        )
+    entries = tuple(Entry(text=name, algorithm=name, symbol=symbols[name]) for name in names if name != BASELINE)
+    return Figure(
+        title="Depth and fidelity",
+        alt="What each method gains over CMA-ES, by how many generations it has.",
+        caption="The fifteen noisy functions in 40 variables after 100 d evaluations: mean gain over CMA-ES, which has "
+        "266 generations, with 95 % intervals over functions, and the median number of generations.",
+        width=WIDE,
+        height=3.6,
+        panels=tuple(panels),
+        columns=2,
+        looks=found,
+        key=Key(entries=entries, columns=5, size=SMALL),
+    )
+
+
+def ranking(table: pl.DataFrame, typical: dict[int, float], names: Sequence[str], by: str) -> Figure:
+    """Figure 3: ranks by function, from the least to the most noisy."""
+    ranks = mean_ranks(at(table, 100), names, by)
+    order = [function for function in typical if function in set(ranks["function"])]
+    values = np.full((len(names), len(order)), np.nan)
+    for function, name, rank in ranks.iter_rows():
+        values[names.index(name), order.index(function)] = rank
+    return heat_map(
+        values, list(names), [str(function) for function in order], label="mean rank", best="lowest", reverse=True,
+        row_label="", column_label="function, by how much noise hides ranks", width=WIDE + 2.0,
+    )  # fmt: skip
+
+
+def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int]) -> Figure:
+    """Figure 4: P of each function, and the mean rank of five methods in the two clusters."""
+    found = np.array(list(typical.values()))
+    inside = np.array([function in noisy for function in typical])
+    marks: list[Mark] = [
+        Points(name="noisy", x=np.flatnonzero(inside) + 1.0, y=found[inside], color="#D55E00"),
+        Points(name="others", x=np.flatnonzero(~inside) + 1.0, y=found[~inside], color="#0072B2"),
+    ]
+    left = Panel(
+        x=Axis(label="function, in this order"),
+        y=Axis(label="P", low=-0.02, high=0.4, grid=True),
+        marks=tuple(marks),
+        title="How much noise changes ranks",
+    )
+    panels = [left]
+    for by in BOTH:
+        ranks, drawn = mean_ranks(at(table, 100), RANKED, by), []
+        for k, name in enumerate(RANKED):
+            for side, chosen in enumerate((~pl.col("function").is_in(noisy), pl.col("function").is_in(noisy))):
+                values = ranks.filter(chosen & (pl.col("algorithm") == name)).sort("function")["rank"].to_numpy()
+                middle, low, high = resampled(values, np.mean)
+                x = np.array([side + (k - 2) * 0.13])
+                drawn += [
+                    Bars(name=f"interval-{k}-{side}", x=x, low=np.array([low]), high=np.array([high]), algorithm=name),
+                    Points(name=f"rank-{k}-{side}", x=x, y=np.array([middle]), algorithm=name, layer=3),
+                ]
+        panels.append(
+            Panel(
+                x=Axis(low=-0.5, high=1.5, ticks=(0.0, 1.0), texts=("others", "noisy")),
+                y=Axis(label="mean rank", low=5, high=1, grid=True),
+                marks=tuple(drawn),
+                title=f"Ranks, {WHERE[by]}",
+            )
+        )
+    return Figure(
+        title="Two clusters of functions",
+        alt="How much noise changes ranks on each function, and how five methods rank on the two clusters of "
+        "functions.",
+        caption="Left: the median of P on each function, of 20 sets of 32 candidates in 40 variables; 107 is among "
+        "the blue ones. Right: mean ranks (1 is best) after 100 d evaluations in all dimensions, with 95 % "
+        "intervals over functions.",
+        width=WIDE + 1.5,
+        height=3.4,
+        panels=tuple(panels),
+        columns=3,
+        looks=looks(list(RANKED)),
+        key=Key(entries=tuple(Entry(text=name, algorithm=name, symbol="o") for name in RANKED), columns=5, size=SMALL),
+    )
+
+
+def problems(table: pl.DataFrame, budget: int, by: str) -> list[np.ndarray]:
+    """(n,) each: function, instance, P as probe and switch found it, and how much RB-PEM gains over CMA-ES."""
+    probed = table.filter(pl.col("algorithm") == SWITCH).select(*KEYS, found="probe")
+    gains = at(pairs(table, BOOTSTRAP, BASELINE, by), budget).join(probed, on=KEYS).drop_nans("found").sort(KEYS)
+    return [gains[name].to_numpy() for name in ("function", "instance", "found", "gain")]
+
+
+def quantile_bins(probe: np.ndarray, count: int) -> Iterator[np.ndarray]:
+    """Indices of problems between quantiles of P; equal P are in one bin."""
+    edges = np.unique(np.quantile(probe, np.linspace(0, 1, count + 1)))
+    for k, (low, high) in enumerate(pairwise(edges)):
+        chosen = (probe >= low) & ((probe < high) | (k == len(edges) - 2))
+        if chosen.any():
+            yield np.flatnonzero(chosen)
+
+
+def advantage(table: pl.DataFrame) -> Figure:
+    """Figures 5 and 12: what RB-PEM gains, and how often it wins, by P."""
+    panels: list[Panel] = []
+    for by in BOTH:
+        _, _, probe, gain = problems(table, 500, by)
+        bins = list(quantile_bins(probe, 8))
+        x = np.array([probe[each].mean() for each in bins])
+        middle = np.array([gain[each].mean() for each in bins])
+        error = np.array(
+            [1.96 * gain[each].std(ddof=1) / math.sqrt(len(each)) if len(each) > 1 else np.nan for each in bins]
+        )
+        wins = [float((np.sign(gain[each]) + 1).sum() / 2) for each in bins]
+        limits = np.array([wilson(won, len(each)) for won, each in zip(wins, bins, strict=True)])
+        share = np.array([won / len(each) for won, each in zip(wins, bins, strict=True)])
+        for label, y, low, high, even in (
+            ("gain of RB-PEM in log10", middle, middle - error, middle + error, 0.0),
+            ("RB-PEM is better", share, limits[:, 0], limits[:, 1], 0.5),
+        ):
+            marks = (
+                Line(x=np.array([0.0, 0.5]), y=np.full(2, even), color=FAINT, width=1.0),
+                Bars(name="interval", x=x, low=low, high=high, color="#0072B2", cap=2.0),
+                Line(name="mean", x=x, y=y, color="#0072B2", width=1.0),
+                Points(name="bin", x=x, y=y, color="#0072B2"),
+            )
+            axis = Axis(label=label, low=0.0, high=1.0, grid=True) if even else Axis(label=label, grid=True)
+            panels.append(Panel(x=Axis(label="P", low=-0.01, high=0.5), y=axis, marks=marks, title=WHERE[by]))
+    return Figure(
+        title="Where RB-PEM is better than CMA-ES",
+        alt="What RB-PEM gains over CMA-ES, and how often it is better, by how much two rankings of the first "
+        "candidates disagree.",
+        caption="Problems of all dimensions in bins of P, after 500 d evaluations. Left: mean gain, and 1.96 standard "
+        "errors; right: share of problems, and 95 % intervals of Wilson.",
+        width=WIDE,
+        height=5.0,
+        panels=tuple(panels),
+        columns=2,
+    )
+
+
+def thresholds(table: pl.DataFrame) -> Figure:
+    """Figures 6 and 14: what thresholds lose to an oracle."""
+    grid, panels = np.linspace(0, 0.5, 51), []
+    for by in BOTH:
+        marks: list[Mark] = []
+        most = 0.0
+        for budget, color in ((200, "#0072B2"), (500, "#D55E00")):
+            functions, _, probe, gain = problems(table, budget, by)
+            groups = [np.flatnonzero(functions == function) for function in np.unique(functions)]
+            regret = np.array(
+                [[np.maximum(-np.where(probe[g] >= tau, gain[g], -gain[g]), 0).mean() for tau in grid] for g in groups]
+            )
+            drawn = np.random.default_rng(1).integers(len(groups), size=(500, len(groups)))
+            low, high = np.quantile(regret[drawn].mean(axis=1), [0.025, 0.975], axis=0)
+            most = max(most, float(high.max()))
+            marks += [
+                Line(name=f"regret-{budget}", x=grid, y=regret.mean(axis=0), color=color),
+                Line(name=f"low-{budget}", x=grid, y=low, color=color, width=0.7, dash=(3.0, 2.0)),
+                Line(name=f"high-{budget}", x=grid, y=high, color=color, width=0.7, dash=(3.0, 2.0)),
+            ]
+        marks += [Line(x=np.full(2, tau), y=np.array([0.0, most]), color=FAINT, width=1.0) for tau in THRESHOLDS]
+        panels.append(
+            Panel(
+                x=Axis(label="threshold of P", low=0.0, high=0.5),
+                y=Axis(label="regret in log10", low=0.0, high=1.05 * most, grid=True),
+                marks=tuple(marks),
+                title=WHERE[by],
+            )
+        )
+    return Figure(
+        title="What a threshold loses",
+        alt="Mean regret of taking RB-PEM above a threshold of P and CMA-ES below, against the better one of "
+        "both, by threshold.",
+        caption="Mean regret to the better one of RB-PEM and CMA-ES on each problem, after 200 d (blue) and 500 d "
+        "evaluations (orange); dashed, 95 % intervals over functions; grey, the paper's two thresholds. At 0 "
+        "RB-PEM is always taken, at 0.5 never.",
+        width=WIDE,
+        height=3.0,
+        panels=tuple(panels),
+        columns=2,
+    )
+
+
+def calibration(table: pl.DataFrame) -> None:
+    """How well P tells where RB-PEM is better: areas under the curve, and thresholds on an instance held out."""
+    rows: list[Sequence[str]] = []
+    for by in BOTH:
+        for budget in (200, 500):
+            _, instances, probe, gain = problems(table, budget, by)
+            train = instances == "1"
+            tau = best_threshold(probe[train], gain[train])
+            cells = [f"{by}, {budget} d", f"{area_under(probe, gain):.2f}", f"{tau:.2f}"]
+            for threshold in (tau, *THRESHOLDS, 0.0, 0.51):
+                right, regret = routing(probe[~train], gain[~train], threshold)
+                cells.append(f"{right:.0%}, {regret:.3f}")
+            rows.append(cells)
+    head = [
+        "",
+        "AUC",
+        "τ of instance 1",
+        "with it",
+        *(f"τ = {t}" for t in THRESHOLDS),
+        "always RB-PEM",
+        "always CMA-ES",
+    ]
+    show("Calibration: right choices and regret on instance 2", head, iter(rows))
+    head = ["λ", *(f"{by}, {budget} d" for by in BOTH for budget in (200, 500))]
+    show("Figure 13: AUC by the size of the probe, d = 40", head, areas(at(table, dimension=40)))
+
+
+def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
+    """Areas under the curve with P of one set of λ candidates for each instance."""
+    for population in (4, 8, 16, 32):
+        own = {(function, str(instance)): found for function, instance, found in probes(40, [1, 2], population, 1)}
+        cells: list[str] = []
+        for by in BOTH:
+            for budget in (200, 500):
+                functions, instances, _, gain = problems(table, budget, by)
+                scores = np.array([own[int(f), str(i)] for f, i in zip(functions, instances, strict=True)])
+                cells.append(f"{area_under(scores, gain):.2f}")
+        yield [str(population), *cells]
+
+
+def main(study: str, folder: Path) -> None:
+    """Print tables and draw figures."""
+    table, typical = frame(pb.store.read(study)), typical_probes()
+    noisy, gap = noisy_functions(typical)
+    print(f"{table.height // len(MULTIPLES)} runs; noise hides ranks on {noisy}; the widest gap of P is {gap:.3f}")
+    tables(table, noisy)
+    calibration(table)
+    names = table["algorithm"].unique(maintain_order=True).to_list()
+    drawn = {
+        "depth": trade_off(table, noisy, names),
+        "ranks": ranking(table, typical, names, "recommended"),
+        "clusters": two_clusters(table, typical, noisy),
+        "advantage": advantage(table),
+        "thresholds": thresholds(table),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, figure in drawn.items():
+        figure.save(folder / f"noisy-{name}.png")
+        print(folder / f"noisy-{name}.png")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        sys.exit(__doc__)
+    main(sys.argv[1], Path(sys.argv[2] if len(sys.argv) > 2 else "."))

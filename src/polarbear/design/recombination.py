@@ -1,0 +1,52 @@
+"""A proposer that recombines the modules of an optimizer."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from polarbear.configure import Space
+from polarbear.configure.proposals import recombined
+from polarbear.design.candidates import Candidate
+from polarbear.design.history import History
+from polarbear.validation import Share, settings, whole
+
+_TRIES = 20
+"""How often as many configurations as are wanted are drawn in search of new ones."""
+
+
+@settings
+class ModuleRecombination:
+    """Genetic programming of modules: each parameter comes from one of two elites, or changes.
+
+    The first generation is the space's default and configurations from anywhere, a later one children of those in the
+    Pareto set, the better ones more often, and some from anywhere. None is proposed twice.
+
+    Attributes:
+        space: The space.
+        size: Candidates of a generation.
+        spread: How far children lie from their parents, see `polarbear.configure.proposals.near`.
+        anywhere: Which share of a later generation comes from anywhere.
+    """
+
+    space: Space
+    size: Annotated[int, whole(1)] = 8
+    spread: Share = 0.15
+    anywhere: Share = 0.25
+
+    def __call__(self, history: History) -> list[Candidate]:
+        """The next generation; fewer than `size`, or none, where the space has no more."""
+        rng = history.rng()
+        found: dict[str, Candidate] = {}
+        elites = [dict(each.candidate.configuration or {}) for each in history.elites]
+        strangers = self.size if not elites else round(self.anywhere * self.size)
+        for _ in range(_TRIES):
+            more = [self.space.default] if not history.verdicts and not self.space.fault(self.space.default) else []
+            more += self.space.sample(rng, strangers)
+            if strangers < self.size:
+                more += recombined(self.space, elites, rng, self.size - strangers, spread=self.spread)
+            for candidate in (Candidate(configuration=each) for each in more):
+                if len(found) < self.size and not history.proposed(candidate):
+                    found.setdefault(candidate.name, candidate)
+            if len(found) == self.size:
+                break
+        return list(found.values())

@@ -1,0 +1,121 @@
+"""A proposer that evolves how a small (μ, λ) evolution strategy adapts its step size."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from polarbear.descriptions import FieldError
+from polarbear.design.candidates import Candidate
+from polarbear.design.expressions import Tree, checked, grown, mutated, paths, printed
+from polarbear.design.history import History
+from polarbear.validation import Checked, Positive, settings, whole
+
+NAMES = ("march", "step", "success", "spread", "scale")
+"""What a rule may use; `_CODE` says what each is. All are about 0 under random selection, but scale, which is 1/d."""
+_TRIES = 50
+
+_CODE = '''import numpy as np
+
+
+def quotient(x, y):
+    return x / np.sqrt(1 + y * y)
+
+
+def optimize(problem, rng):
+    """A ({mu}, {offspring}) evolution strategy; its step size is multiplied by exp(rule) in each generation."""
+    d, side = problem.dimension, problem.upper - problem.lower
+    mean, sigma = problem.lower + rng.random(d) * side, 0.3
+    path, rate, before = np.zeros(d), {mu_plus_2} / (d + {mu_plus_5}), np.inf
+    length = np.sqrt(d) * (1 - 1 / (4 * d) + 1 / (21 * d * d))
+    scale = 1 / d
+    while True:
+        z = rng.standard_normal(({offspring}, d))
+        values = problem(np.clip(mean + sigma * side * z, problem.lower, problem.upper))
+        chosen = z[np.argsort(values)[:{mu}]]
+        z_mean = chosen.mean(axis=0)
+        mean = np.clip(mean + sigma * side * z_mean, problem.lower, problem.upper)
+        path = (1 - rate) * path + np.sqrt(rate * (2 - rate) * {mu}) * z_mean
+        march = np.linalg.norm(path) / length - 1  # how straight the last steps went
+        step = np.sqrt({mu}) * np.linalg.norm(z_mean) / length - 1  # how far the last one went
+        success = np.mean(values < before) - 0.5  # how many beat the median of the generation before
+        spread = np.mean(chosen**2) - 1  # how far the selected ones lie from the mean
+        before = np.median(values)
+        rule = {rule}
+        sigma = np.clip(sigma * np.exp(np.clip(rule, -1, 1)), 1e-12, 1)
+'''
+
+
+def code_of(tree: Any, *, mu: int = 3, offspring: int = 12) -> str:
+    """The Python code of a (μ, λ) evolution strategy whose step size follows a rule.
+
+    Cumulative step-size adaptation is about ``["mul", 0.3, "march"]``, the median success rule
+    ``["mul", 0.5, "success"]``, and a step size that stays ``0``.
+
+    Args:
+        tree: The rule, see `polarbear.design.expressions`; its names are those of `NAMES`.
+        mu: μ.
+        offspring: λ.
+
+    Raises:
+        ValueError: If it is no such tree.
+    """
+    rule = printed(checked(tree, NAMES))
+    return _CODE.format(mu=mu, offspring=offspring, mu_plus_2=mu + 2, mu_plus_5=mu + 5, rule=rule)
+
+
+def _trees(value: Any, name: str) -> tuple[Tree, ...]:
+    try:
+        return tuple(checked(tree, NAMES) for tree in value)
+    except TypeError as error:
+        raise ValueError(f"{name} is {value!r}; give a list of trees") from error
+
+
+@settings
+class RuleMutation:
+    """Mutates the update rule of the step size of a small (μ, λ) evolution strategy, an expression tree.
+
+    The first generation is `start` and random trees; a later one are mutants of the trees in the Pareto set and
+    crossovers among them, some random trees too. None is proposed twice. Candidates carry their tree in `about`, and
+    their code is made of it by `code_of`.
+
+    Attributes:
+        size: Candidates of a generation.
+        start: Trees to start with; by default a step size that stays.
+        most_nodes: The most nodes of a tree.
+        mu: μ.
+        offspring: λ, at least μ.
+    """
+
+    size: Annotated[int, whole(1)] = 8
+    start: Annotated[tuple[Any, ...], Checked(_trees)] = (0.0,)
+    most_nodes: Positive = 20
+    mu: Positive = 3
+    offspring: Annotated[int, whole(2)] = 12
+
+    def __post_init__(self) -> None:
+        if self.offspring < self.mu:
+            raise FieldError(("offspring",), f"offspring is {self.offspring}; it must be at least mu, {self.mu}")
+
+    def __call__(self, history: History) -> list[Candidate]:
+        """The next generation."""
+        rng = history.rng()
+        elites: list[Tree] = [each.candidate.about["tree"] for each in history.elites]
+        trees: list[Tree] = [] if history.verdicts else list(self.start)
+        found: dict[str, Candidate] = {}
+        for _ in range(_TRIES * self.size):
+            if trees:
+                tree = trees.pop(0)
+            elif elites and rng.random() < 0.85:
+                parent, other = (elites[int(min(rng.geometric(0.4) - 1, len(elites) - 1))] for _ in range(2))
+                tree = mutated(parent, other, NAMES, rng)
+            else:
+                tree = grown(NAMES, rng, 3)
+            if len(list(paths(tree))) > self.most_nodes:
+                continue
+            code = code_of(tree, mu=self.mu, offspring=self.offspring)
+            candidate = Candidate(code=code, about={"rule": printed(tree), "tree": tree})
+            if not history.proposed(candidate):
+                found.setdefault(candidate.name, candidate)
+            if len(found) == self.size:
+                break
+        return list(found.values())

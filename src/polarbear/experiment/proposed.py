@@ -1,0 +1,164 @@
+"""Proposed code, which nobody has read: it runs in confined worker processes alone."""
+
+from __future__ import annotations
+
+import ast
+import io
+from collections.abc import Collection, Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from polarbear.experiment.confinement import confined
+from polarbear.experiment.limits import Limits
+from polarbear.experiment.run import Task, execute
+from polarbear.problems import FunctionProblem
+from polarbear.records import Reason, RunKey
+
+ENTRY = "optimize"
+"""The function that proposed code defines."""
+LONGEST_CODE = 100_000
+"""Characters of code that are taken."""
+_TOLD = 200
+"""How many characters of what code prints are told."""
+_TRIED = 50
+"""Evaluations of the first run of proposed code."""
+
+
+@dataclass(frozen=True)
+class ProposedCode:
+    """An optimizer that is proposed code; it runs in confined worker processes alone.
+
+    Attributes:
+        code: The code, which defines ``optimize(problem, rng)``.
+        name: Its name.
+    """
+
+    code: str
+    name: str
+
+    def __call__(self, problem: Any, rng: np.random.Generator) -> object:
+        """Execute the code, which is nothing but text until then, and what it defines. Its output is thrown away.
+
+        Raises:
+            RuntimeError: If this process is no confined worker.
+        """
+        if not confined():
+            raise RuntimeError(
+                f"{self.name} is proposed code, which runs in confined worker processes alone; polarbear.study.design "
+                "has them"
+            )
+        sink = _Sink()
+        with redirect_stdout(sink), redirect_stderr(sink):
+            return _defined(self.code, self.name)(problem, rng)
+
+
+class _Sink(io.TextIOBase):
+    """Takes what code prints, and keeps the beginning."""
+
+    def __init__(self) -> None:
+        self.begins = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str, /) -> int:
+        self.begins += text[: _TOLD - len(self.begins)]
+        return len(text)
+
+
+@lru_cache(maxsize=64)
+def _compiled(code: str, name: str) -> Any:
+    return compile(code, f"<{name}>", "exec")
+
+
+def _defined(code: str, name: str) -> Any:
+    """What the code defines under the name `ENTRY`; executed anew for each run, so that runs share nothing."""
+    namespace: dict[str, Any] = {"__name__": f"proposed_{name}"}
+    exec(_compiled(code, name), namespace)  # noqa: S102 - what this module is for; `confined` is checked before
+    return namespace[ENTRY]
+
+
+def inspect_code(code: str, name: str, imports: Collection[str], timeout: float) -> dict[str, str]:
+    """Inspect proposed code in a confined worker: parse it, look at its imports, and try it on a sphere.
+
+    Looking at imports finds those that are written down, not those that code hides.
+
+    Returns:
+        ``wrong``: what is wrong with it, empty if nothing is found; ``printed``: how what it prints begins.
+    """
+    if not confined():
+        raise RuntimeError("proposed code is inspected in confined worker processes alone")
+    if wrong := _unreadable(code, name, imports):
+        return {"wrong": wrong, "printed": ""}
+    sink = _Sink()
+    problem = FunctionProblem(_sphere, lower=-5, upper=5, dimension=3, name="sphere")
+
+    def tried(problem: Any, rng: np.random.Generator) -> object:
+        with redirect_stdout(sink), redirect_stderr(sink):
+            return _defined(code, name)(problem, rng)
+
+    run = execute(
+        Task(RunKey("sphere", name, 0), problem, _Named(tried, name), Limits(evaluations=_TRIED, timeout=timeout))
+    )
+    wrong = ""
+    if run.outcome.reason is Reason.FAILED:
+        wrong = f"it fails on a sphere after {run.outcome.evaluations} evaluations: {run.outcome.message}"
+    elif run.outcome.reason is Reason.TIMED_OUT:
+        wrong = f"it is not done on a sphere after {timeout:g} s and {run.outcome.evaluations} of {_TRIED} evaluations"
+    elif not run.outcome.evaluations:
+        wrong = "it returns without evaluating the problem; what it returns is ignored, only its evaluations count"
+    return {"wrong": wrong, "printed": sink.begins}
+
+
+@dataclass(frozen=True)
+class _Named:
+    """A function as an optimizer."""
+
+    function: Any
+    name: str
+
+    def __call__(self, problem: Any, rng: np.random.Generator) -> object:
+        return self.function(problem, rng)
+
+
+def _sphere(x: Any) -> float:
+    return float(np.sum((x - 1) ** 2))
+
+
+def _unreadable(code: str, name: str, imports: Collection[str]) -> str:
+    if len(code) > LONGEST_CODE:
+        return f"it has {len(code):,} characters; at most {LONGEST_CODE:,} are taken"
+    try:
+        tree = ast.parse(code, f"<{name}>")
+        _compiled(code, name)
+    except SyntaxError as error:
+        return f"it is no Python: {error.msg} in line {error.lineno}: {(error.text or '').strip()}"
+    except (ValueError, RecursionError, MemoryError) as error:
+        return f"it cannot be compiled: {type(error).__name__}: {error}"
+    if strangers := [module for module in dict.fromkeys(_imported(tree)) if module.partition(".")[0] not in imports]:
+        return f"it imports {', '.join(strangers)}; it may import {', '.join(imports)}"
+    if not any(ENTRY in _bound(node) for node in tree.body):
+        return f"it defines no function {ENTRY}(problem, rng)"
+    return ""
+
+
+def _imported(tree: ast.AST) -> Iterator[str]:
+    """The modules that import statements name; of relative ones the dots."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield "." * node.level + (node.module or "")
+
+
+def _bound(node: ast.stmt) -> set[str]:
+    """The names that a statement at the top of a module binds."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return {node.name}
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        return {alias.asname or alias.name for alias in node.names}
+    return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)}

@@ -1,0 +1,135 @@
+"""The Plackett–Luce likelihood (eq. 6 of Wurth et al. 2026) of rankings, where each instance has ratings of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.rankings import NOT_RUN, Rankings
+from polarbear.records import FloatArray
+
+_TINY = np.finfo(np.float64).tiny
+_EXACT, _MOST = 6, 12
+"""Orders that stand for a ranking with ties: ties of up to three are exact by so many, and larger ones get more."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Orders:
+    """Rankings as strict orders.
+
+    The log-likelihood of a tie is its mean over all orders of those that tie. Cyclic shifts of an order make it exact
+    for two and three; of larger ties twelve orders, shifts of random ones, take its place.
+
+    Attributes:
+        place: (R, n) algorithms from the best to the worst, then those that were not run.
+        size: (R,) how many were run.
+        choices: (R,) how many were chosen from others: all but the last, and those whose order is unknown.
+        start: (T P + 1,) the first of the orders of each cell, timepoint by timepoint, and R.
+        shape: T and P.
+    """
+
+    place: NDArray[np.intp]
+    size: NDArray[np.intp]
+    choices: NDArray[np.intp]
+    start: NDArray[np.intp]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, rankings: Rankings, rng: np.random.Generator) -> Orders:
+        """The orders of all instances at all timepoints; large ties in random orders."""
+        count, timepoints, n = rankings.ranks.shape
+        ranks = rankings.ranks.transpose(1, 0, 2).reshape(-1, n).astype(np.intp)
+        ran = ranks != NOT_RUN
+        size = np.count_nonzero(ran, axis=1)
+        ordered = np.count_nonzero(ran & (ranks != rankings.unordered), axis=1)
+        first = np.where(ran, np.minimum(ranks, ordered[:, np.newaxis]), size[:, np.newaxis])
+        tied = np.stack([np.count_nonzero(first == column[:, np.newaxis], axis=1) for column in first.T], axis=1)
+        largest = np.where(ran & (first < ordered[:, np.newaxis]), tied, 1).max(axis=1)
+        copies = np.select([largest == 1, largest == 2, largest == 3], [1, 2, _EXACT], _MOST)
+        cell = np.repeat(np.arange(len(ranks)), copies)
+        start = np.append(0, np.cumsum(copies))
+        shift = (np.arange(cell.size) - start[cell])[:, np.newaxis]
+        within = np.stack([_random_places(first, rng) for _ in range(-(-_MOST // 4))])
+        turn = np.minimum(shift // tied[cell], len(within) - 1)
+        places = first[cell] + (within[turn, cell[:, np.newaxis], np.arange(n)] + shift) % tied[cell]
+        place = np.empty_like(places)
+        np.put_along_axis(place, places, np.broadcast_to(np.arange(n, dtype=np.intp), places.shape), axis=1)
+        choices = np.minimum(ordered, size - 1)
+        return cls(place, size[cell], choices[cell], start, (timepoints, count))
+
+    def expand(self, log_ratings: FloatArray) -> Expansion:
+        """The log-likelihood at log ratings (T, P, n), or (T, 1, n) if all instances have the same."""
+        n = log_ratings.shape[-1]
+        each = np.broadcast_to(log_ratings, (*self.shape, n)).reshape(-1, n)
+        copies = np.diff(self.start)
+        cell = np.repeat(np.arange(copies.size), copies)
+        strength = np.exp(each - each.max(axis=1, keepdims=True))[cell]
+        by_place = np.take_along_axis(strength, self.place, axis=1)
+        position = np.arange(n, dtype=np.intp)
+        by_place[position >= self.size[:, np.newaxis]] = 0.0
+        left = np.maximum(np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1], _TINY)
+        chosen = position < self.choices[:, np.newaxis]
+        rate = np.where(chosen, 1 / left, 0.0)
+        value = np.log(np.where(chosen, np.maximum(by_place, _TINY) / left, 1.0)).sum(axis=1)
+        mass = self._by_algorithm(by_place * np.cumsum(rate, axis=1))
+        squares = self._by_algorithm(np.where(by_place > 0, np.cumsum(rate**2, axis=1), 0.0))
+        scores = self._by_algorithm(chosen.astype(np.float64)) - mass
+        value, scores = (self.means(part).reshape(*self.shape, *part.shape[1:]) for part in (value, scores))
+        return Expansion(value, scores, self, strength, mass, squares)
+
+    def means(self, values: FloatArray, timepoint: int | None = None) -> FloatArray:
+        """(T P, ...) means over the orders of each cell, of all or of one timepoint's (P, ...)."""
+        count = self.shape[1]
+        start = self.start if timepoint is None else self.start[timepoint * count : (timepoint + 1) * count + 1]
+        if start.size - 1 == len(values):
+            return values
+        totals = np.add.reduceat(values, start[:-1] - start[0], axis=0)
+        return totals / np.diff(start).reshape(-1, *(1,) * (values.ndim - 1))
+
+    def _by_algorithm(self, by_place: FloatArray) -> FloatArray:
+        result = np.empty_like(by_place)
+        np.put_along_axis(result, self.place, by_place, axis=1)
+        return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Expansion:
+    """The log-likelihood of the ranking in each of (T, P) cells, and its derivatives by the cell's log ratings.
+
+    Attributes:
+        value: (T, P).
+        scores: (T, P, n) the gradients.
+        orders: The orders; strength, mass and squares (R, n) are what `curvature` needs of each.
+        strength: Ratings, the largest of which is 1.
+        mass: How often each algorithm would be chosen.
+        squares: Σ 1 / (sum of a set's ratings)² over the sets that it is in.
+    """
+
+    value: FloatArray
+    scores: FloatArray
+    orders: Orders
+    strength: FloatArray
+    mass: FloatArray
+    squares: FloatArray
+
+    def curvature(self, timepoint: int) -> FloatArray:
+        """(P, n, n) the negative Hessians of a timepoint's instances."""
+        count = self.orders.shape[1]
+        rows = slice(self.orders.start[timepoint * count], self.orders.start[(timepoint + 1) * count])
+        strength, mass, squares = self.strength[rows], self.mass[rows], self.squares[rows]
+        # the sets that two algorithms are both in are those of the one that leaves first, whose sum is less
+        result = -np.minimum(squares[:, :, np.newaxis], squares[:, np.newaxis, :])
+        result *= strength[:, :, np.newaxis]
+        result *= strength[:, np.newaxis, :]
+        result[:, np.arange(mass.shape[1]), np.arange(mass.shape[1])] += mass
+        return self.orders.means(result, timepoint)
+
+
+def _random_places(first: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """(C, n) places of algorithms among those that they tie with, 0 for the first of them."""
+    order = np.lexsort((rng.random(first.shape), first), axis=1)
+    places = np.empty_like(order)
+    np.put_along_axis(places, order, np.broadcast_to(np.arange(first.shape[1], dtype=np.intp), order.shape), axis=1)
+    return places - first

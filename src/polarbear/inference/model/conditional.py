@@ -1,0 +1,257 @@
+"""Ratings conditional on what is known of an instance: log θ_a(t | z) = α_a(t) + β_a(t)ᵀ φ(z)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.descriptions import did_you_mean
+from polarbear.inference.likelihood.path_likelihood import helmert
+from polarbear.inference.likelihood.timepoint_likelihood import normalized
+from polarbear.inference.model.regression import Band, regress
+from polarbear.inference.posterior import Posterior
+from polarbear.inference.sampling.diagnostics import WEIGHTED_BOOTSTRAP, Diagnostics
+from polarbear.inference.sampling.single_thread import one_thread
+from polarbear.rankings import Rankings
+from polarbear.records import FloatArray, IntArray
+
+_FURTHEST = 4.0
+"""Standard deviations from the mean at which features are cut off, so that no outlier decides alone."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariates:
+    """How features become φ: standardized on the instances of the fit, and cut off four standard deviations from 0.
+
+    A feature that is not known is at its mean. Where that was so on some instances of the fit, one more covariate says
+    whether it is.
+
+    Attributes:
+        names: The m features.
+        centre: (m,) means.
+        scale: (m,) standard deviations; 0 where a feature does not vary, which then takes no part.
+        unknown: (m,) whether there were instances on which it was not known.
+        squares: Whether the squares of features take part, too.
+        owners: (c,) the feature that each entry of φ belongs to, −1 for the constant.
+    """
+
+    names: tuple[str, ...]
+    centre: FloatArray
+    scale: FloatArray
+    unknown: NDArray[np.bool_]
+    squares: bool
+    owners: IntArray
+
+    @classmethod
+    def of(cls, values: FloatArray, names: tuple[str, ...], squares: bool) -> Covariates:
+        """From features (P, m), NaN where not known."""
+        known: NDArray[np.bool_] = np.isfinite(values)
+        unknown: NDArray[np.bool_] = np.any(known, axis=0, keepdims=False) & ~np.all(known, axis=0, keepdims=False)
+        count = np.maximum(known.sum(axis=0), 1)
+        centre = np.where(known, values, 0.0).sum(axis=0) / count
+        scale = np.sqrt((np.where(known, values - centre, 0.0) ** 2).sum(axis=0) / count)
+        scale[scale <= 1e-12 * np.abs(centre)] = 0.0
+        varying, some = np.flatnonzero(scale), np.flatnonzero(unknown)
+        owners = np.concatenate([[-1], varying, varying if squares else varying[:0], some])
+        return cls(names, centre, scale, unknown, squares, owners.astype(np.int64))
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """Features that say nothing, as they did not vary."""
+        return tuple(name for i, name in enumerate(self.names) if i not in self.owners)
+
+    def phi(self, values: FloatArray) -> FloatArray:
+        """(P, c) from features (P, m), NaN where not known."""
+        varying = self.scale > 0
+        z = (values[:, varying] - self.centre[varying]) / self.scale[varying]
+        z = np.clip(np.where(np.isnan(z), 0.0, z), -_FURTHEST, _FURTHEST)
+        unknown = np.isnan(values[:, self.unknown]).astype(np.float64)
+        return np.concatenate([np.ones((len(z), 1)), z, *([z**2 - 1] if self.squares else []), unknown], axis=1)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConditionalRatings:
+    """The posterior of ratings that depend on features of the instance; made by `fit_conditional`.
+
+    Attributes:
+        names: The n algorithms.
+        times: (T,) the timepoints.
+        covariates: How features become φ.
+        draws: (D, T, n, c) coefficients of φ, α first; each column sums to 0 over the algorithms. Joint over time.
+        spread: (c, c) mean of φ φᵀ about its mean, over the instances of the fit.
+    """
+
+    names: tuple[str, ...]
+    times: FloatArray
+    covariates: Covariates
+    draws: FloatArray
+    spread: FloatArray
+
+    def given(self, z: Mapping[str, float] | ArrayLike) -> Posterior:
+        """The posterior of the ratings on instances with such features.
+
+        Args:
+            z: Values by feature, or (m,) in the order of `covariates.names`; those that are left out or NaN are not
+                known.
+
+        Raises:
+            ValueError: If there is no such feature, or a number of them that does not fit.
+        """
+        phi = self.covariates.phi(self.row(z)[np.newaxis])[0]
+        theta = np.exp(normalized(self.draws @ phi))
+        diagnostics = Diagnostics.shared(self.times.size, WEIGHTED_BOOTSTRAP, float(len(theta)), k_hat=-np.inf)
+        return Posterior(theta, self.times, self.names, joint=True, diagnostics=diagnostics)
+
+    def row(self, z: Mapping[str, float] | ArrayLike) -> FloatArray:
+        """(m,) features in order, NaN where not known; arguments and errors as of `given`."""
+        names = self.covariates.names
+        if isinstance(z, Mapping):
+            if unknown := [name for name in z if name not in names]:
+                raise ValueError(f"there is no feature {unknown[0]!r};{did_you_mean(str(unknown[0]), names)}")
+            return np.array([z.get(name, np.nan) for name in names], dtype=np.float64)
+        row = np.asarray(z, dtype=np.float64)
+        if row.shape != (len(names),):
+            raise ValueError(f"z has shape {row.shape}; give a value for each of the {len(names)} features, or by name")
+        return row
+
+    def effect(self, feature: str) -> Band:
+        """(T, n) what one standard deviation more of a feature, from its mean, adds to log ratings.
+
+        Raises:
+            ValueError: If there is no such feature, or it did not vary.
+        """
+        at = np.full((2, len(self.covariates.names)), np.nan)
+        if feature not in self.covariates.names or feature in self.covariates.unused:
+            known = [name for name in self.covariates.names if name not in self.covariates.unused]
+            raise ValueError(f"there is no feature {feature!r} that varies;{did_you_mean(feature, known)}")
+        index = self.covariates.names.index(feature)
+        at[:, index] = self.covariates.centre[index] + np.array([0.0, self.covariates.scale[index]])
+        low, high = self.covariates.phi(at)
+        return Band.of(self.draws @ (high - low))
+
+    def importance(self) -> dict[str, Band]:
+        """Which features decide: (T,) the share of each in the variance of log ratings over the instances of the fit.
+
+        The variance of the sum of a feature's terms, summed over algorithms, beside that of all features; features
+        that go together share what they explain, so that shares need not sum to 1. ``positive`` is the probability
+        that the feature has the largest share.
+        """
+        owners, draws = self.covariates.owners, self.draws
+        parts: dict[str, FloatArray] = {}
+        for index in sorted(set(owners.tolist()) - {-1}):
+            own = np.flatnonzero(owners == index)
+            some = draws[..., own]
+            parts[self.covariates.names[index]] = ((some @ self.spread[np.ix_(own, own)]) * some).sum(axis=(2, 3))
+        total = np.maximum(((draws @ self.spread) * draws).sum(axis=(2, 3)), np.finfo(np.float64).tiny)
+        if not parts:
+            return {}
+        shares = np.stack(list(parts.values())) / total
+        largest = shares.argmax(axis=0)
+        return {
+            name: Band.of(shares[index])._replace(positive=(largest == index).mean(axis=0))
+            for index, name in enumerate(parts)
+        }
+
+
+def fit_conditional(
+    rankings: Rankings,
+    features: Mapping[str, ArrayLike] | ArrayLike,
+    *,
+    squares: bool = False,
+    draws: int = 1000,
+    rng: np.random.Generator,
+) -> ConditionalRatings:
+    """Infer how ratings over time depend on features of the instance.
+
+    log θ_a(t | z) = α_a(t) + β_a(t)ᵀ φ(z), where φ(z) are the standardized features, and θ are Plackett–Luce ratings
+    (eq. 6 of Wurth et al. 2026). Features that decide nothing shrink to 0, by a scale for each that is estimated (see
+    `inference.model.regression`). Draws are joint over time: each group of instances has one random weight for all
+    timepoints. Ties count as all their orders; of ties of more than three algorithms, twelve orders take part.
+
+    The posterior holds for instances like those of the fit. It does not notice that an instance is unlike them all:
+    there a straight line goes on, but no further than four standard deviations from the mean.
+
+    Args:
+        rankings: At least two groups of instances. Instances that are near twins, such as those of one function,
+            belong to one group.
+        features: (P,) values for each instance by feature, or (P, m). NaN where not known: it then counts as at its
+            mean, and whether it is known becomes a covariate.
+        squares: Whether the squares of features take part, so that an effect need not be a straight line.
+        draws: How many draws, D.
+        rng: For all draws.
+
+    Raises:
+        ValueError: If features do not fit the rankings or are infinite, or there are fewer than two groups or two
+            algorithms.
+    """
+    names, values = _checked_features(features, len(rankings.ranks))
+    n = len(rankings.algorithms)
+    if n < 2 or np.unique(rankings.groups).size < 2:
+        raise ValueError(
+            f"there are {n} algorithms and {np.unique(rankings.groups).size} groups of instances; give two of both"
+        )
+    covariates = Covariates.of(values, names, squares)
+    phi = covariates.phi(values)
+    design = _FeatureDesign(phi, n, covariates.owners)
+    with one_thread():
+        drawn = regress(design, rankings, rng).draw(draws, rng)
+    by_contrast = drawn.reshape(draws, len(rankings.times), n - 1, phi.shape[1])
+    return ConditionalRatings(
+        rankings.algorithms,
+        rankings.times,
+        covariates,
+        np.asarray(helmert(n) @ by_contrast, dtype=np.float64),
+        np.cov(phi, rowvar=False, ddof=0).reshape(phi.shape[1], -1),
+    )
+
+
+def _checked_features(
+    features: Mapping[str, ArrayLike] | ArrayLike, instances: int
+) -> tuple[tuple[str, ...], FloatArray]:
+    """Names (m,) and values (P, m)."""
+    if isinstance(features, Mapping):
+        columns = {name: np.asarray(column, dtype=np.float64) for name, column in features.items()}
+        for name, column in columns.items():
+            if column.shape != (instances,):
+                raise ValueError(f"feature {name!r} has shape {column.shape}; there are {instances} instances")
+        names = tuple(columns)
+        values = np.stack(list(columns.values()), axis=1) if columns else np.empty((instances, 0))
+    else:
+        values = np.asarray(features, dtype=np.float64)
+        if values.ndim != 2 or len(values) != instances:
+            raise ValueError(f"features have shape {values.shape}; {instances} instances need ({instances}, m)")
+        names = tuple(f"feature {i}" for i in range(values.shape[1]))
+    if np.isinf(values).any():
+        row, column = (int(i) for i in np.argwhere(np.isinf(values))[0])
+        raise ValueError(f"feature {names[column]!r} of instance {row} is infinite; NaN says that it is not known")
+    return names, values
+
+
+class _FeatureDesign:
+    """Log ratings Q B φ_p, where the columns of Q are Helmert's contrasts, and B (n − 1, c) the coefficients."""
+
+    def __init__(self, phi: FloatArray, algorithms: int, owners: IntArray) -> None:
+        self._phi, self._contrasts = phi, helmert(algorithms)
+        self.kinds = np.tile(np.unique(owners, return_inverse=True)[1].reshape(-1), algorithms - 1)
+        self._above = np.triu_indices(phi.shape[1])
+        self._pairs = phi[:, self._above[0]] * phi[:, self._above[1]]
+
+    def ratings(self, coefficients: FloatArray) -> FloatArray:
+        """See `polarbear.inference.model.regression.Design`, as for all methods."""
+        by_contrast = coefficients.reshape(len(coefficients), self._contrasts.shape[1], -1)
+        return (self._phi @ by_contrast.transpose(0, 2, 1)) @ self._contrasts.T
+
+    def scores(self, by_rating: FloatArray) -> FloatArray:
+        by_contrast = by_rating @ self._contrasts
+        return (by_contrast[..., np.newaxis] * self._phi[:, np.newaxis]).reshape(*by_rating.shape[:2], -1)
+
+    def curvature(self, by_rating: FloatArray, weights: FloatArray) -> FloatArray:
+        size, q = self._phi.shape[1], self._contrasts.shape[1]
+        by_contrast = (self._contrasts.T @ by_rating @ self._contrasts) * weights[:, np.newaxis, np.newaxis]
+        sums = (by_contrast.reshape(len(by_contrast), -1).T @ self._pairs).reshape(q, q, -1)
+        whole = np.empty((q, q, size, size))
+        whole[:, :, self._above[0], self._above[1]] = whole[:, :, self._above[1], self._above[0]] = sums
+        return whole.transpose(0, 2, 1, 3).reshape(q * size, q * size)

@@ -1,0 +1,127 @@
+"""What became of candidates, from the race and what was found before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from polarbear.configure.contests import portfolio
+from polarbear.design import Candidate, History, Verdict
+from polarbear.racing import Race
+from polarbear.records import FloatArray, Outcome, RunKey
+
+
+class Finding(NamedTuple):
+    """What was found before a candidate raced: what is wrong with it, empty if nothing is, and what it prints."""
+
+    wrong: str
+    printed: str
+
+
+class Spent(NamedTuple):
+    """A candidate's runs in the race, how many of them failed, and how the first of these did."""
+
+    runs: int = 0
+    failures: int = 0
+    first: str = ""
+
+
+def history_of(
+    generations: Sequence[Sequence[Candidate]],
+    findings: Mapping[str, Finding],
+    race: Race | None,
+    outcomes: Iterable[tuple[RunKey, Outcome]],
+    seed: int,
+    times: FloatArray,
+) -> History:
+    """The verdicts on all candidates.
+
+    Args:
+        generations: The candidates of each generation.
+        findings: What was found before they raced, by name.
+        race: The race; None if there was none yet.
+        outcomes: Those of all runs.
+        seed: Of the design.
+        times: (T,) the timepoints.
+    """
+    spent = _spent(outcomes)
+    best = _best(race) if race else {}
+    known: dict[str, Verdict] = {}
+    verdicts: list[Verdict] = []
+    for generation, candidates in enumerate(generations, start=1):
+        for candidate in candidates:
+            name = candidate.name
+            if name in known:
+                first = f"it was proposed in generation {known[name].generation}, where it is {known[name].status}"
+                verdicts.append(Verdict(name, generation, candidate, "repeated", (first,)))
+                continue
+            finding = findings[name]
+            if finding.wrong or race is None:
+                verdict = Verdict(name, generation, candidate, "refused", (finding.wrong,))
+            else:
+                verdict = _raced(Verdict(name, generation, candidate, "refused", ()), race, best, spent, times)
+            if finding.printed:
+                told = f"it prints, which is thrown away: {finding.printed!r}"
+                verdict = replace(verdict, reasons=(*verdict.reasons, told))
+            known[name] = verdict
+            verdicts.append(verdict)
+    return History(len(generations) + 1, times, tuple(verdicts), tuple(best), seed)
+
+
+def _spent(outcomes: Iterable[tuple[RunKey, Outcome]]) -> dict[str, Spent]:
+    found: dict[str, Spent] = {}
+    for key, outcome in outcomes:
+        runs, failures, first = found.get(key.algorithm, Spent())
+        if not outcome.ok:
+            failures, first = failures + 1, first or f"{outcome.reason}: {outcome.message}"
+        found[key.algorithm] = Spent(runs + 1, failures, first)
+    return found
+
+
+def _best(race: Race) -> dict[str, FloatArray]:
+    """For each in the Pareto set, the best first, (T,) with which probability its rating is the highest of them."""
+    members = portfolio(race.posterior, race.pareto_set, len(race.pareto_set))
+    return dict(zip(members, race.posterior.probability_best(members).T, strict=True))
+
+
+def _raced(
+    verdict: Verdict, race: Race, best: Mapping[str, FloatArray], spent: Mapping[str, Spent], times: FloatArray
+) -> Verdict:
+    """The verdict on a candidate that took part."""
+    name, own = verdict.name, spent.get(verdict.name, Spent())
+    known = next((each for each in reversed(race.rounds) if name in each.dominance), None)
+    rival = known.dominance[name] if known else None
+    counted = replace(
+        verdict,
+        rival=rival.name if rival else "",
+        dominated=rival.probability if rival else 0.0,
+        runs=own.runs,
+        failures=own.failures,
+    )
+    failed = (f"{own.failures} of its {own.runs} runs failed, the first so: {own.first}",) if own.failures else ()
+    if name in race.state.withdrawn:
+        return replace(counted, status="set aside", reasons=("none of its runs got anywhere", *failed))
+    if name in race.state.eliminated:
+        by = race.state.eliminated[name]
+        why = f"{by} is better at all timepoints with probability {counted.dominated:.3g}"
+        return replace(counted, status="dominated", rival=by, reasons=(why, *failed))
+    reasons = (_where_best(name, best, times), *failed)
+    if rival:
+        reasons += (f"{rival.name} is better at all timepoints with probability {rival.probability:.3g}",)
+    return replace(counted, status="in the Pareto set", reasons=reasons, best=best[name])
+
+
+def _where_best(name: str, best: Mapping[str, FloatArray], times: FloatArray) -> str:
+    """At which timepoints one of the Pareto set is probably the best of it."""
+    own = best[name]
+    first = own >= np.max([*best.values()], axis=0)
+    if not first.any():
+        at = int(own.argmax())
+        return (
+            f"it is nowhere most probably the best; with probability {own[at]:.2g} after {times[at]:,.0f} evaluations"
+        )
+    said = ", ".join(f"{time:,.0f} ({share:.2g})" for time, share in zip(times[first], own[first], strict=True))
+    return f"it is most probably the best after so many evaluations (with probability): {said}"
