@@ -76,7 +76,10 @@ class TestColumns:
         ("columns", "complaint"),
         [
             ({"value": "Fitness"}, "name the column that holds evaluations"),
-            ({"evaluations": "evals"}, "columns maps 'evaluations' to 'evals', but the columns are"),
+            (
+                {"evaluations": "evals", "value": "Fitness"},
+                "columns maps 'evaluations' to 'evals', but the columns are",
+            ),
             ({"evaluations": "Fitness", "value": "Optimizer"}, "own.csv"),
             ({"evals": "fevals"}, "there is no column 'evals' to name"),
         ],

@@ -73,7 +73,7 @@ def data_sets(folder: Path) -> Iterator[tuple[str, Path]]:
     kept = {path.parent.parent for path in root.glob("*/*/entry.json")}
     for path in sorted(root.iterdir()):
         if path.resolve().is_relative_to(root) and not path.name.startswith(".") and path not in kept:
-            yield path.name, path
+            yield path.name.removesuffix(".study"), path
 
 
 def catalogue_of(folder: str | Path, paths: Iterable[tuple[str, Path, int]] | None = None) -> Catalogue:
@@ -111,6 +111,8 @@ def _contents(path: Path, _stamp: int) -> tuple[str, tuple[tuple[tuple[str, str,
         source = ", ".join(formats) or ("race" if "race" in spec else "study")
     else:
         reading = store.read_checked(path, progress=say_reading)
+        if not reading.runs:
+            raise ValueError(str(reading.skipped[0]) if reading.skipped else "it holds no run")
         counts.update(map(_where, reading.runs))
         source = ", ".join(reading.formats)
     return source, tuple(counts.items())
