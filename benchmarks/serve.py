@@ -74,7 +74,7 @@ def changes(view: View, sources: Sources) -> Iterator[View]:
 def measured(studies: Sequence[Path], pages: Sequence[str]) -> tuple[float, float, list[Answer]]:
     """Seconds to read the data, seconds of the first page after that, and of all that follow."""
     sources = Sources(studies)
-    client = make_app(sources, Uploads(sources)).server.test_client()
+    client = make_app(sources, Uploads(sources), patience=None).server.test_client()
     began = time.process_time()
     for name in sources.names:
         sources.get(name, "Assessment")

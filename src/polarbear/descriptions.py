@@ -9,8 +9,9 @@ import importlib
 import inspect
 import re
 import unicodedata
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from html import escape
 from typing import Any, cast
 
 from polarbear.plugins import Group, load_plugin, plugin_name
@@ -88,6 +89,14 @@ def listed(words: Iterable[str]) -> str:
     """``A``, ``A and B``, ``A, B and C``."""
     *most, last = list(words) or ["none"]
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def html_table(columns: Sequence[str], rows: Iterable[Sequence[str]], most: int = 100) -> str:
+    """Cells of text as a table in HTML, for notebooks; of many rows the first, and how many there are."""
+    head = "".join(f"<th scope='col'>{escape(printable(name))}</th>" for name in columns)
+    lines = ["".join(f"<td>{escape(printable(cell))}</td>" for cell in row) for row in rows]
+    more = f"<p>The first {most} of {len(lines):,} rows.</p>" if len(lines) > most else ""
+    return f"<table><tr>{head}</tr>{''.join(f'<tr>{line}</tr>' for line in lines[:most])}</table>{more}"
 
 
 def checked_name(name: Any, what: str = "name") -> str:

@@ -19,6 +19,11 @@ def disarmed(text: str) -> str:
     return f"'{text}" if _FORMULA_START.match(text) and not _is_number(text) else text
 
 
+def rearmed(text: str) -> str:
+    """Text as it was before `disarmed`."""
+    return re.sub(f"^'({_FORMULA})", r"\1", text)
+
+
 def restored(frame: pl.DataFrame) -> pl.DataFrame:
     """A table of runs as it was before `disarmed`."""
     import polars as pl

@@ -4,6 +4,7 @@ import pytest
 
 from polarbear.web import Sources
 from tests.web import studies
+from tests.web.asking import served
 
 
 @pytest.fixture(scope="session")
@@ -20,3 +21,14 @@ def folder(tmp_path_factory):
 def sources(folder):
     """All of them, open."""
     return Sources([folder / "runs.study", folder / "race.study", folder / "known"])
+
+
+@pytest.fixture(scope="session")
+def server(folder):
+    """The server of both studies."""
+    pytest.importorskip("dash", reason="dash is not installed")
+    from polarbear.web.server import make_server
+
+    made = served(make_server([folder / "runs.study", folder / "race.study"]))
+    yield made
+    made.close()

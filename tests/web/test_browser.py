@@ -197,6 +197,67 @@ def test_sent_files_are_imported_or_refused(page, site, tmp_path):
     assert re.search("study=good-[0-9a-f]{12}", page.url)
 
 
+def test_columns_of_a_file_are_named_on_the_page(page, site, tmp_path):
+    own = tmp_path / "own.csv"
+    own.write_text("fevals,loss,solver,problem\n1,3,A,sphere-d2-1\n5,2,A,sphere-d2-1\nx,1,A,sphere-d2-1\n")
+    go(page, site, "/overview/loaded?study=runs")
+    page.locator("#upload input[type=file]").set_input_files(own)
+    page.get_by_role("group", name="columns of own.csv").wait_for()
+    page.get_by_role("button", name="Import").click()
+    page.get_by_text("own.csv, line 4: evaluations is 'x'").wait_for()
+    page.locator("#look").click()
+    page.get_by_text("1 run of 1 algorithm on 1 problem: A.").first.wait_for()
+
+
+def test_example_data_are_a_click_away(page, site):
+    go(page, site, "/overview/loaded?study=runs")
+    page.get_by_role("button", name="Open example data").click()
+    page.wait_for_url(re.compile("study=example"), timeout=60_000)
+    page.get_by_text("cmaes").first.wait_for()
+
+
+def test_settings_are_changed_saved_and_loaded(page, site, tmp_path):
+    go(page, site, "/settings?study=runs")
+    page.get_by_label("colour of fast").fill("#aa0000")
+    page.get_by_label("colour of fast").press("Enter")
+    page.wait_for_url(re.compile("colors="))
+    page.get_by_label("digits in tables").fill("99")
+    page.get_by_label("digits in tables").press("Enter")
+    page.get_by_text("digits is 99; it is a whole number from 1 to 17").wait_for()
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="settings.json").click()
+    file = tmp_path / "settings.json"
+    saved.value.save_as(file)
+    go(page, site, "/settings?study=runs")
+    page.locator("#settings-file input[type=file]").set_input_files(file)
+    page.wait_for_url(re.compile("colors=.*aa0000"))
+    page.get_by_role("link", name="Fixed budget").click()
+    page.wait_for_selector("#figure .main-svg")
+    colors = "() => [...document.querySelectorAll('#figure .js-line')].map(each => each.style.stroke)"
+    assert "rgb(170, 0, 0)" in page.evaluate(colors)
+
+
+def test_everything_that_can_be_used_has_a_name_and_is_reached_by_the_keyboard(page, site):
+    for address in ("/fixed-budget/average-value?study=runs", "/settings?study=runs"):
+        go(page, site, address)
+        page.wait_for_selector("#figure .main-svg, #looks")
+        everything = page.evaluate(USABLE)
+        assert [each for each, name in everything if not name] == [], address
+        reached = set()
+        for _ in range(len(everything) + 10):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.outerHTML.slice(0, 150)"))
+        missed = {each for each, _ in everything if each.startswith(("<a", "<input", "<summary"))} - reached
+        assert missed == set(), address
+
+
+USABLE = """() => [...document.querySelectorAll('a[href], button, input, summary')]
+    .filter(each => each.checkVisibility() && !each.ariaHidden && each.type !== 'file' && !each.closest('.modebar'))
+    .map(each => [each.outerHTML.slice(0, 150), (each.closest('[role=group]') || each).getAttribute('aria-label')
+        || each.textContent.trim() || [...(each.labels || [])].map(label => label.textContent).join('')])"""
+"""What can be used on a page: how it begins, and its name."""
+
+
 def with_link(path: Path):
     """An archive that holds a link out of itself."""
     import tarfile

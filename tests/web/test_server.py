@@ -1,44 +1,20 @@
 """Who may ask the server, what it tells browsers, and what it never reads."""
 
-import base64
 import json
 import re
-import threading
 from urllib.error import HTTPError
-from urllib.parse import quote
-from urllib.request import HTTPCookieProcessor, Request, build_opener, urlopen
+from urllib.parse import quote, urlsplit
+from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener, urlopen
 
 import pytest
 
-from polarbear import store
-from polarbear.web import Sources, View
-from polarbear.web.uploads import Uploads
-from tests.analyzer.recorded import runs
+from polarbear.web import View
 
 pytest.importorskip("dash", reason="dash is not installed")
 from polarbear.web.address import Address
 from polarbear.web.components import _chosen
 from polarbear.web.server import make_server
-
-
-def served(server):
-    threading.Thread(target=server.run, daemon=True).start()
-    return server
-
-
-@pytest.fixture(scope="module")
-def server(folder):
-    server = served(make_server([folder / "runs.study", folder / "race.study"]))
-    yield server
-    server.close()
-
-
-def ask(server, path, **headers):
-    try:
-        with urlopen(Request(server.url.rstrip("/") + path, headers=headers)) as answer:
-            return answer.status, dict(answer.headers), answer.read()
-    except HTTPError as error:
-        return error.code, dict(error.headers), error.read()
+from tests.web.asking import ask, served
 
 
 class TestFiles:
@@ -108,36 +84,38 @@ class TestVisitors:
             server.close()
 
 
-class TestUploads:
-    def sent(self, path):
-        return f"data:;base64,{base64.b64encode(path.read_bytes()).decode()}"
+class TestOtherSites:
+    def test_cannot_ask_through_a_visitor(self, server):
+        status, _, content = ask(server, "/_dash-update-component", b"{}", Origin="http://evil.example")
+        assert (status, b"a page of another site" in content) == (403, True)
 
-    def test_are_imported_into_a_study_that_is_not_listed(self, folder, tmp_path):
-        sources = Sources([folder / "runs.study"])
-        uploads = Uploads(sources)
-        file = store.export(runs(), tmp_path / "mine.csv", "csv")
-        name, imported = uploads.take("../../mine.csv", self.sent(file))
-        assert imported.added == 48
-        assert sources.names == ("runs",)
-        assert View("loaded", name).data(sources).rows == View("loaded", "runs").data(sources).rows
-        kept = sources.path(name)
-        uploads.close()
-        assert not kept.exists()
+    def test_are_not_where_a_token_leads(self, folder):
+        server = served(make_server([folder / "runs.study"], host="0.0.0.0"))
+        try:
+            here = server.url.replace("0.0.0.0", "127.0.0.1").partition("?")[0]
+            asked = Request(f"{here}/evil.example/%2e%2e?token={server.token}&study=runs")
+            with pytest.raises(HTTPError) as raised:
+                build_opener(Staying).open(asked)
+            with raised.value as answer:
+                assert urlsplit(answer.headers["Location"]).netloc == ""
+                assert answer.headers["Location"].endswith("?study=runs")
+        finally:
+            server.close()
 
-    @pytest.mark.parametrize(
-        ("content", "complaint"),
-        [
-            ("data:;base64,!!!", "did not arrive whole"),
-            ("data:;base64," + base64.b64encode(b"hello\n").decode(), "holds no data that polarbear reads"),
-            ("data:;base64," + base64.b64encode(b"\x1f\x8b\x08\x00damaged").decode(), "notes"),
-        ],
-    )
-    def test_that_cannot_be_read_are_said(self, content, complaint):
-        uploads = Uploads(Sources([]))
-        with pytest.raises(ValueError, match=complaint) as raised:
-            uploads.take("notes.tgz", content)
-        assert "/tmp" not in str(raised.value), "where things lie is nobody's business"
-        uploads.close()
+    def test_answers_are_not_kept_by_browsers(self, server):
+        assert ask(server, "/file/overview/loaded.csv?study=runs")[1]["Cache-Control"] == "no-store"
+
+    @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "[::1]"])
+    def test_this_machine_goes_by_each_of_its_names(self, server, host):
+        for name in (host, f"{host}:80"):
+            assert ask(server, "/overview/loaded", Host=name)[0] == 200
+
+
+class Staying(HTTPRedirectHandler):
+    """Follows no redirection."""
+
+    def redirect_request(self, *_):
+        return None
 
 
 class TestAddress:

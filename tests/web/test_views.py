@@ -19,6 +19,7 @@ from polarbear.web.kind import view as make_view
 from tests.analyzer.recorded import runs
 
 CANNOT_BE_SHOWN = {
+    "library": "no library is open; give the folder that holds it",
     "parameter": "logged no parameters",
     "parameter-over-targets": "logged no parameters",
     "parameters": "logged no parameters",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,14 +51,32 @@ class Look:
         return readable(self.color)
 
 
+_CHOSEN: ContextVar[Mapping[str, Look]] = ContextVar("looks of algorithms")
+
+
+def chosen_looks() -> Mapping[str, Look]:
+    """The looks that `drawn_as` has chosen."""
+    return _CHOSEN.get({})
+
+
+@contextmanager
+def drawn_as(chosen: Mapping[str, Look]) -> Generator[None]:
+    """Draw these algorithms so in all figures that are made within, whatever their positions."""
+    token = _CHOSEN.set({**chosen_looks(), **chosen})
+    try:
+        yield
+    finally:
+        _CHOSEN.reset(token)
+
+
 def looks(names: Sequence[str], everyone: Sequence[str] = ()) -> dict[str, Look]:
     """The look of every algorithm, by its position in `names`: give all figures the same names in the same order.
 
-    Those of `everyone` that are not among `names` are grey and without a name.
+    Those of `everyone` that are not among `names` are grey and without a name. What `drawn_as` says comes first.
     """
-    faint = {name: Look(FAINT, "", named=False) for name in everyone}
+    faint, chosen = {name: Look(FAINT, "", named=False) for name in everyone}, chosen_looks()
     return faint | {
-        name: Look(PALETTE[index % len(PALETTE)], MARKERS[index // len(PALETTE) % len(MARKERS)])
+        name: chosen.get(name, Look(PALETTE[index % len(PALETTE)], MARKERS[index // len(PALETTE) % len(MARKERS)]))
         for index, name in enumerate(names)
     }
 

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polarbear.descriptions import html_table
 from polarbear.extras import optional
 from polarbear.inference import events, pairs
 from polarbear.inference.events import Algorithm, Algorithms, Event
@@ -215,6 +216,24 @@ class Posterior:
         else:
             return self.model
         raise ValueError(f"there is no timepoint {time:g}, and it cannot be predicted: {why}")
+
+    def _repr_html_(self) -> str:
+        """The posterior in a notebook: at the first, a middle and the last timepoint each rating and who is best."""
+        at = sorted({0, self.times.size // 2, self.times.size - 1})
+        mean, (low, high), best = self.mean(), self.interval(), self.probability_best()
+        columns = ("algorithm", *(f"{what} at {self.times[t]:g}" for t in at for what in ("rating (95 %)", "P(best)")))
+        rows = (
+            (
+                name,
+                *(
+                    cell
+                    for t in at
+                    for cell in (f"{mean[t, i]:.3f} ({low[t, i]:.3f} to {high[t, i]:.3f})", f"{best[t, i]:.3f}")
+                ),
+            )
+            for i, name in enumerate(self.names)
+        )
+        return html_table(columns, rows)
 
     def mean(self) -> FloatArray:
         """(T, n) posterior mean of each rating."""

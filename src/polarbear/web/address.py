@@ -8,7 +8,7 @@ from typing import Any, cast
 from urllib.parse import parse_qsl, quote, urlencode
 
 from polarbear.figures import Figure
-from polarbear.figures.render.plotly import Scale, draw, switchable
+from polarbear.figures.render.plotly import draw, switchable
 from polarbear.web.pages import PAGES, views_of
 from polarbear.web.views import View
 
@@ -55,16 +55,26 @@ class Address:
         """The address."""
         return self.view.url + (f"&{urlencode(self.look, quote_via=quote)}" if self.look else "")
 
+    @property
+    def of_settings(self) -> str:
+        """The address of the page of settings."""
+        return f"/settings?{self.url.partition('?')[2]}"
+
     def file(self, ending: str) -> str:
         """The address of the view as a file."""
         return f"/file{self.view.url.replace('?', f'.{ending}?', 1)}"
 
     def on(self, page: str, kind: str) -> str:
         """The address of another view of the same study, with the parameters that both have."""
-        other = View(kind, self.view.study)
+        other = replace(self.view, kind=kind, params={})
         shared = {name: text for name, text in self.view.params.items() if name in other.of_kind.controls}
         look = {name: text for name, text in self.look.items() if name == "theme"}
         return Address(page, replace(other, params=shared), look).url
+
+    def opening(self, study: str) -> str:
+        """The address of what another study holds."""
+        view = View("loaded", study, settings=self.view.settings)
+        return replace(self, page="overview", view=view, look={"theme": "dark"} if self.dark else {}).url
 
     def with_look(self, **given: str) -> str:
         """The same address looked at otherwise; what is empty is left out."""
@@ -79,4 +89,5 @@ class Address:
     def drawn(self, figure: Figure) -> dict[str, Any]:
         """The figure as plotly's; axes that have one scale alone keep it."""
         scales = {which: self.look[which] for which in ("x", "y") if which in self.look and switchable(figure, which)}
-        return draw(figure, dark=self.dark, **cast(dict[str, Scale], scales))  # pyright: ignore[reportArgumentType]
+        letters = self.view.settings.size.letters
+        return draw(figure, dark=self.dark, letters=letters, **cast(dict[str, Any], scales))

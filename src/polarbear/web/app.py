@@ -4,52 +4,85 @@
 # (dash declares its components and callbacks without types)
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from polarbear.quantities import plural
-from polarbear.store import Imported
 from polarbear.web.address import LOOKS, Address
 from polarbear.web.components import FAULTS, header, main, message, sidebar
 from polarbear.web.kind import NONE, Opened
+from polarbear.web.sending import answer_sending, drop_zone
+from polarbear.web.settings_page import answer_settings, settings_page
 from polarbear.web.sources import Sources
-from polarbear.web.uploads import LARGEST, Uploads
+from polarbear.web.uploads import Uploads
+from polarbear.web.waiting import answer_waiting, waiting
+from polarbear.web.work import Job, Work
 
 _REFRESH = 3_000
 """Milliseconds between looks at the disk, for a race that is running."""
-_MOMENT = 700
-"""Milliseconds after which work that is not done is shown to be under way."""
-_WAITING = "Reading the data and computing what is to be shown …"
-_NAMED = 20
-"""Problems of an import that are listed."""
+PATIENCE = 0.7
+"""Seconds after which work that is not done is shown to be under way."""
 
 
-def make_app(sources: Sources, uploads: Uploads) -> Dash:
-    """The application that shows these studies."""
+def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PATIENCE) -> Dash:
+    """The application that shows these studies.
+
+    Args:
+        sources: The studies.
+        uploads: Takes what visitors send.
+        patience: Seconds after which work that is not done is shown to be under way; None waits for all of it.
+    """
+    work = Work()
     assets = str(Path(__file__).parent / "assets")
     app = Dash("polarbear", assets_folder=assets, serve_locally=True, title="polarbear analyzer", update_title="")
     app.config.suppress_callback_exceptions = True
+    app.index_string = app.index_string.replace("<html>", '<html lang="en">')
     app.layout = html.Div(
         [
             dcc.Location(id="address", refresh="callback-nav"),
             dcc.Interval(id="tick", interval=_REFRESH),
             dcc.Store(id="seen"),
-            dcc.Loading(html.Div(id="page"), delay_show=_MOMENT, custom_spinner=html.P(_WAITING, className="waiting")),
-        ],
-        lang="en",
+            html.Div(id="page"),
+        ]
     )
 
-    def page(path: str, search: str) -> tuple[Any, str]:
+    def page(path: str, search: str) -> Any:
+        settings = _is_settings(path)
         try:
-            address = Address.of(path or "/", search or "", sources.names)
+            address = _address(path, search, sources)
         except FAULTS as fault:
-            return html.Div([_lost(), message(fault)], className="shell"), ""
+            return _lost(fault)
+        if settings:
+            return settings_page(address, sources)
         body = html.Div([_side(address, sources), main(address, sources)], className="body")
         look = "shell dark" if address.dark else "shell"
-        return html.Div([header(address, sources), body], className=look), _seen(address, sources)
+        return html.Div([header(address, sources), body], className=look)
+
+    def seen(path: str, search: str) -> str:
+        try:
+            return _seen(_address(path, search, sources), sources)
+        except FAULTS:
+            return ""
+
+    def begun(path: str, search: str) -> Any:
+        """The page if it is made soon, else how far it is."""
+        now = seen(path, search)
+        try:
+            job = work.begin(lambda: page(path, search))
+        except FAULTS as fault:
+            return _lost(fault), now
+        return (_made(job, work) if job.wait(patience) else waiting(job, "page")), now
+
+    answer_waiting(
+        app,
+        work,
+        "page",
+        Output("page", "children", allow_duplicate=True),
+        lambda job: _made(job, work),
+    )
 
     @app.callback(
         Output("page", "children"),
@@ -57,8 +90,8 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         Input("address", "pathname"),
         Input("address", "search"),
     )
-    def show(path: str, search: str) -> tuple[Any, str]:
-        return page(path, search)
+    def show(path: str, search: str) -> Any:
+        return begun(path, search)
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -69,14 +102,10 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         State("seen", "data"),
         prevent_initial_call=True,
     )
-    def follow(_: int, path: str, search: str, seen: str | None) -> Any:
-        try:
-            address = Address.of(path or "/", search or "", sources.names)
-        except FAULTS as fault:
-            raise PreventUpdate from fault
-        if _seen(address, sources) == seen:
+    def follow(_: int, path: str, search: str, before: str | None) -> Any:
+        if seen(path, search) in ("", before):
             raise PreventUpdate
-        return page(path, search)
+        return begun(path, search)
 
     @app.callback(
         Output("address", "href"),
@@ -87,30 +116,41 @@ def make_app(sources: Sources, uploads: Uploads) -> Dash:
         prevent_initial_call=True,
     )
     def change(values: list[Any], ids: list[dict[str, str]], path: str, search: str) -> Any:
-        address = Address.of(path or "/", search or "", sources.names)
+        settings = _is_settings(path)
+        try:
+            address = _address(path, search, sources)
+        except FAULTS:  # the page says what is wrong with its address
+            return no_update
         given = {each["name"]: value for each, value in zip(ids, values, strict=True)}
         changed = _changed(address, given, sources)
-        return no_update if changed is None else changed
-
-    @app.callback(
-        Output("uploaded", "children"),
-        Input("upload", "contents"),
-        State("upload", "filename"),
-        prevent_initial_call=True,
-    )
-    def upload(content: str | None, name: str | None) -> Any:
-        if content is None:
+        if changed is None:
             return no_update
-        try:
-            study, imported = uploads.take(name or "data", content)
-        except FAULTS as fault:
-            return message(fault)
-        return _imported(study, imported)
+        return changed.of_settings if settings else changed.url
 
+    answer_sending(app, uploads, work)
+    answer_settings(app, sources)
     return app
 
 
-def _changed(address: Address, given: dict[str, Any], sources: Sources) -> str | None:
+def _made(job: Job, work: Work) -> Any:
+    """The page that a job has made, or what became of it."""
+    work.forget(job)
+    try:
+        return _lost("This was cancelled. Load the page to begin again.") if job.cancelled else job.result
+    except RuntimeError as fault:
+        return _lost(fault)
+
+
+def _address(path: str | None, search: str | None, sources: Sources) -> Address:
+    """What a browser's address says; on the page of settings, of the first page with these settings."""
+    return Address.of("/" if _is_settings(path) else path or "/", search or "", sources.names)
+
+
+def _is_settings(path: str | None) -> bool:
+    return (path or "").strip("/") == "settings"
+
+
+def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Address | None:
     """The address after controls have changed; None if they say what it says."""
     shown = {**_defaults(address, sources), **address.view.params, **address.look, "study": address.view.study}
     news = {name: _text(value) for name, value in given.items() if _text(value) != _text(shown.get(name, ""))}
@@ -118,17 +158,15 @@ def _changed(address: Address, given: dict[str, Any], sources: Sources) -> str |
         return None
     look = {**address.look, **{name: text for name, text in news.items() if name in LOOKS}}
     params = {**address.view.params, **{name: text for name, text in news.items() if name not in (*LOOKS, "study")}}
-    view = type(address.view)(address.view.kind, news.get("study", address.view.study), params)
-    if "study" in news:
-        view = type(view)(view.kind, view.study)
-    return Address(address.page, view, {name: text for name, text in look.items() if text}).url
+    view = replace(address.view, study=news.get("study", address.view.study), params={} if "study" in news else params)
+    return Address(address.page, view, {name: text for name, text in look.items() if text})
 
 
 def _defaults(address: Address, sources: Sources) -> dict[str, str]:
     """What controls stand at before anything is chosen."""
     kind = address.view.of_kind
     try:
-        source = sources.get(address.view.study, kind.needs)
+        source = address.view.source(sources)
         return {
             name: NONE if isinstance(control, Opened) else str(control.convert(None, source))
             for name, control in kind.controls.items()
@@ -154,29 +192,15 @@ def _seen(address: Address, sources: Sources) -> str:
         return ""
 
 
-def _lost() -> Any:
-    return html.Header([html.Div("polarbear", className="brand"), html.Nav([dcc.Link("Overview", href="/")])])
+def _lost(why: object) -> Any:
+    """A page that says what is wrong."""
+    back = html.Header([html.Div("polarbear", className="brand"), html.Nav([dcc.Link("Overview", href="/")])])
+    return html.Div([back, message(why)], className="shell")
 
 
 def _side(address: Address, sources: Sources) -> Any:
     """The sidebar; on the first page with a place to drop files on."""
     side = sidebar(address, sources)
     if address.page == "overview":
-        drop = dcc.Upload(
-            html.Button("Drop a file here, or choose one", className="upload"), id="upload", max_size=LARGEST
-        )
-        side.children = [*side.children, drop, dcc.Loading(html.Div(id="uploaded"))]
+        side.children = [*side.children, drop_zone()]
     return side
-
-
-def _imported(study: str, imported: Imported) -> Any:
-    problems = [html.Li(str(each)) for each in imported.skipped[:_NAMED]]
-    more = len(imported.skipped) - len(problems)
-    found = f"{plural(imported.added, 'run')} of {', '.join(imported.algorithms)}"
-    return html.Div(
-        [
-            html.P([f"{found}. ", dcc.Link("Look at them", href=f"/overview/loaded?study={study}", id="look")]),
-            html.Ul([*problems, *([html.Li(f"and {more} more")] if more else [])]),
-        ],
-        role="status",
-    )

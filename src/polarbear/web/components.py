@@ -4,7 +4,7 @@
 # (dash declares its components without types)
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any, NamedTuple, cast
 
 from dash import dcc, html
@@ -25,22 +25,28 @@ FORMATS = ("svg", "pdf", "png", "eps")
 
 
 class TableFormat(NamedTuple):
-    """A format of tables: its name, its media type, and what writes it."""
+    """A format of tables: its name, its media type."""
 
     name: str
     media: str
-    write: Callable[[Data], str]
 
 
 TABLES = {
-    "csv": TableFormat("CSV", "text/csv; charset=utf-8", Data.csv),
-    "json": TableFormat("JSON", "application/json", Data.json),
-    "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8", Data.latex),
-    "md": TableFormat("Markdown", "text/markdown; charset=utf-8", Data.markdown),
+    "csv": TableFormat("CSV", "text/csv; charset=utf-8"),
+    "json": TableFormat("JSON", "application/json"),
+    "tex": TableFormat("LaTeX", "application/x-tex; charset=utf-8"),
+    "md": TableFormat("Markdown", "text/markdown; charset=utf-8"),
 }
 """Formats of tables by their endings."""
 MOST_ROWS = 100
 """Rows of a table that a page shows."""
+
+
+def written(data: Data, ending: str, digits: int) -> str:
+    """A table in one of the formats; LaTeX and Markdown, which people read, have so many digits."""
+    if ending in ("tex", "md"):
+        return (data.latex if ending == "tex" else data.markdown)(digits=digits)
+    return data.csv() if ending == "csv" else data.json()
 
 
 def message(text: object) -> Any:
@@ -48,20 +54,26 @@ def message(text: object) -> Any:
     return html.Div(str(text), className="caution", role="alert", id="message")
 
 
-def header(address: Address, sources: Sources) -> Any:
+def header(address: Address, sources: Sources, current: str = "") -> Any:
     """Pages, and which study is looked at."""
+    current = current or address.page
     links = [
-        dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == address.page))
+        dcc.Link(page.title, href=address.on(name, views_of(name)[0].name), className=_current(name == current))
         for name, page in PAGES.items()
     ]
-    studies = list(dict.fromkeys((*sources.names, address.view.study)))
+    studies = list(dict.fromkeys((*sources.names, address.view.study, *sources.beside(address.view.study))))
+    settings = dcc.Link("Settings", href=address.of_settings, className=_current(current == "settings"))
     theme = dcc.Link("Light" if address.dark else "Dark", href=address.with_look(theme="" if address.dark else "dark"))
     return html.Header(
         [
             html.Div(["polarbear", html.Span(" analyzer")], className="brand"),
             html.Nav(links, **{"aria-label": "Pages"}),
             html.Div(
-                [_labelled("study", _select("study", [name for name in studies if name], address.view.study)), theme],
+                [
+                    labelled("study", _select("study", [name for name in studies if name], address.view.study)),
+                    settings,
+                    theme,
+                ],
                 className="right",
             ),
         ]
@@ -72,7 +84,11 @@ def _current(yes: bool) -> str:
     return "current" if yes else ""
 
 
-def _labelled(label: str, control: Any) -> Any:
+def labelled(label: str, control: Any) -> Any:
+    """A control with its label; dropdowns name their value alone, so that the label is that of a group around it."""
+    if isinstance(control, dcc.Dropdown):
+        named = {"role": "group", "aria-label": label}
+        return html.Div([html.Span(label), control], className="control", **named)
     return html.Label([html.Span(label), control], className="control")
 
 
@@ -106,8 +122,7 @@ def sidebar(address: Address, sources: Sources) -> Any:
 def _controls(address: Address, sources: Sources) -> list[Any]:
     kind = address.view.of_kind
     try:
-        source = sources.get(address.view.study, kind.needs)
-        given = address.view.params
+        source, given = address.view.source(sources), address.view.params
         return [_control(name, of, given.get(name), source, sources) for name, of in kind.controls.items()]
     except FAULTS:  # the message stands in the middle of the page
         return []
@@ -128,7 +143,7 @@ def _control(name: str, control: Control, given: str | None, source: Any, source
     else:
         value = control.default if given is None else given
         drawn = _typed(name, value, number=isinstance(control, Number))
-    return _labelled(control.label, drawn)
+    return labelled(control.label, drawn)
 
 
 def main(address: Address, sources: Sources) -> Any:
@@ -142,7 +157,7 @@ def main(address: Address, sources: Sources) -> Any:
         body = [
             *([html.Pre(made.text, className="answer", id="answer")] if made.text else []),
             *(_figure(made.figure, address) if made.figure else []),
-            *(_table(made.data, address, folded=made.figure is not None)),
+            *(_table(made.data, address, made.opens, folded=made.figure is not None)),
             _code(code),
         ]
     except FAULTS as fault:
@@ -152,7 +167,7 @@ def main(address: Address, sources: Sources) -> Any:
 
 def _figure(figure: Figure, address: Address) -> list[Any]:
     switches = [
-        _labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
+        labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
         for which in ("x", "y")
         if switchable(figure, which)
     ]
@@ -171,13 +186,18 @@ def _figure(figure: Figure, address: Address) -> list[Any]:
     ]
 
 
-def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
-    rows = _chosen(data, address)
-    head = html.Thead(html.Tr([html.Th(_heading(name, address)) for name in data.columns]))
-    body = html.Tbody([html.Tr([_cell(cell) for cell in row]) for row in rows[:MOST_ROWS]])
+def _table(data: Data, address: Address, opens: str, *, folded: bool) -> list[Any]:
+    rows, digits = _chosen(data, address), address.view.settings.digits
+    head = html.Thead(html.Tr([_head(name, address) for name in data.columns]))
+    drawn = [[_cell(cell, digits) for cell in row] for row in rows[:MOST_ROWS]]
+    if opens:
+        at = data.columns.index(opens)
+        for cells, row in zip(drawn, rows, strict=False):
+            cells[at] = html.Td(dcc.Link(str(row[at]), href=address.opening(str(row[at]))), className="text")
+    body = html.Tbody([html.Tr(cells) for cells in drawn])
     more = f"The first {MOST_ROWS} of {len(rows):,} rows; the files have all." if len(rows) > MOST_ROWS else ""
     table = [
-        _labelled("show rows with", _typed("find", address.look.get("find", ""))),
+        labelled("show rows with", _typed("find", address.look.get("find", ""))),
         html.Div(html.Table([head, body], id="table"), className="scroll", tabIndex="0"),
         html.P(more, className="note"),
     ]
@@ -186,10 +206,12 @@ def _table(data: Data, address: Address, *, folded: bool) -> list[Any]:
     return [*content, html.P(["Data: ", *files], className="downloads")]
 
 
-def _heading(name: str, address: Address) -> Any:
+def _head(name: str, address: Address) -> Any:
+    """The heading of a column, which sorts by it."""
     by = address.look.get("sort", "")
-    arrow = {name: " ↑", f"-{name}": " ↓"}.get(by, "")
-    return dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
+    arrow, order = {name: (" ↑", "ascending"), f"-{name}": (" ↓", "descending")}.get(by, ("", "none"))
+    link = dcc.Link(name.replace("_", " ") + arrow, href=address.with_look(sort=f"-{name}" if by == name else name))
+    return html.Th(link, scope="col", **{"aria-sort": order})
 
 
 def _chosen(data: Data, address: Address) -> list[tuple[Any, ...]]:
@@ -210,10 +232,10 @@ def _order(cell: Any) -> tuple[bool, float, str]:
     return not number, float(cell) if number else 0.0, "" if number else cast(str, cell)
 
 
-def _cell(cell: Any) -> Any:
+def _cell(cell: Any, digits: int) -> Any:
     if isinstance(cell, str) and cell.startswith("/") and cell[1:].partition("/")[0] in PAGES:
         return html.Td(dcc.Link("open", href=cell), className="text")
-    return html.Td(shown(cell), className="text" if isinstance(cell, str) and cell != "inf" else "")
+    return html.Td(shown(cell, digits), className="text" if isinstance(cell, str) and cell != "inf" else "")
 
 
 def _code(code: str) -> Any:

@@ -18,6 +18,7 @@ from polarbear.assess import (
     values_at,
 )
 from polarbear.assess.report import Assessment, Cell, value_samples, value_statistics
+from polarbear.assess.report.tables import LEVELS
 from polarbear.figures import Distribution
 from polarbear.records import FloatArray
 from polarbear.web.fixed_target import cell_with_targets, placeless
@@ -27,6 +28,7 @@ from polarbear.web.kind import (
     Number,
     Other,
     Problem,
+    Quantiles,
     Shown,
     Text,
     alone,
@@ -68,9 +70,10 @@ def areas(assessment: Assessment, problem: Problem) -> Shown:
 
 
 @view("fixed-budget", "Statistics at own budgets")
-def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets) -> Shown:
+def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets, quantiles: Quantiles = LEVELS) -> Shown:
     """Per algorithm and budget: mean, geometric mean, standard deviation and quantiles of the best value so far."""
-    return Shown(placeless(value_statistics(alone(assessment, problem).subject, numbers_in(budgets, "budgets"))))
+    at, subject = numbers_in(budgets, "budgets"), alone(assessment, problem).subject
+    return Shown(placeless(value_statistics(subject, at, levels=quantiles)))
 
 
 @view("fixed-budget", "Values of single runs")

@@ -12,6 +12,7 @@ from polarbear.analyzer.assessment import charts
 from polarbear.assess import RuntimeSummary, summarize
 from polarbear.assess.report import Assessment, Cell, runtime_samples, runtime_statistics, with_targets
 from polarbear.assess.report.data import Data
+from polarbear.assess.report.tables import LEVELS
 from polarbear.records import FloatArray
 from polarbear.web.kind import (
     Algorithm,
@@ -19,6 +20,7 @@ from polarbear.web.kind import (
     Number,
     Other,
     Problem,
+    Quantiles,
     Shown,
     Text,
     alone,
@@ -63,10 +65,12 @@ def runtimes(assessment: Assessment, problem: Problem) -> Shown:
 
 
 @view("fixed-target", "Statistics at own targets")
-def runtime_quantiles(assessment: Assessment, problem: Problem, targets: Targets, penalty: Penalty) -> Shown:
-    """Per algorithm and target: successes, mean, standard deviation, nine quantiles, PAR-c, ERT."""
-    at = numbers_in(targets, "targets")
-    return Shown(placeless(runtime_statistics(alone(assessment, problem).subject, at, penalty=penalty)))
+def runtime_quantiles(
+    assessment: Assessment, problem: Problem, targets: Targets, penalty: Penalty, quantiles: Quantiles = LEVELS
+) -> Shown:
+    """Per algorithm and target: successes, mean, standard deviation, quantiles, PAR-c, ERT."""
+    at, subject = numbers_in(targets, "targets"), alone(assessment, problem).subject
+    return Shown(placeless(runtime_statistics(subject, at, levels=quantiles, penalty=penalty)))
 
 
 @view("fixed-target", "Runtimes of single runs")

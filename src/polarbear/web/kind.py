@@ -6,15 +6,19 @@ import inspect
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
+from html import escape
 from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
 from polarbear.analyzer.assessment.charts import Exhibit
 from polarbear.assess.report import Assessment, Cell
-from polarbear.assess.report.data import Data
+from polarbear.assess.report.data import Data, shown
+from polarbear.descriptions import html_table
 from polarbear.figures import Figure
+from polarbear.figures.style import chosen_looks, drawn_as, looks
 from polarbear.records import FloatArray
+from polarbear.results import Result
 
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
@@ -35,11 +39,20 @@ class Shown:
         data: Its numbers; a table, if there is no figure.
         figure: The figure, if there is one.
         text: What it says, in words.
+        opens: The column of its table that names studies, which can be opened.
     """
 
     data: Data
     figure: Figure | None = None
     text: str = ""
+    opens: str = ""
+
+    def _repr_html_(self) -> str:
+        """It in a notebook: what it says, its figure and its table."""
+        _, tag, drawn = self.figure.svg().partition("<svg") if self.figure else ("", "", "")
+        table = html_table(self.data.columns, ([shown(cell) for cell in row] for row in self.data.rows))
+        said = f"<p>{escape(self.text)}</p>" if self.text else ""
+        return f"{said}{tag}{drawn}{table}"
 
     @classmethod
     def of(cls, exhibit: Exhibit) -> Shown:
@@ -134,6 +147,13 @@ class Opened:
         return None if text in (None, "", NONE) else sources.get(text, self.needs)
 
 
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A parameter that is a setting, the same for all views: its name among those of `Settings`."""
+
+    name: str
+
+
 Control = Choice | Number | Text | Opened
 
 
@@ -148,6 +168,7 @@ class Kind:
         make: Shows it, from what is loaded and the parameters.
         needs: What it is made from: "Assessment", "Reading" or "Result"; parameters also from a "Reference".
         controls: Its parameters.
+        settings: Its parameters that are settings, by name.
     """
 
     name: str
@@ -156,6 +177,7 @@ class Kind:
     make: Callable[..., Shown]
     needs: str
     controls: Mapping[str, Control]
+    settings: Mapping[str, str]
 
     @property
     def summary(self) -> str:
@@ -177,11 +199,31 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
         name = make.__name__.replace("_", "-")
         if name in KINDS:
             raise ValueError(f"there are two views {name!r}, on pages {KINDS[name].page} and {page}; rename one")
-        controls: dict[str, Control] = {parameter: get_args(hint)[1] for parameter, hint in hints}
-        KINDS[name] = Kind(name, page, title, make, first[1].__name__, controls)
-        return make
+        given = {parameter: get_args(hint)[1] for parameter, hint in hints}
+        controls = {parameter: each for parameter, each in given.items() if not isinstance(each, Setting)}
+        settings = {parameter: each.name for parameter, each in given.items() if isinstance(each, Setting)}
+        KINDS[name] = Kind(name, page, title, _in_its_colors(make), first[1].__name__, controls, settings)
+        return KINDS[name].make
 
     return register
+
+
+def _in_its_colors(make: Callable[..., Shown]) -> Callable[..., Shown]:
+    """Draw an algorithm alike in all views of a study, also in those that deal with some of the algorithms alone."""
+
+    @wraps(make)
+    def drawn(source: Any, /, *args: Any, **kwargs: Any) -> Shown:
+        with drawn_as({**looks(_everyone(source)), **chosen_looks()}):
+            return make(source, *args, **kwargs)
+
+    return drawn
+
+
+def _everyone(source: Any) -> Sequence[str]:
+    """The algorithms of a study, in the order in which colours are dealt."""
+    if isinstance(source, Assessment):
+        return source.subject.algorithms
+    return sorted(source.names) if isinstance(source, Result) else ()
 
 
 def kept(compute: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
@@ -278,4 +320,5 @@ Problem = Annotated[str, Choice("problem", problems)]
 Algorithm = Annotated[str, Choice("algorithm", algorithms)]
 Dimension = Annotated[str, Choice("dimension", dimensions)]
 Other = Annotated[str, Choice("against", others)]
+Quantiles = Annotated[tuple[float, ...], Setting("quantiles")]
 Layout = Annotated[str, one_of("layout", "a row per run", "a column per run")]

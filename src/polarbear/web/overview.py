@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Annotated
+
 import numpy as np
 
 from polarbear.assess.report import Assessment
 from polarbear.assess.report.data import Data
 from polarbear.quantities import plural
 from polarbear.store import Reading
-from polarbear.web.kind import Shown, view
+from polarbear.store.formats.archives import natural
+from polarbear.web.catalogue import Catalogue, Holding
+from polarbear.web.kind import Choice, Shown, Text, numbers_in, view
+
+ALL = "all"
+
+
+def _among(attribute: str) -> Callable[[Catalogue], list[str]]:
+    """All, and each that occurs in a library."""
+    return lambda catalogue: [ALL, *sorted({getattr(each, attribute) for each in catalogue.holdings} - {""})]
+
+
+Origin = Annotated[str, Choice("source", _among("source"))]
+Suite = Annotated[str, Choice("suite", _among("suite"))]
+Named = Annotated[str, Text("algorithms whose name holds", "")]
+Numbered = Annotated[str, Text("functions, such as 1 8 15 (empty: all)", "")]
+Sized = Annotated[str, Text("dimensions (empty: all)", "")]
 
 
 @view("overview", "What is loaded")
@@ -41,6 +60,47 @@ def skipped(reading: Reading) -> Shown:
     text = f"{plural(count, 'part')} of the data could not be read." if count else "Everything could be read."
     formats = f" Format: {', '.join(reading.formats)}."
     return Shown(Data.of("skipped", ("file", "line", "why", "what became of it"), rows), text=text + formats)
+
+
+@view("overview", "Library")
+def library(
+    catalogue: Catalogue, source: Origin, suite: Suite, algorithms: Named, functions: Numbered, dimensions: Sized
+) -> Shown:
+    """Data sets of the library: which algorithms ran on which functions in which dimensions."""
+    words, wanted = algorithms.lower().split(), set(functions.replace(",", " ").split())
+    typed = numbers_in(dimensions, "dimensions")
+    sizes = set[float]() if typed is None else set(typed.tolist())
+    found: dict[tuple[str, ...], list[Holding]] = {}
+    for each in catalogue.holdings:
+        chosen = source in (ALL, each.source) and suite in (ALL, each.suite)
+        named = all(word in each.algorithm.lower() for word in words)
+        if chosen and named and (not wanted or each.function in wanted) and (not sizes or each.dimension in sizes):
+            found.setdefault((each.name, each.source, each.suite, each.algorithm), []).append(each)
+    rows = (
+        [
+            *where,
+            _numbered({each.function for each in parts}),
+            _numbered({str(each.dimension or "") for each in parts}),
+            sum(each.runs for each in parts),
+        ]
+        for where, parts in found.items()
+    )
+    columns = ("data set", "source", "suite", "algorithm", "functions", "dimensions", "runs")
+    unread = "".join(f"\n{name} cannot be read: {why}" for name, why in catalogue.unread.items())
+    sets = len({where[0] for where in found})
+    everything = len({each.name for each in catalogue.holdings})
+    text = f"{sets} of {plural(everything, 'data set')} in {catalogue.folder}.{unread}"
+    return Shown(Data.of("library", columns, rows), text=text, opens="data set")
+
+
+def _numbered(names: set[str]) -> str:
+    """Names in the order of people; numbers that follow each other as a range."""
+    ordered = sorted(filter(None, names), key=natural)
+    if len(ordered) > 2 and all(each.isdigit() for each in ordered):
+        first, last = int(ordered[0]), int(ordered[-1])
+        if last - first == len(ordered) - 1:
+            return f"{first}–{last}"
+    return ", ".join(ordered)
 
 
 @view("overview", "Standings")

@@ -13,18 +13,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode, urlsplit
 
 from polarbear.extras import optional
-from polarbear.web.components import FAULTS, FORMATS, TABLES
+from polarbear.web.address import Address
+from polarbear.web.components import FAULTS, FORMATS, TABLES, written
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import LARGEST, Uploads
 from polarbear.web.views import View
 
 HERE = "127.0.0.1"
+_NAMES = (HERE, "localhost", "::1")
+"""Of this machine; it alone is answered where the server listens to one of them."""
 _TYPES = {"svg": "image/svg+xml", "png": "image/png", "pdf": "application/pdf", "eps": "application/postscript"}
 _DRAWING = threading.Lock()
 """Matplotlib's settings belong to the whole process."""
-_COOKIE = "polarbear"
 _THREADS = 4
 
 
@@ -81,15 +84,16 @@ def make_server(
 
     sources = Sources(paths, library)
     uploads = Uploads(sources)
-    listening = socket.create_server((host, port))
+    listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     port = listening.getsockname()[1]
-    token = "" if host in (HERE, "localhost", "::1") else secrets.token_urlsafe(24)
+    token = "" if host in _NAMES else secrets.token_urlsafe(24)
     app = make_app(sources, uploads)
     policy = _policy(app.csp_hashes())
-    _guard(app.server, token, policy)
+    _guard(app.server, token, policy, f"polarbear-{port}")
     _files(app.server, sources)
+    _saved(app.server, sources)
     made = waitress.create_server(app.server, sockets=[listening], threads=_THREADS, max_request_body_size=2 * LARGEST)
-    url = f"http://{host}:{port}/" + (f"?token={token}" if token else "")
+    url = f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?token={token}" if token else "")
     return Server(url, token, made, uploads)
 
 
@@ -106,7 +110,7 @@ def _policy(hashes: Iterable[str]) -> str:
     )
 
 
-def _guard(server: Any, token: str, policy: str) -> None:
+def _guard(server: Any, token: str, policy: str, cookie: str) -> None:
     """Let in who has the token, or asks by this machine's own name; tell browsers what to refuse."""
     from flask import Response, abort, redirect, request
 
@@ -114,16 +118,19 @@ def _guard(server: Any, token: str, policy: str) -> None:
 
     @server.before_request
     def let_in() -> Any:
+        if (origin := request.headers.get("Origin")) and urlsplit(origin).netloc != request.host:
+            abort(403, "a page of another site has asked; open the address that polarbear serve printed")
         if not token:
-            if request.host.rpartition(":")[0] not in (HERE, "localhost", "[::1]"):
+            if urlsplit(f"//{request.host}").hostname not in _NAMES:
                 abort(403, "this address is not the analyzer's; open the one that polarbear serve printed")
             return None
-        if hmac.compare_digest(request.cookies.get(_COOKIE, "").encode(), token.encode()):
+        if hmac.compare_digest(request.cookies.get(cookie, "").encode(), token.encode()):
             return None
         if not hmac.compare_digest(request.args.get("token", "").encode(), token.encode()):
             abort(403, "open the address with the token that polarbear serve printed")
-        entered = redirect(request.path)
-        entered.set_cookie(_COOKIE, token, httponly=True, samesite="Strict")
+        rest = urlencode([(name, text) for name, text in request.args.items(multi=True) if name != "token"])
+        entered = redirect(f"/{request.path.lstrip('/')}" + (f"?{rest}" if rest else ""))
+        entered.set_cookie(cookie, token, httponly=True, samesite="Strict")
         return entered
 
     @server.after_request
@@ -132,9 +139,15 @@ def _guard(server: Any, token: str, policy: str) -> None:
         response.headers["X-Content-Type-Options"] = "nosniff"
         response.headers["Referrer-Policy"] = "no-referrer"
         response.headers["X-Frame-Options"] = "DENY"
+        response.headers.setdefault("Cache-Control", "no-store")
         response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
         response.headers["Cross-Origin-Resource-Policy"] = "same-origin"
         return response
+
+    @server.errorhandler(500)
+    def fault(_: Exception) -> Response:  # flask has logged it
+        text = "this is a fault of polarbear, please report it; the terminal that serves shows more\n"
+        return Response(text, 500, mimetype="text/plain")
 
 
 def _files(server: Any, sources: Sources) -> None:
@@ -153,10 +166,29 @@ def _files(server: Any, sources: Sources) -> None:
         return Response(content, content_type=media, headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
 
+def _saved(server: Any, sources: Sources) -> None:
+    """Serve the settings of an address as files."""
+    from flask import Response, request
+
+    from polarbear.web.settings_page import algorithms
+
+    @server.route("/<any('settings.json', 'colors.csv'):name>")
+    def saved(name: str) -> Response:
+        try:
+            address = Address.of("/", request.query_string.decode(), sources.names)
+            settings = address.view.settings
+            colors = name == "colors.csv"
+            content = settings.colors_of(algorithms(address, sources)).csv() if colors else settings.json()
+        except FAULTS as fault:
+            return Response(f"{fault}\n", 404, mimetype="text/plain")
+        sent = {"Content-Disposition": f'attachment; filename="{name}"'}
+        return Response(content, mimetype="text/csv" if colors else "application/json", headers=sent)
+
+
 def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
     """A view in the format of an ending, and its media type."""
     if form := TABLES.get(ending):
-        return form.write(view.data(sources)), form.media
+        return written(view.data(sources), ending, view.settings.digits), form.media
     if ending not in FORMATS:
         raise ValueError(f"there is no format {ending!r}; there are {', '.join((*FORMATS, *TABLES))}")
     figure = view.figure(sources)

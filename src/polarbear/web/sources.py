@@ -14,6 +14,9 @@ from polarbear.knowledge import KnowledgeBase, is_base, open_base
 from polarbear.records import Reference
 from polarbear.results import Result, load
 from polarbear.store.specification import read_spec
+from polarbear.web.catalogue import Catalogue, catalogue_of, data_sets
+from polarbear.web.identity import ALGORITHM, identified
+from polarbear.web.work import say, say_reading
 
 _OPEN = 8
 """Data sets kept in memory."""
@@ -24,33 +27,34 @@ class Sources:
 
     Args:
         paths: The studies, or files, folders and archives of other tools.
-        library: A folder of further ones; links that lead out of it are passed over.
+        library: A folder of further ones, or one that `polarbear.store.Library` keeps; links that lead out of it are
+            passed over.
     """
 
     def __init__(self, paths: Iterable[str | Path], library: str | Path | None = None) -> None:
         self._paths: dict[str, Path] = {}
         self._listed: dict[str, None] = {}
+        self._library: dict[str, None] = {}
+        self.library = None if library is None else Path(library)
         for path in paths:
             self.add(Path(path))
         if library is not None:
-            root = Path(library).resolve()
-            for path in sorted(root.iterdir()):
-                if path.resolve().is_relative_to(root) and not path.name.startswith("."):
-                    self.add(path)
+            self._library = {self.add(path, name=name): None for name, path in data_sets(Path(library))}
 
-    def add(self, path: Path, *, listed: bool = True) -> str:
+    def add(self, path: Path, *, listed: bool = True, name: str = "") -> str:
         """Open a path, and return the name that it goes by.
 
         Args:
             path: What to open.
             listed: Whether it is among the `names`.
+            name: What it goes by, a number after it if need be; default as its file or folder.
 
         Raises:
             FileNotFoundError: If there is nothing.
         """
         if not path.exists():
             raise FileNotFoundError(f"there is nothing at {path}; give a study, or data of a format that is known")
-        stem, number = path.name.removesuffix(".study"), 1
+        stem, number = (name or path.name).removesuffix(".study"), 1
         name = stem
         while name in self._paths and self._paths[name] != path.resolve():
             number += 1
@@ -64,6 +68,11 @@ class Sources:
     def names(self) -> tuple[str, ...]:
         """What can be looked at."""
         return tuple(self._listed)
+
+    def beside(self, name: str) -> tuple[str, ...]:
+        """What was made together with it, and is looked at together."""
+        sent = {other: path for other, path in self._paths.items() if other not in self._listed}
+        return tuple(other for other, path in sent.items() if name in sent and path.parent == sent[name].parent)
 
     def path(self, name: str) -> Path:
         """Where it lies.
@@ -84,18 +93,22 @@ class Sources:
         path = self.path(name)
         return store.exists(path) and "race" in read_spec(path)
 
-    def get(self, name: str, needs: str) -> Any:
+    def get(self, name: str, needs: str, identity: tuple[str, ...] = (ALGORITHM,)) -> Any:
         """What views are made from.
 
         Args:
             name: Of what is open.
             needs: "Reading" for the runs with what could not be read of them, "Assessment" for their statistics,
                 "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
-                "Reference" for the expected runtimes of a reference algorithm.
+                "Reference" for the expected runtimes of a reference algorithm, "Catalogue" for that of the library,
+                whatever the name.
+            identity: For their statistics: which attributes of runs make an algorithm.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
         """
+        if needs == "Catalogue":
+            return self._catalogue()
         path = self.path(name)
         if needs != "KnowledgeBase" and is_base(path):
             raise ValueError(f"{name} is a knowledge base, which has no runs; its questions are on the page Knowledge")
@@ -103,7 +116,15 @@ class Sources:
             raise ValueError(
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
+        if needs == "Assessment":
+            return _assessment(path, _stamp(path), identity)
         return _OPENED[needs](path, _stamp(path))
+
+    def _catalogue(self) -> Catalogue:
+        if self.library is None:
+            raise ValueError("no library is open; give the folder that holds it: polarbear serve --library DIR")
+        held = ((name, self._paths[name], _stamp(self._paths[name])) for name in self._library)
+        return catalogue_of(self.library, held)
 
 
 def _stamp(path: Path) -> int:
@@ -114,12 +135,13 @@ def _stamp(path: Path) -> int:
 
 @lru_cache(_OPEN)
 def _reading(path: Path, _stamp: int) -> store.Reading:
-    return store.read_checked(path)
+    say(f"Reading {path.name} …")
+    return store.read_checked(path, progress=say_reading)
 
 
 @lru_cache(_OPEN)
-def _assessment(path: Path, stamp: int) -> Assessment:
-    return Assessment(subject_of(_reading(path, stamp).runs))
+def _assessment(path: Path, stamp: int, identity: tuple[str, ...]) -> Assessment:
+    return Assessment(subject_of(identified(_reading(path, stamp).runs, identity)))
 
 
 @lru_cache(_OPEN)
@@ -142,7 +164,6 @@ def _knowledge(path: Path, _stamp: int) -> KnowledgeBase:
 
 _OPENED: dict[str, Callable[[Path, int], Any]] = {
     "Reading": _reading,
-    "Assessment": _assessment,
     "Result": _result,
     "KnowledgeBase": _knowledge,
     "Reference": _reference,

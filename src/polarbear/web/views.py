@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
+from polarbear.figures.style import drawn_as
 from polarbear.web.kind import KINDS, Kind, Opened, Shown
+from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
+from polarbear.web.work import say
 
 _LOADED = {
+    "Catalogue": "pb.web.catalogue.catalogue_of({library})",
     "Reading": "pb.store.read_checked({path})",
-    "Assessment": "pb.assess.report.Assessment(pb.assess.report.subject_of(pb.store.read({path})))",
+    "Assessment": "pb.assess.report.Assessment(pb.assess.report.subject_of({runs}))",
     "Result": "pb.load({path})",
     "Reference": "pb.store.read_reference({path})",
     "KnowledgeBase": "pb.knowledge.open_base({path})",
@@ -30,11 +34,13 @@ class View:
         kind: One of the `KINDS`.
         study: The name that the study goes by.
         params: Parameters that are not at their defaults, as text.
+        settings: What is set for all views alike.
     """
 
     kind: str
     study: str
     params: Mapping[str, str] = field(default_factory=dict[str, str])
+    settings: Settings = field(default_factory=Settings)
 
     @classmethod
     def at(cls, address: str) -> View:
@@ -45,7 +51,8 @@ class View:
         """
         parts = urlsplit(address)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
-        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query)
+        settings = Settings.at({name: text for name in NAMES if (text := query.pop(name, ""))})
+        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query, settings)
         kind = view.of_kind
         if unknown := [name for name in query if name not in kind.controls]:
             raise ValueError(
@@ -67,7 +74,8 @@ class View:
     @property
     def url(self) -> str:
         """Its address."""
-        query = urlencode({"study": self.study, **dict(sorted(self.params.items()))}, quote_via=quote)
+        params = {"study": self.study, **dict(sorted(self.params.items())), **self.settings.query}
+        query = urlencode(params, quote_via=quote)
         return f"/{self.of_kind.page}/{self.kind}?{query}"
 
     def values(self, sources: Sources) -> dict[str, Any]:
@@ -76,12 +84,16 @@ class View:
         Raises:
             ValueError: If one is out of range, or the study cannot be read.
         """
-        kind = self.of_kind
-        source = sources.get(self.study, kind.needs)
-        return {
+        kind, source = self.of_kind, self.source(sources)
+        chosen = {
             name: control.convert(self.params.get(name), sources if isinstance(control, Opened) else source)
             for name, control in kind.controls.items()
         }
+        return chosen | {name: getattr(self.settings, setting) for name, setting in kind.settings.items()}
+
+    def source(self, sources: Sources) -> Any:
+        """What it is made from; errors as of `values`."""
+        return sources.get(self.study, self.of_kind.needs, self.settings.identity)
 
     def show(self, sources: Sources) -> Shown:
         """What it shows.
@@ -89,7 +101,11 @@ class View:
         Raises:
             ValueError: If a parameter is out of range, the study cannot be read, or there is nothing to show.
         """
-        return self.of_kind.make(sources.get(self.study, self.of_kind.needs), **self.values(sources))
+        values, source = self.values(sources), self.source(sources)
+        say(f"Computing {self.of_kind.title.lower()} …")
+        with drawn_as(self.settings.colors):
+            made = self.of_kind.make(source, **values)
+        return replace(made, figure=made.figure and self.settings.sized(made.figure))
 
     def data(self, sources: Sources) -> Data:
         """Its numbers; errors as of `show`."""
@@ -106,21 +122,38 @@ class View:
             sources: What is loaded.
             shown: What the view shows, where that is known already.
         """
-        kind = self.of_kind
+        kind, settings = self.of_kind, self.settings
         function, room = kind.make.__name__, kind.make.__module__.rpartition(".")[2]
         values = self.values(sources)
         opened = {
-            name: _LOADED[control.needs].format(path=repr(str(sources.path(self.params[name]))))
+            name: _loading(control.needs, str(sources.path(self.params[name])))
             for name, control in kind.controls.items()
             if isinstance(control, Opened) and values[name] is not None
         }
         given = "".join(f", {name}={name if name in opened else repr(value)}" for name, value in values.items())
         figure = (shown or self.show(sources)).figure
+        path = "" if kind.needs == "Catalogue" else str(sources.path(self.study))
+        runs = "pb.store.read({path})"
+        if own := settings.identity != Settings().identity and kind.needs == "Assessment":
+            runs = f"identified({runs}, {settings.identity!r})"
+        made = f"shown = {room}.{function}({kind.needs.lower()}{given})"
+        colors = dict(settings.colors) if figure else {}
+        sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
+        drawn = "shown.figure" if settings.preset == Settings().preset else sized
         lines = [
-            *("import polarbear as pb", f"from polarbear.web import {room}", ""),
-            f"{kind.needs.lower()} = {_LOADED[kind.needs].format(path=repr(str(sources.path(self.study))))}",
+            *("import polarbear as pb", f"from polarbear.web import {room}"),
+            *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
+            *(["from polarbear.web.identity import identified"] if own else []),
+            *(["from polarbear.web.settings import Settings"] if figure and drawn == sized else []),
+            "",
+            f"{kind.needs.lower()} = {_loading(kind.needs, path, runs, str(sources.library))}",
             *(f"{name} = {loaded}" for name, loaded in opened.items()),
-            f"shown = {room}.{function}({kind.needs.lower()}{given})",
-            "print(shown.data.csv())" if figure is None else f'shown.figure.save("{self.kind}.pdf")',
+            *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
+            "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
         ]
         return "\n".join(lines) + "\n"
+
+
+def _loading(needs: str, path: str, runs: str = "pb.store.read({path})", library: str = "") -> str:
+    """Python that loads what a view needs."""
+    return _LOADED[needs].format(path=repr(path), runs=runs.format(path=repr(path)), library=repr(library))

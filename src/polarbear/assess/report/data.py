@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from polarbear.assess.table_formats import latex_rows
+from polarbear.descriptions import html_table
 from polarbear.spreadsheets import disarmed
 
 _LARGE = 20_000
@@ -23,6 +24,8 @@ _LARGE = 20_000
 if TYPE_CHECKING:
     import polars as pl
 
+DIGITS = 6
+"""Significant digits of numbers that people read."""
 _INFINITE = ("inf", "-inf")
 
 Cell = str | int | float | bool | None
@@ -60,20 +63,24 @@ class Data:
         columns = {name: [row[index] for row in self.rows] for index, name in enumerate(self.columns)}
         return json.dumps(columns, ensure_ascii=False, separators=(",", ":"))
 
-    def latex(self) -> str:
-        r"""A LaTeX table of six significant digits, for ``\usepackage{booktabs,longtable}``; numbers stand right."""
+    def latex(self, *, digits: int = DIGITS) -> str:
+        r"""A LaTeX table with significant digits, for ``\usepackage{booktabs,longtable}``; numbers stand right."""
         numeric = [all(_is_number(row[index]) for row in self.rows) for index in range(len(self.columns))]
         alignment = "".join("r" if right else "l" for right in numeric)
-        return latex_rows(alignment, self.columns, self._shown())
+        return latex_rows(alignment, self.columns, self._shown(digits))
 
-    def markdown(self) -> str:
-        """A table as GitHub's Markdown has it, of six significant digits; text stands there as it is, not as markup."""
+    def markdown(self, *, digits: int = DIGITS) -> str:
+        """A table as GitHub's Markdown has it, of so many significant digits; text stands there as it is, no markup."""
         rules = [["---"] * len(self.columns)]
-        lines = [[_markdown_text(cell) for cell in row] for row in (self.columns, *self._shown())]
+        lines = [[_markdown_text(cell) for cell in row] for row in (self.columns, *self._shown(digits))]
         return "".join(f"| {' | '.join(line)} |\n" for line in (*lines[:1], *rules, *lines[1:]))
 
-    def _shown(self) -> list[list[str]]:
-        return [[shown(cell) for cell in row] for row in self.rows]
+    def _shown(self, digits: int) -> list[list[str]]:
+        return [[shown(cell, digits) for cell in row] for row in self.rows]
+
+    def _repr_html_(self) -> str:
+        """The table in a notebook."""
+        return html_table(self.columns, self._shown(DIGITS))
 
     def frame(self) -> pl.DataFrame:
         """The table as a data frame of polars, infinite numbers as such."""
@@ -91,10 +98,10 @@ class Data:
         return f"{self.name}.csv.gz", data_uri("application/gzip", gzip.compress(content.encode(), mtime=0))
 
 
-def shown(cell: Cell) -> str:
-    """A cell as people read it: numbers of six significant digits, nothing where nothing is known."""
+def shown(cell: Cell, digits: int = DIGITS) -> str:
+    """A cell as people read it: numbers of so many significant digits, nothing where nothing is known."""
     if isinstance(cell, float):
-        return f"{cell:.6g}"
+        return f"{cell:.{digits}g}"
     return "" if cell is None else {"inf": "∞", "-inf": "-∞"}.get(str(cell), str(cell))
 
 

@@ -20,7 +20,7 @@ def serve(
         typer.Argument(parser=to_data, help="Studies, archives, folders or files to look at.", show_default=False),
     ] = None,
     library: Annotated[
-        Path | None, typer.Option(help="A folder of further studies and archives.", show_default=False)
+        Path | None, typer.Option(help="A folder of further studies and archives, to search.", show_default=False)
     ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; default a free one.", show_default=False)] = 0,
     host: Annotated[

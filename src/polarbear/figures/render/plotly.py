@@ -27,6 +27,8 @@ from polarbear.figures.style import INK, MUTED, RULE, SURFACE, hex_of, rgb_of
 Scale = Literal["log", "linear"]
 
 _DARK = {INK: "#E6E8EB", MUTED: "#A4ABB3", RULE: "#333A42", SURFACE: "#14171A", "#FFFFFF": "#14171A"}
+LETTERS = 12.5
+"""Size of the text in pixels."""
 _LETTER = 8
 """Pixels of a letter beside a panel."""
 _PITCH = 96.0
@@ -34,7 +36,14 @@ _PITCH = 96.0
 _FONT = 'system-ui, -apple-system, "Segoe UI", "Noto Sans", "DejaVu Sans", Arial, sans-serif'
 
 
-def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dark: bool = False) -> dict[str, Any]:
+def draw(
+    figure: Drawing,
+    *,
+    x: Scale | None = None,
+    y: Scale | None = None,
+    dark: bool = False,
+    letters: float = LETTERS,
+) -> dict[str, Any]:
     """A figure as plotly's data and layout.
 
     Args:
@@ -42,6 +51,7 @@ def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dar
         x: The scale of horizontal axes, in place of their own.
         y: The scale of vertical axes, in place of their own.
         dark: Whether it stands on a dark page.
+        letters: Size of the text, in pixels.
 
     Returns:
         A dictionary with "data" and "layout", which ``plotly.graph_objects.Figure`` takes. Each trace has the name of
@@ -56,7 +66,7 @@ def draw(figure: Drawing, *, x: Scale | None = None, y: Scale | None = None, dar
             raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
     tint = _on_dark if dark else str
     traces: list[dict[str, Any]] = []
-    layout = _layout(figure, tint)
+    layout = _layout(figure, tint, letters)
     for at, panel in enumerate(figure.panels):
         _panel(replace(panel, x=_scaled(panel.x, x), y=_scaled(panel.y, y)), at, figure, tint, traces, layout)
     entries = [*(figure.key.entries if figure.key else ()), *(e for p in figure.panels if p.key for e in p.key.entries)]
@@ -83,22 +93,23 @@ def _scaled(axis: Axis, scale: Scale | None) -> Axis:
     return replace(axis, scale=scale, low=low, high=high, ticks=None, texts=None, minor=None, rug=None)
 
 
-def _layout(figure: Drawing, tint: Callable[[str], str]) -> dict[str, Any]:
+def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict[str, Any]:
+    larger = letters / LETTERS
     keyed = figure.key or any(panel.key for panel in figure.panels)
     marks = [mark for panel in figure.panels for mark in panel.marks]
     named = any(isinstance(mark, EndLabel) for mark in marks)
     beside = [mark.text for mark in marks if isinstance(mark, Label) and not (mark.left or mark.ends)]
     rows = [mark.text for mark in marks if isinstance(mark, Label) and mark.left and mark.ends]
     layout: dict[str, Any] = {
-        "height": max(300, round(figure.height * _PITCH)),
-        "font": {"family": _FONT, "size": 12.5, "color": tint(INK)},
+        "height": round(larger * max(300, round(figure.height * _PITCH))),
+        "font": {"family": _FONT, "size": letters, "color": tint(INK)},
         "paper_bgcolor": tint(SURFACE),
         "plot_bgcolor": tint(SURFACE),
         "margin": {
-            "l": max(60, 12 + _LETTER * max(map(len, rows), default=0)),
-            "r": 24 + _LETTER * max(map(len, beside), default=0),
-            "t": 34,
-            "b": 48,
+            "l": larger * max(60, 12 + _LETTER * max(map(len, rows), default=0)),
+            "r": larger * (24 + _LETTER * max(map(len, beside), default=0)),
+            "t": larger * 34,
+            "b": larger * 48,
         },
         "hovermode": "closest",
         "hoverlabel": {"font": {"family": _FONT}},

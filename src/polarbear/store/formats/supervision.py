@@ -49,6 +49,8 @@ _ENVIRONMENT = {
 """Few threads: each reserves address space, which is what is limited."""
 _MOMENT = 2.0
 """Seconds within which a process whose connection has closed is known to have ended."""
+_NAP = 0.1
+"""Seconds at most without looking whether this thread is interrupted."""
 _ERRORS: dict[str, type[Exception]] = {
     error.__name__: error for error in (ArchiveRefused, ExtraMissing, FileNotFoundError, OSError, ValueError)
 }
@@ -200,6 +202,8 @@ class _Reader:
         try:
             self._connection.send_bytes(task)
             while True:
+                while not self._connection.poll(_NAP):
+                    pass  # awake now and then, so that who has asked can be interrupted
                 with _no_search_for_cycles():
                     kind, content = pickle.loads(self._connection.recv_bytes())
                 if kind == "at":

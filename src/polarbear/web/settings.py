@@ -1,0 +1,257 @@
+"""Settings, which stand in the address: how algorithms are drawn and told apart, quantiles, digits, sizes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple, cast
+
+from polarbear.assess.report.data import DIGITS, Data
+from polarbear.assess.report.tables import LEVELS
+from polarbear.descriptions import checked_name, did_you_mean, shortened
+from polarbear.figures import Figure
+from polarbear.figures.panels import Key
+from polarbear.figures.render.plotly import LETTERS
+from polarbear.figures.style import Look, drawn_as, looks
+from polarbear.spreadsheets import rearmed
+from polarbear.web.identity import ALGORITHM
+
+MARKERS = {"none": "", "circle": "o", "triangle": "^", "square": "s", "inverted triangle": "v", "diamond": "D"}
+"""Markers along lines, by their names in files."""
+MOST_COLORS, MOST_QUANTILES, LARGEST = 500, 20, 1 << 20
+"""Algorithms with a colour of their own, quantiles in a table, and characters of a file."""
+_COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
+MARKER_NAMES = {symbol: name for name, symbol in MARKERS.items()}
+
+
+class Preset(NamedTuple):
+    """A size of figures in files, in inches, and of their text in the browser, in pixels."""
+
+    width: float | None = None
+    height: float | None = None
+    letters: float = LETTERS
+
+
+PRESETS = {
+    "as drawn": Preset(),
+    "one column": Preset(width=3.5),
+    "two columns": Preset(width=7.2),
+    "slides": Preset(width=5.0, height=2.8, letters=18),
+}
+"""Sizes by name; slides have small figures, to be enlarged, in which the text is large."""
+_LEAST_HEIGHT = 2.4
+_LETTER, _SAMPLE, _POINTS = 0.55, 28.0, 72.0
+"""Breadth of a letter as a share of its size, breadth of a key's sample in points, points in an inch."""
+
+
+def _colors(value: object) -> dict[str, Look]:
+    """Colours and markers by algorithm, such as ``{"A": "#0072B2"}`` or ``{"A": ["#0072B2", "circle"]}``."""
+    chosen: dict[str, object] = dict(cast(Any, value)) if isinstance(value, Mapping) else {}
+    if not chosen or len(chosen) > MOST_COLORS:
+        raise ValueError(
+            f"colors is {shortened(cast(object, value))}; give a colour for each algorithm (up to {MOST_COLORS}), "
+            'such as {"A": "#0072B2"}'
+        )
+    return {name: _look(name, given) for name, given in chosen.items()}
+
+
+def _look(name: str, given: object) -> Look:
+    parts: list[object] = [*cast(Iterable[object], given)] if isinstance(given, list | tuple) else [given]
+    color, marker = (*map(str, parts), "none")[:2] if 0 < len(parts) < 3 else ("", "none")
+    if not _COLOR.fullmatch(color):
+        raise ValueError(f"the colour of {name} is {given!r}; it is '#' and six hexadecimal digits, such as '#0072B2'")
+    if marker not in MARKERS:
+        raise ValueError(f"the marker of {name} is {marker!r}; it is one of {', '.join(MARKERS)}")
+    return Look(color, MARKERS[marker])
+
+
+def _identity(value: object) -> tuple[str, ...]:
+    """The attributes that make an algorithm, such as ``["algorithm", "instance"]``."""
+    if not isinstance(value, list | tuple) or not value:
+        raise ValueError(f'identity is {value!r}; give attributes of runs, such as ["algorithm", "instance"]')
+    return tuple(dict.fromkeys(checked_name(each, "an attribute") for each in cast(Iterable[object], value)))
+
+
+def _quantiles(value: object) -> tuple[float, ...]:
+    """Levels between 0 and 1, increasing."""
+    given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else []
+    levels = sorted({float(level) for level in given if isinstance(level, int | float) and 0 < level < 1})
+    if not levels or len(levels) < len(given) or len(levels) > MOST_QUANTILES:
+        raise ValueError(f"quantiles are {value!r}; give up to {MOST_QUANTILES} different levels between 0 and 1")
+    return tuple(levels)
+
+
+def _digits(value: object) -> int:
+    if not isinstance(value, int) or not 1 <= value <= 17:
+        raise ValueError(f"digits is {value!r}; it is a whole number from 1 to 17")
+    return value
+
+
+def _preset(value: object) -> str:
+    if value not in PRESETS:
+        raise ValueError(f"preset is {value!r}; it is one of {', '.join(PRESETS)}")
+    return cast(str, value)
+
+
+_READ: dict[str, Callable[[object], Any]] = {
+    "colors": _colors,
+    "identity": _identity,
+    "quantiles": _quantiles,
+    "digits": _digits,
+    "preset": _preset,
+}
+NAMES = tuple(_READ)
+"""The settings, by their names in addresses and files."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is set, for all views alike; it is part of their addresses, so that nobody sees another's.
+
+    Attributes:
+        colors: Looks of algorithms that have one of their own.
+        identity: Attributes of runs that make an algorithm: see `polarbear.web.identity`.
+        quantiles: Levels in tables of quantiles.
+        digits: Significant digits of numbers on pages, in LaTeX and in Markdown.
+        preset: Size of figures: one of the `PRESETS`.
+    """
+
+    colors: Mapping[str, Look] = field(default_factory=dict[str, Look])
+    identity: tuple[str, ...] = (ALGORITHM,)
+    quantiles: tuple[float, ...] = LEVELS
+    digits: int = DIGITS
+    preset: str = next(iter(PRESETS))
+
+    @classmethod
+    def of(cls, values: Mapping[str, object]) -> Settings:
+        """The settings with these values, as files have them.
+
+        Raises:
+            ValueError: If one is unknown, or out of range.
+        """
+        if unknown := [name for name in values if name not in _READ]:
+            raise ValueError(f"there is no setting {unknown[0]!r};{did_you_mean(unknown[0], NAMES)}")
+        return cls(**{name: _READ[name](value) for name, value in values.items()})
+
+    @classmethod
+    def at(cls, query: Mapping[str, str]) -> Settings:
+        """The settings in the parameters of an address; errors as of `of`."""
+        return cls.of({name: _plain(name, text) for name, text in query.items() if text})
+
+    @classmethod
+    def read(cls, content: str, others: Settings | None = None) -> Settings:
+        """The settings in a file: JSON as of `json`, or colours as CSV, with the others as they are.
+
+        Raises:
+            ValueError: If it is neither, or something in it is wrong.
+        """
+        if len(content) > LARGEST:
+            raise ValueError(f"the file has {len(content):,} characters; settings have at most {LARGEST:,}")
+        if not content.lstrip().startswith("{"):
+            return replace(others or cls(), colors=dict(_lines(content)))
+        try:
+            values = json.loads(content)
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"the file is no JSON ({error})") from error
+        return cls.of(values)
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What is not as usual, as plain values."""
+        usual = Settings()
+        changed = {name: getattr(self, name) for name in NAMES if getattr(self, name) != getattr(usual, name)}
+        if "colors" in changed:
+            changed["colors"] = {name: [each.color, MARKER_NAMES[each.marker]] for name, each in self.colors.items()}
+        return {name: [*cast(Any, value)] if isinstance(value, tuple) else value for name, value in changed.items()}
+
+    @property
+    def query(self) -> dict[str, str]:
+        """What is not as usual, as parameters of an address."""
+        return {name: _text(name, value) for name, value in self.values.items()}
+
+    def colors_of(self, names: Sequence[str]) -> Data:
+        """The looks of these algorithms, and of all that have one of their own, as a table."""
+        with drawn_as(self.colors):
+            drawn = {**looks(names), **self.colors}
+        rows = ([name, look.color, MARKER_NAMES[look.marker]] for name, look in drawn.items())
+        return Data.of("colors", ("algorithm", "color", "marker"), rows)
+
+    def json(self) -> str:
+        """All of it as a file."""
+        return json.dumps(self.values, indent=2, ensure_ascii=False) + "\n"
+
+    @property
+    def size(self) -> Preset:
+        """The size of figures."""
+        return PRESETS[self.preset]
+
+    def sized(self, figure: Figure) -> Figure:
+        """The figure in that size; one of many rows stays as high as they need."""
+        width, height, _ = self.size
+        if width is None:
+            return figure
+        rows = -(-len(figure.panels) // figure.columns)
+        high = height or max(figure.height * width / figure.width, min(figure.height, _LEAST_HEIGHT))
+        return replace(
+            figure,
+            width=width,
+            height=max(high, figure.height / 2) if rows > 1 else high,
+            key=_fitted(figure.key, width),
+            panels=tuple(replace(each, key=_fitted(each.key, width / figure.columns)) for each in figure.panels),
+        )
+
+
+def _fitted(key: Key | None, width: float) -> Key | None:
+    """A key with as many entries side by side as there is room for."""
+    if key is None:
+        return None
+    widest = max((len(entry.text) for entry in key.entries), default=0) * _LETTER * key.size + _SAMPLE
+    return replace(key, columns=max(1, min(key.columns, int(width * _POINTS / widest))))
+
+
+def _lines(content: str) -> Iterator[tuple[str, Look]]:
+    """Algorithms and their looks in lines of CSV."""
+    for number, row in enumerate(csv.reader(io.StringIO(content, newline="")), 1):
+        cells = [cell.strip() for cell in row]
+        if not any(cells) or (number == 1 and cells[1:2] in (["color"], ["colour"])):
+            continue
+        if not 2 <= len(cells) <= 3:
+            raise ValueError(f"line {number} has {len(cells)} cells; give an algorithm, its colour and its marker")
+        try:
+            yield rearmed(cells[0]), _look(cells[0], [cell for cell in cells[1:] if cell])
+        except ValueError as error:
+            raise ValueError(f"line {number}: {error}") from error
+
+
+def _plain(name: str, text: str) -> object:
+    """A parameter of an address as files have it; what it is not stays text, and is refused as that."""
+    if name == "preset":
+        return text
+    if name in ("identity", "quantiles"):
+        words = [word.strip() for word in text.split(",") if word.strip()]
+        return words if name == "identity" else [_number(word) for word in words]
+    if name == "digits":
+        return _number(text)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
+def _number(text: str) -> object:
+    for read in (int, float):
+        try:
+            return read(text)
+        except ValueError:
+            continue
+    return text
+
+
+def _text(name: str, value: Any) -> str:
+    if name == "colors":
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return ",".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)

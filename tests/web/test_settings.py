@@ -1,0 +1,166 @@
+"""Settings: what files and addresses may say, and that every view holds to them."""
+
+import json
+
+import numpy as np
+import pytest
+
+from polarbear.figures.style import PALETTE, Look, drawn_as, looks
+from polarbear.records import Parameters
+from polarbear.web import Sources, View
+from polarbear.web.identity import attributes, identified
+from polarbear.web.settings import PRESETS, Settings
+from tests.analyzer.recorded import runs
+from tests.web.asking import ask
+
+ALL = {
+    "colors": {"fast": ["#aa0000", "square"], "='a, b' ü": ["#00aa00", "none"]},
+    "identity": ["algorithm", "instance"],
+    "quantiles": [0.1, 0.975],
+    "digits": 3,
+    "preset": "slides",
+}
+
+
+def test_are_found_again_in_addresses_and_files():
+    settings = Settings.of(ALL)
+    assert Settings.at(settings.query) == settings
+    assert Settings.read(settings.json()) == settings
+    assert json.loads(settings.json()) == ALL
+    colors = settings.colors_of(["slow"]).csv()
+    assert Settings.read(colors, Settings(digits=4)) == Settings(
+        colors=settings.colors | {"slow": Look(PALETTE[0], "")}, digits=4
+    )
+    assert Settings().query == {}
+
+
+def test_stand_in_the_address_of_a_view(sources):
+    view = View("value-quantiles", "runs", {"budgets": "10"}, Settings.of(ALL))
+    assert View.at(view.url) == view
+    data = view.data(sources)
+    assert [name for name in data.columns if name.startswith("q")] == ["q10", "q97.5"]
+    assert {row[0] for row in data.rows} == {f"{name}, instance {i}" for name in ("fast", "slow") for i in range(1, 7)}
+
+
+@pytest.mark.parametrize(
+    ("query", "complaint"),
+    [
+        ({"colors": '{"A": "red"}'}, "the colour of A is 'red'; it is '#' and six"),
+        ({"colors": '{"A": ["#000000", "star"]}'}, "the marker of A is 'star'; it is one of none, circle"),
+        ({"colors": "A=#000000"}, "give a colour for each algorithm"),
+        ({"colors": '{"A": []}'}, "the colour of A"),
+        ({"colors": '{"A": [["#000000"]]}'}, "the colour of A"),
+        ({"colors": "[" * 5000}, "give a colour for each algorithm"),
+        ({"quantiles": "0.5,2"}, "levels between 0 and 1"),
+        ({"quantiles": "0.5,x"}, "levels between 0 and 1"),
+        ({"quantiles": "nan"}, "levels between 0 and 1"),
+        ({"digits": "0"}, "digits is 0; it is a whole number from 1 to 17"),
+        ({"digits": "6.5"}, "digits is 6.5"),
+        ({"preset": "poster"}, "preset is 'poster'; it is one of as drawn, one column"),
+        ({"identity": ","}, "give attributes of runs"),
+    ],
+)
+def test_that_are_wrong_are_said(query, complaint):
+    with pytest.raises(ValueError, match=complaint.replace("?", r"\?")):
+        Settings.at(query)
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        ("{", "the file is no JSON"),
+        ('{"colour": {}}', "there is no setting 'colour'; did you mean 'colors'"),
+        ("algorithm,color\nA,red\n", "line 2: the colour of A is"),
+        ("A\n", "line 1 has 1 cells; give an algorithm, its colour and its marker"),
+        ("A,#000000," + "x" * (1 << 20), "settings have at most"),
+    ],
+)
+def test_files_that_are_wrong_are_said(content, complaint):
+    with pytest.raises(ValueError, match=complaint.replace("?", r"\?")):
+        Settings.read(content)
+
+
+class TestLooks:
+    def test_are_those_chosen_within_alone(self):
+        red = Look("#aa0000", "s")
+        with drawn_as({"b": red}):
+            assert looks(["a", "b"])["b"] == red
+            with drawn_as({"a": red}):
+                assert set(looks(["a", "b"]).values()) == {red}
+        assert looks(["a", "b"])["b"].color == PALETTE[1]
+
+    def test_are_the_same_on_all_pages_and_those_of_the_settings(self, sources):
+        kinds = [("convergence", "runs"), ("order", "runs"), ("attainment-ecdf", "race"), ("ratings", "race")]
+        for settings in (Settings(), Settings.of({"colors": {"slow": "#123456"}})):
+            found = [View(kind, study, {}, settings).figure(sources).looks for kind, study in kinds]
+            assert {each["slow"].color for each in found} == {PALETTE[1] if settings == Settings() else "#123456"}
+            assert {each["fast"].color for each in found} == {PALETTE[0]}
+
+
+@pytest.mark.parametrize("preset", [name for name in PRESETS if name != "as drawn"])
+def test_sizes_are_those_of_the_preset(preset, sources, server, tmp_path):
+    view = View("runtime-distributions", "runs", {}, Settings(preset=preset))
+    figure = view.figure(sources)
+    assert figure.width == PRESETS[preset].width
+    svg = ask(server, f"/file{view.url}".replace("?", ".svg?", 1))[2].decode()
+    assert f'width="{72 * figure.width:g}pt"' in svg.replace(".0pt", "pt")
+
+
+def test_python_of_a_view_holds_to_them(sources, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    settings = Settings.of(ALL | {"colors": {"fast, instance 1": ["#aa0000", "square"]}})
+    view, made = View("convergence", "runs", {}, settings), {}
+    exec(compile(view.code(sources), "convergence", "exec"), made)
+    sized = settings.sized(made["shown"].figure)
+    assert sized.svg() == view.figure(sources).svg()
+    assert "#aa0000" in sized.svg()
+
+
+class TestIdentity:
+    def test_is_made_of_what_a_run_is_and_what_it_logged_and_never_changed(self):
+        from dataclasses import replace
+
+        made = [
+            replace(
+                run, parameters=Parameters([1, 2], {"lambda": np.array([np.nan, 4 + run.key.seed]), "step": [1, 2]})
+            )
+            for run in runs()
+        ]
+        assert attributes(made)[-1] == "lambda"
+        named = identified(made, ["algorithm", "lambda"])
+        assert named[0].key.algorithm == f"{made[0].key.algorithm}, lambda {4 + made[0].key.seed}"
+        assert [run.trajectory for run in named] == [run.trajectory for run in made]
+
+    def test_that_makes_two_runs_one_is_refused(self):
+        with pytest.raises(ValueError, match="would be one algorithm's; add 'algorithm'"):
+            identified(runs(), ["dimension"])
+
+    def test_of_what_runs_have_not_is_refused(self, sources):
+        with pytest.raises(ValueError, match="has no 'sigma'"):
+            View("convergence", "runs", {}, Settings(identity=("algorithm", "sigma"))).show(sources)
+
+
+class TestFiles:
+    def test_hold_what_the_address_says(self, server):
+        query = View("loaded", "runs", {}, Settings.of(ALL)).url.partition("?")[2]
+        assert json.loads(ask(server, f"/settings.json?{query}")[2]) == ALL
+        lines = ask(server, "/colors.csv?study=runs&colors=%7B%22fast%22%3A%22%23aa0000%22%7D")[2].decode().split()
+        assert lines == ["algorithm,color,marker", "fast,#aa0000,none", "slow,#D55E00,none"]
+
+    def test_of_numbers_have_so_many_digits(self, server):
+        path = "/file/fixed-budget/values.{}?study=runs&digits=2"
+        assert "835.0" in ask(server, path.format("csv"))[2].decode()
+        assert "835" not in ask(server, path.format("md"))[2].decode()
+
+    def test_that_cannot_be_made_are_said(self, server):
+        status, _, content = ask(server, "/colors.csv?study=nothing")
+        assert (status, b"no study 'nothing' is open" in content) == (404, True)
+        assert b"digits is 99" in ask(server, "/settings.json?digits=99")[2]
+
+
+def test_two_visitors_have_settings_of_their_own(folder):
+    sources = Sources([folder / "runs.study"])
+    red = View("convergence", "runs", {}, Settings.of({"colors": {"fast": "#aa0000"}}))
+    usual = View("convergence", "runs")
+    assert red.figure(sources).looks["fast"].color == "#aa0000"
+    assert usual.figure(sources).looks["fast"].color == PALETTE[0]
