@@ -221,6 +221,7 @@ def test_settings_are_changed_saved_and_loaded(page, site, tmp_path):
     page.get_by_label("colour of fast").fill("#aa0000")
     page.get_by_label("colour of fast").press("Enter")
     page.wait_for_url(re.compile("colors="))
+    page.wait_for_load_state("networkidle")  # the page is drawn anew
     page.get_by_label("digits in tables").fill("99")
     page.get_by_label("digits in tables").press("Enter")
     page.get_by_text("digits is 99; it is a whole number from 1 to 17").wait_for()

@@ -20,13 +20,18 @@ def checked(folder):
     return pages
 
 
+def of_studies(page):
+    """The kinds of views of a page that show a study, rather than a library or a knowledge base."""
+    return [kind for kind in views_of(page) if kind.needs not in ("KnowledgeBase", "Catalogue")]
+
+
 def test_pages_are_whole(folder, sources, tmp_path):
     seen = []
     index = write_site(folder / "race.study", tmp_path / "site", pages=("overview", "select"), progress=seen.append)
     pages = checked(index.parent)
     assert set(pages) == {
         "index.html",
-        *(f"{page}/{kind.name}.html" for page in ("overview", "select") for kind in views_of(page)),
+        *(f"{page}/{kind.name}.html" for page in ("overview", "select") for kind in of_studies(page)),
     }
     assert seen[0] == "What is loaded"
     table = View("by-algorithm", "race", {"dimension": "2"}).data(sources)
@@ -57,5 +62,5 @@ def test_every_view_is_written_by_the_command(folder, tmp_path):
     done = CliRunner().invoke(app, ["report", str(folder / "race.study"), "--full", "--most", "1", "--into", str(site)])
     assert done.exit_code == 0, done.output
     pages = checked(site)
-    kinds = (kind for page in PAGES for kind in views_of(page) if kind.needs != "KnowledgeBase")
+    kinds = (kind for page in PAGES for kind in of_studies(page))
     assert set(pages) == {"index.html", *(f"{kind.page}/{kind.name}.html" for kind in kinds)}
