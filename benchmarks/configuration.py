@@ -4,8 +4,7 @@
 
 Modular CMA-ES on six functions of BBOB in five dimensions, 1,000 evaluations a run; the space has the modules of the
 thesis' baseline without restarts, and the population size. Each search is a study in FOLDER, and so are the runs on
-fresh instances by which the best of its elites is valued: interrupted, the same command goes on. Prints the tables of
-docs/studies/configuration.md.
+fresh instances by which the best of its elites is valued: interrupted, the same command goes on.
 """
 
 from __future__ import annotations
