@@ -11,6 +11,7 @@ import subprocess
 import sys
 from contextlib import chdir
 from pathlib import Path
+from types import ModuleType
 from unittest.mock import patch
 
 import pytest
@@ -35,6 +36,7 @@ def elsewhere(tmp_path_factory):
 def name_module(namespace):
     """Name a module for what examples define; to find out that it has none takes long, for every run anew."""
     namespace["__name__"] = "example"
+    sys.modules.setdefault("example", ModuleType("example"))  # that of a dataclass' methods is looked up
 
 
 def write_file(example):

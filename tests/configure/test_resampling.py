@@ -62,6 +62,7 @@ def test_races_on_samples_count_what_they_sample_and_find_the_best():
         sample_sizes([[-1.0, -1.0], [1.0, 2.0]], rng=rng)
 
 
+@pytest.mark.slow
 @pytest.mark.statistical
 def test_a_credible_race_costs_less_than_halving_at_equal_loss():
     """On 33 skewed populations; of 60 races each the mean loss is the lower with the fewer samples."""
