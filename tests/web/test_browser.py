@@ -86,7 +86,7 @@ def page(browser, site):
     page.on("request", lambda request: elsewhere.append(request.url))
     page.on("console", lambda said: faults.append(said.text) if said.type == "error" else None)
     page.on("pageerror", lambda error: faults.append(str(error)))
-    page.set_default_timeout(15_000)
+    page.set_default_timeout(60_000)
     yield page
     page.close()
     assert [url for url in elsewhere if not url.startswith((site.url, "data:", "blob:"))] == []
@@ -285,13 +285,13 @@ def test_a_race_is_followed_while_it_runs(page, site, running):
     page.evaluate("window.loaded = 'once'")
     pace.may.release()
     rows = playwright.expect(page.locator("#table tbody tr"))
-    rows.to_have_count(2, timeout=15_000)
+    rows.to_have_count(2, timeout=60_000)
     assert thread.is_alive(), "the race holds its study open"
     pace.may.release(1_000)
     thread.join(60)
     result = load(path)
-    rows.to_have_count(len(result.rounds), timeout=15_000)
-    playwright.expect(page.locator("#answer")).to_have_text(result.answer.text, timeout=15_000)
+    rows.to_have_count(len(result.rounds), timeout=60_000)
+    playwright.expect(page.locator("#answer")).to_have_text(result.answer.text, timeout=60_000)
     assert page.evaluate("window.loaded") == "once", "nobody has reloaded the page"
 
 
