@@ -225,7 +225,7 @@ class Configurator:
         """(m, 2) what all runs of those in the last iteration add to a criterion, if finite; None if nothing."""
         peers = self.iterations[-1].entrants if self.iterations else tuple(self.configurations)
         until = float(self.times[-1])
-        rows = np.array([criterion.terms(run, until) for (name, _), run in self._runs.items() if name in peers])
+        rows = np.array([criterion.terms(run, until) for (name, _), run in sorted(self._runs.items()) if name in peers])
         finite = rows[np.isfinite(rows).all(axis=-1)] if rows.size else rows
         return finite if len(finite) else None
 
