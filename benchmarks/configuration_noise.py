@@ -4,7 +4,7 @@
 
 33 configurations of modular CMA-ES, eight elites of a search on each of four functions of BBOB and the default, run 200
 times on each (Vermetten 2025, section 4.3.1, whose 33 are not listed). All is kept in FOLDER: interrupted, the same
-command goes on. Some 25 minutes on two cores for the runs, and as long for the races on them.
+command goes on.
 """
 
 from __future__ import annotations
