@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polarbear.bias import judge
 from polarbear.conformance.checks import Inapplicable
 from polarbear.conformance.probes import fault_of, objectives_of, run_on
 from polarbear.optimizers import Optimizer
@@ -20,6 +19,8 @@ ALPHA, SAMPLES = 0.01, 20_000
 
 def bias(optimizer: Optimizer) -> str:
     """Whether it prefers some part of the box whatever the objective says: 50 runs on random values, 5 variables."""
+    from polarbear.bias import judge  # slow to import
+
     if objectives_of(optimizer) > 1:
         raise Inapplicable("it takes several objectives only, and structural bias is defined for one")
     problem, found, began = RandomValuesProblem(DIMENSION), list[FloatArray](), time.monotonic()
