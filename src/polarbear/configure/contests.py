@@ -217,7 +217,7 @@ def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
 
 
 def _drop_worse(losses: FloatArray, test: Callable[..., Any], level: float, scores: FloatArray) -> FloatArray:
-    """Scores where those are dropped whose differences from the best a test calls significant."""
+    """Scores without those whose difference from the best is significant by a test."""
     best = int(np.argmax(scores))
     with np.errstate(invalid="ignore"):
         differences = losses - losses[:, [best]]
