@@ -91,7 +91,14 @@ pytest_collect_file = Sybil(
 
 
 LONGEST = (
+    "tests/web/test_browser.py",
     "tests/study/test_racing.py",
+    "tests/analyzer/test_report.py",
+    "tests/study/test_configuring.py",
+    "docs/how-to/first-tasks.md",
+    "tests/analyzer/test_assessment.py",
+    "tests/cli/test_recorded.py",
+    "tests/attacks/test_integrity.py",
     "tests/study/test_clusters.py",
     "tests/inference/test_accuracy.py",
     "tests/attacks/test_runs.py",

@@ -368,6 +368,7 @@ def thirty():
     return raced_at_once(30)
 
 
+@pytest.mark.slow
 def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens(thirty):
     page = render(thirty)
     assert len(page.encode()) < 3e6

@@ -27,6 +27,7 @@ def test_it_is_the_study_of_section_5_3_with_a_tenth_of_the_seconds(example):
     np.testing.assert_allclose(example["TIMES"], np.linspace(0.1, 30, 30) / 10, atol=0.1)
 
 
+@pytest.mark.slow
 def test_it_races_by_each_model_on_any_such_study(example, tmp_path, monkeypatch, capsys):
     text = (EXAMPLES / "gp_bbob_whole.toml").read_text()
     for old, new in {"3.1": "0.3", "draws = 128": "draws = 4\ndimension = 3"}.items():

@@ -4,9 +4,12 @@ import runpy
 import sys
 from pathlib import Path
 
+import pytest
+
 import polarbear as pb
 
 
+@pytest.mark.slow
 def test_it_runs_and_goes_on(tmp_path, monkeypatch, capsys):
     script = Path(__file__).parents[2] / "examples" / "instances.py"
     size = ["--functions", "1,5", "--dimension", "2", "--instances", "3", "--designs", "4", "--points", "60"]

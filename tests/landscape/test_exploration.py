@@ -112,6 +112,7 @@ def test_local_searches_find_the_optima():
     assert found["lon.n_optima"] in {1, 2}
 
 
+@pytest.mark.slow
 def test_functions_stand_in_the_published_order():
     """Other random starts and walks, so only the order of the 24 functions can agree."""
     classical, other = published("classical_ela.csv", 2), published("misc_ela.csv", 2)

@@ -65,7 +65,10 @@ def agreement(ours, published):
     return max(spearmanr(ours, published).statistic, np.corrcoef(ours, published)[0, 1])
 
 
-@pytest.mark.parametrize(("dimension", "every", "designs", "features_compared"), [(2, 20, 3, 60), (5, 60, 2, 48)])
+@pytest.mark.parametrize(
+    ("dimension", "every", "designs", "features_compared"),
+    [(2, 20, 3, 60), pytest.param(5, 60, 2, 48, marks=pytest.mark.slow)],
+)
 def test_features_are_distributed_and_ordered_as_published(dimension, every, designs, features_compared):
     columns = compared(dimension, every, designs)
     assert len(columns) == features_compared

@@ -111,6 +111,7 @@ def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_p
         study.effects_of(tmp_path / "c-race.study")
 
 
+@pytest.mark.slow
 def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
     """Without it the step stays at 1e-4 and the start alone varies, which does not help within 100 evaluations."""
     space = spaces.of(Climber, {"start": ["anywhere", "corner"]}, step={"from": 1e-4, "to": 10, "log": True})
