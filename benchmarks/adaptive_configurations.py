@@ -64,7 +64,7 @@ class Size:
     promised: int = 4
 
 
-QUICK = Size(configurations=16, one=2, two=3, three=4, kept=3, promised=2)
+QUICK = Size(configurations=12, one=1, two=2, three=2, kept=2, promised=1)
 
 
 @cache
@@ -158,12 +158,12 @@ def promised(recorded: Recorded, kept: int, *, seed: int) -> AdaptiveConfigurati
     return found
 
 
-def suggested(recorded: Recorded, until: int, rng: np.random.Generator) -> list[str]:
-    """The configurations of the whole space with the highest ratings to and from eight targets, by module effects."""
+def suggested(recorded: Recorded, until: int, kept: int, rng: np.random.Generator) -> list[str]:
+    """The configurations of the whole space with the highest ratings to and from `kept` targets, by module effects."""
     hits, names = np.stack(list(recorded.hits().values()), axis=1), list(recorded.runs)  # (runs, n, targets)
     digits = (range(len(space().space[name].choices)) for name in space().names)
     whole = {(name := "".join(map(str, each))): decoded(name) for each in product(*digits)}
-    columns = np.unique(np.linspace(0, until, 10).astype(int))[1:-1]
+    columns = np.unique(np.linspace(0, until, kept + 2).astype(int))[1:-1]
     with np.errstate(invalid="ignore"):
         rest = hits[..., [until]] - hits[..., columns]
     chosen = list[str]()
@@ -181,7 +181,7 @@ def entrants_two(recorded: Recorded, size: Size, function: int) -> dict[str, lis
     ahts, names = average_hitting_times(recorded.hits()), list(recorded.runs)
     until = int(np.flatnonzero(np.isfinite(ahts).any(axis=0))[-1])
     thesis = second_stage(ahts[:, : until + 1], names, TARGETS[: until + 1], count=size.kept)
-    effects = suggested(recorded, until, np.random.default_rng([21, function]))
+    effects = suggested(recorded, until, size.kept, np.random.default_rng([21, function]))
     restarts = [f"{kind}-{name}" for name in thesis[:3] for kind in ("IPOP", "BIPOP")]
     return {"runs": list(thesis), "effects": effects, "restarts": restarts}
 
