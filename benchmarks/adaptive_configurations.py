@@ -26,6 +26,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import polarbear as pb
+from benchmarks.adaptive_published import TwoStage, two_stage
 from polarbear.assess import (
     AdaptiveConfigurations,
     Policy,
@@ -318,14 +319,18 @@ class Promise:
 WAYS = ("naive", "shrunk", "after handovers")
 
 
-def promises(results: Sequence[Studied], stage: str) -> dict[str, dict[int, list[Promise]]]:
-    """By way and function; handovers are as costly as those of the same stage on the other functions were."""
+def promises(
+    results: Sequence[Studied], stage: str, published: Mapping[int, TwoStage]
+) -> dict[str, dict[int, list[Promise]]]:
+    """By way and function; handovers are as costly as on the other functions those of the same stage, or published."""
     found: dict[str, dict[int, list[Promise]]] = {way: {} for way in WAYS}
     for way in WAYS:
         for each in results:
             rng, stage_told = np.random.default_rng([23, each.function]), each.stages[stage]
             if way == WAYS[2]:
                 others = [row.ratio for f, rows in found["shrunk"].items() if f != each.function for row in rows]
+                for function, theirs in published.items():
+                    others += [] if function == each.function else (theirs.achieved / theirs.predicted).tolist()
                 if not others:
                     continue
                 stage_told = stage_told.after_handovers(others, rng=rng)
@@ -375,9 +380,11 @@ def percent(values: Sequence[float]) -> str:
     return f"{middle} ({low} to {high})"
 
 
-def report(results: Sequence[Studied]) -> dict[str, dict[str, dict[int, list[Promise]]]]:
+def report(
+    results: Sequence[Studied], published: Mapping[int, TwoStage]
+) -> dict[str, dict[str, dict[int, list[Promise]]]]:
     """Print the tables of the page; all promises, by stage."""
-    found = {stage: promises(results, stage) for stage in ("one", "two")}
+    found = {stage: promises(results, stage, published) for stage in ("one", "two")}
     print("\nThe adaptive configuration with the greatest expected gain, in %, with 90 % intervals\n")
     print("| | stage | φmin | safe | pair | naive | shrunk | P | after handovers | P | realised | beside restarts |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
@@ -441,6 +448,7 @@ def main() -> None:
     parser.add_argument("--functions", type=int, nargs="+", default=list(FUNCTIONS))
     parser.add_argument("--configurations", type=int, default=Size.configurations, help="in stage one")
     parser.add_argument("--quick", action="store_true", help="a hundredth of the runs, to see that it works")
+    parser.add_argument("--published", type=Path, help="data of benchmarks.adaptive_published: handovers cost as there")
     parser.add_argument("--workers", type=int, default=1)
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
@@ -451,7 +459,8 @@ def main() -> None:
         began = time.monotonic()
         results.append(studied(options.into, function, size, options.workers))
         print(f"f{function}: {time.monotonic() - began:.0f} s", flush=True)
-    draw(report(results), options.figures or options.into)
+    published = two_stage(options.published) if options.published else {}
+    draw(report(results, published), options.figures or options.into)
 
 
 if __name__ == "__main__":

@@ -39,5 +39,5 @@ def test_a_second_call_makes_no_run_and_tells_the_same(tmp_path, monkeypatch):
     assert first.notes == second.notes
     for stage in ("one", "two"):
         np.testing.assert_array_equal(first.stages[stage].gains, second.stages[stage].gains)
-    study.draw(study.report([first]), tmp_path)
+    study.draw(study.report([first], {}), tmp_path)
     assert (tmp_path / "adaptive-gains.png").exists()
