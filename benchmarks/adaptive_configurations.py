@@ -428,7 +428,7 @@ def draw(found: Mapping[str, Mapping[str, Mapping[int, Sequence[Promise]]]], fol
                     panel.plot(xs, [y, y], color=color, linewidth=0.8, alpha=0.5)
                     panel.plot([x, x], ys, color=color, linewidth=0.8, alpha=0.5)
                     label = f"f{function}" if stage == "two" and not number else None
-                    panel.plot(x, y, marker, color=color, markersize=4.5, label=label)
+                    panel.plot(x, y, marker, color=color, markersize=4.5, label=label, clip_on=False)
         panel.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
         panel.axhline(0, color="0.8", linewidth=0.8)
         panel.set(xlabel="gain told", xlim=(-LIMIT, LIMIT), ylim=(-LIMIT, LIMIT))

@@ -10,6 +10,7 @@ configurations, and up to 50 chosen by 250 runs of some of them.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -63,6 +64,22 @@ def two_stage(folder: Path) -> dict[int, TwoStage]:
     return found
 
 
+def coverage(found: Mapping[int, TwoStage], level: float = 0.9) -> dict[int, tuple[float, float, float]]:
+    """By function, how often achieved / predicted is in an interval of that ratio on the other functions, and its ends.
+
+    Each of the other functions counts the same.
+    """
+    told = dict[int, tuple[float, float, float]]()
+    for function, own in found.items():
+        ratios = [each.achieved / each.predicted for other, each in found.items() if other != function]
+        weights = np.concatenate([np.full(each.size, 1 / each.size) for each in ratios])
+        ends = ((1 - level) / 2, (1 + level) / 2)
+        low, high = np.quantile(np.concatenate(ratios), ends, weights=weights, method="inverted_cdf").tolist()
+        ratio = own.achieved / own.predicted
+        told[function] = (float(np.mean((low <= ratio) & (ratio <= high))), low, high)
+    return told
+
+
 def _function(path: Path) -> int:
     return int(path.name.partition("_")[0].removeprefix("F"))
 
@@ -81,7 +98,7 @@ def main() -> None:
     )
     print("\ntwo stages\n\n| | adaptive | achieved / predicted: median | Spearman |\n|---|---|---|---|")
     rows = dict[int, tuple[float, float]]()
-    for function, each in two_stage(folder).items():
+    for function, each in (found := two_stage(folder)).items():
         rows[function] = (
             float(np.median(each.achieved / each.predicted)),
             float(spearmanr(each.predicted, each.achieved).statistic),
@@ -89,6 +106,15 @@ def main() -> None:
         print(f"| f{function} | {len(each.pairs)} | {rows[function][0]:.2f} | {rows[function][1]:.2f} |")
     ratio, order = np.median(list(rows.values()), axis=0)
     print(f"| median | | {ratio:.2f} | {order:.2f} |")
+    held = coverage(found)
+    covered, low, high = np.array(list(held.values())).T
+    few = ", ".join(f"f{function} {share:.0%}" for function, (share, *_) in held.items() if share < 0.8)
+    print(
+        f"\n90 % intervals of the ratio on other functions, about {np.median(low):.2f} to {np.median(high):.2f}, hold "
+        f"{covered.mean():.0%} of achieved ones; less than 80 %: {few}"
+    )
+    near = [np.mean(np.abs(each.achieved / each.predicted - 1) < 0.1) for each in found.values()]
+    print(f"achieved within 10 % of predicted: {np.mean(near):.0%}, averaged over functions")
 
 
 if __name__ == "__main__":

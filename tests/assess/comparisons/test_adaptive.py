@@ -107,6 +107,13 @@ class TestPublishedData:
         assert np.median(list(orders.values())) == pytest.approx(0.48, abs=0.005)
         assert [orders[function] for function in (10, 2, 12)] == pytest.approx([0.855, 0.949, -0.47], abs=0.005)
 
+    def test_ratios_of_other_functions_allow_for_most_handovers(self):
+        from benchmarks.adaptive_published import coverage, two_stage
+
+        held = {function: share for function, (share, *_) in coverage(two_stage(DATA)).items()}
+        assert np.mean(list(held.values())) > 0.8
+        assert held[18] < 0.1
+
     def test_were_selected_by_the_same_limit(self):
         from benchmarks.adaptive_published import two_stage
 
