@@ -65,7 +65,7 @@ class Size:
     promised: int = 4
 
 
-QUICK = Size(configurations=12, one=1, two=2, three=2, kept=2, promised=1)
+QUICK = Size(configurations=12, one=2, two=2, three=2, kept=2, promised=1)
 
 
 @cache
@@ -125,9 +125,6 @@ class Recorded:
     def instances(self) -> dict[str, list[str]]:
         return {name: [run.key.instance for run in each] for name, each in self.runs.items()}
 
-    def among(self, names: Iterable[str]) -> Recorded:
-        return Recorded({name: self.runs[name] for name in names})
-
 
 def record(
     path: Path, function: int, entrants: Mapping[str, Any], runs: int, seed: int, workers: int, instances: Any = None
@@ -138,7 +135,7 @@ def record(
     plan = pb.study.Plan(entrants, problems, repetitions=runs, budget=BUDGET, target_precision=1e-8, seed=seed)
     pb.study.run_plan(plan, path, workers=workers)
     with pb.store.open(path) as study:
-        return list(study.runs())
+        return [run for run in study.runs() if run.key in plan]
 
 
 def promised(recorded: Recorded, kept: int, *, seed: int) -> AdaptiveConfigurations:
@@ -231,13 +228,14 @@ class Studied:
 
 def studied(folder: Path, function: int, size: Size, workers: int) -> Studied:
     """All three stages on a function."""
-    codes = sampled(size.configurations)
+    codes, chosen = sampled(size.configurations), folder / f"of-{size.configurations}"  # who runs then depends on it
+    chosen.mkdir(exist_ok=True)
     first = Recorded.of(record(folder / f"f{function}-one.study", function, optimizers(codes), size.one, 0, workers))
     one = promised(first, size.promised, seed=function)
     entrants = entrants_two(first, size, function)
     every = list(dict.fromkeys(name for group in entrants.values() for name in group))
     second = Recorded.of(
-        record(folder / f"f{function}-two.study", function, optimizers(every), size.two, 1000, workers)
+        record(chosen / f"f{function}-two.study", function, optimizers(every), size.two, 1000, workers)
     )
     two = promised(second, size.promised, seed=100 + function)
     last = target_index(two)
@@ -245,7 +243,7 @@ def studied(folder: Path, function: int, size: Size, workers: int) -> Studied:
     restart = min(restarts, key=restarts.__getitem__)
     policies = list(dict.fromkeys([*one.policies, *two.policies]))
     static = list(dict.fromkeys([one.static, one.safe, two.static, two.safe, restart]))
-    third = record_three(folder, function, policies, static, size.three, workers)
+    third = record_three(chosen, function, policies, static, size.three, workers)
     rng = np.random.default_rng([22, function])
     notes = {
         "entrants": {name: len(group) for name, group in entrants.items()},
