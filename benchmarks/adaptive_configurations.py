@@ -403,8 +403,9 @@ def report(
     )
     for way in WAYS:
         for stage, ways in found.items():
-            rows = [row for rows in ways[way].values() for row in rows]
-            gap = np.median([row.interval[0] - row.gain for row in rows]) if rows else np.nan
+            if not (rows := [row for rows in ways[way].values() for row in rows]):
+                continue
+            gap = np.median([row.interval[0] - row.gain for row in rows])
             inside, agrees = (np.mean([getattr(row, word) for row in rows]) for word in ("inside", "agrees"))
             print(f"| {way} | {stage} | {len(rows)} | {inside:.0%} | {agrees:.0%} | {100 * gap:+.1f} |")
     for each in results:

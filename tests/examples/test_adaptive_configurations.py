@@ -5,6 +5,7 @@ import pytest
 
 import polarbear as pb
 from benchmarks import adaptive_configurations as study
+from benchmarks.adaptive_published import TwoStage
 from polarbear.assess import Policy
 
 
@@ -39,5 +40,11 @@ def test_a_second_call_makes_no_run_and_tells_the_same(tmp_path, monkeypatch):
     assert first.notes == second.notes
     for stage in ("one", "two"):
         np.testing.assert_array_equal(first.stages[stage].gains, second.stages[stage].gains)
-    study.draw(study.report([first], {}), tmp_path)
+    elsewhere = TwoStage([], np.array([1.0]), np.array([100.0]), np.array([150.0]))
+    free, costly = (study.report([first], each) for each in ({}, {1: elsewhere}))
+    assert not free["one"]["after handovers"]
+    for way, factor in (("shrunk", 1.0), ("after handovers", 1.5)):
+        (promise,) = costly["one"][way][10]
+        np.testing.assert_allclose(1 - promise.told, factor * (1 - first.stages["one"].gains[:, 0]))
+    study.draw(costly, tmp_path)
     assert (tmp_path / "adaptive-gains.png").exists()
