@@ -92,6 +92,15 @@ def test_switches_name_the_best_policy_and_what_it_keeps(archive):
     assert all(best["targets"][-1] == 1e-2 and best["held_out"] == [] for best in found.values())
 
 
+def test_switches_name_pairs_and_what_may_be_expected_of_them(archive):
+    only = ("--function", "1", "--dimension", "2")
+    out, _ = polarbear("switches", archive, "--adaptive", "1", *only)
+    assert "P(gain)" in out
+    found = json.loads(polarbear("switches", archive, "--adaptive", "1", *only, "--json")[0])
+    assert len(found) == 1
+    assert all(row["low"] <= row["expected"] <= row["high"] for rows in found.values() for row in rows)
+
+
 def test_compare_names_the_better_one(archive):
     out, _ = polarbear("compare", archive, "--target", "1e-3")
     assert "Single best solver by evaluations to precision 0.001: fast." in out

@@ -13,7 +13,7 @@ from polarbear.analyzer.assessment.pictures import NOTHING, Plate, comparison_pi
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
 from polarbear.analyzer.html import PAGE, Table, fill_in, write_text
 from polarbear.analyzer.words import instant
-from polarbear.assess.comparisons import DynamicVirtualBest
+from polarbear.assess.comparisons import AdaptiveConfigurations, DynamicVirtualBest
 from polarbear.assess.report.comparison import Comparison
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import TIE, Assessment, Standing
@@ -282,3 +282,29 @@ def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
     )
     columns = ("problem", "best alone", "best policy", "speed-up", "held out", "P(faster)")
     return Table(caption, columns, rows, text_columns=frozenset({1, 2}))
+
+
+def adaptive_table(found: Mapping[Cell, AdaptiveConfigurations]) -> Table:
+    """The most promising pairs of algorithms, a row for each pair on each problem."""
+    rows = tuple(
+        (
+            cell.name,
+            f"{pairs.targets[-1]:.2g}",
+            pairs.static,
+            str(policy),
+            f"{row['promised']:+.1%}",
+            f"{row['expected']:+.1%} ({row['low']:+.1%} to {row['high']:+.1%})",
+            f"{row['probability']:.2f}",
+        )
+        for cell, pairs in found.items()
+        for policy, row in zip(pairs.policies, pairs.rows(), strict=True)
+    )
+    caption = (
+        "Up to: the hardest target that all runs of some algorithm reach. Best alone: who has the least mean "
+        "runtime to it. Promised: by which share the pair would take fewer evaluations, by mean runtimes of the runs "
+        "that chose it. Expected: the same with 90 % intervals, from a posterior that draws lucky algorithms towards "
+        "the others and counts runs that may fail, beside the algorithm that is then the safest. P(gain): that it is "
+        "positive. What a handover costs is not counted."
+    )
+    columns = ("problem", "up to", "best alone", "pair", "promised", "expected", "P(gain)")
+    return Table(caption, columns, rows, text_columns=frozenset({2, 3, 5}))

@@ -1,5 +1,12 @@
 """Comparisons of algorithms: tests of pairs and their partial order, ratings, robust and deep rankings, portfolios."""
 
+from polarbear.assess.comparisons.adaptive import (
+    AdaptiveConfigurations,
+    adaptive_configurations,
+    average_hitting_times,
+    second_stage,
+    select_adaptive,
+)
 from polarbear.assess.comparisons.contributions import Contributions, contributions, shapley_values
 from polarbear.assess.comparisons.deep import (
     ClusteredRanks,
@@ -21,6 +28,7 @@ from polarbear.assess.comparisons.pairwise import (
 )
 from polarbear.assess.comparisons.rating import Newcomer, Ratings, glicko2
 from polarbear.assess.comparisons.robust_ranking import RobustRanking, robust_ranking
+from polarbear.assess.comparisons.shrinkage import SharedDurations, shared_durations
 from polarbear.assess.comparisons.solvers import (
     SingleBest,
     VirtualBest,
@@ -41,6 +49,7 @@ from polarbear.assess.comparisons.switching import (
 )
 
 __all__ = [
+    "AdaptiveConfigurations",
     "ClusteredRanks",
     "Contributions",
     "DeepComparison",
@@ -54,10 +63,13 @@ __all__ = [
     "PostHoc",
     "Ratings",
     "RobustRanking",
+    "SharedDurations",
     "SingleBest",
     "VirtualBest",
+    "adaptive_configurations",
     "adjust_p_values",
     "anderson_darling",
+    "average_hitting_times",
     "best_policy",
     "cluster_ranks",
     "contributions",
@@ -74,7 +86,10 @@ __all__ = [
     "policy_ert",
     "post_hoc",
     "robust_ranking",
+    "second_stage",
+    "select_adaptive",
     "shapley_values",
+    "shared_durations",
     "single_best",
     "solver_gap",
     "static_virtual_best",

@@ -204,10 +204,10 @@ def policy_ert(policy: Policy, erts: ArrayLike, names: Sequence[str], targets: A
         names: The n algorithms.
         targets: (targets,) among which are those of the policy.
     """
-    return float(_cost(policy, floats(erts), names, floats(targets)))
+    return float(policy_cost(policy, floats(erts), names, floats(targets)))
 
 
-def _cost(policy: Policy, erts: FloatArray, names: Sequence[str], targets: FloatArray) -> FloatArray:
+def policy_cost(policy: Policy, erts: FloatArray, names: Sequence[str], targets: FloatArray) -> FloatArray:
     """The expected runtime of a policy for each table of expected runtimes, (…, n, targets)."""
     ends = [*(int(np.flatnonzero(targets == target)[0]) for target in policy.targets), targets.size - 1]
     rows = [names.index(name) for name in policy.algorithms]
@@ -317,7 +317,7 @@ class _Runs:
         """The posterior probability that the second policy is faster than the first; as fast counts half."""
         names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
         drawn = np.stack([ert_draws(*self.own[name], draws=draws, rng=rng) for name in names], axis=1)
-        static, dynamic = [_cost(policy, drawn, names, self.targets) for policy in policies]
+        static, dynamic = [policy_cost(policy, drawn, names, self.targets) for policy in policies]
         return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws
 
 

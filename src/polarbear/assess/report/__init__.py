@@ -4,7 +4,7 @@ from polarbear.assess.report.comparison import Comparison, compare
 from polarbear.assess.report.runtime_tables import left_out, runtime_tables, table_rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, Subject, subject_of
-from polarbear.assess.report.switching import switching, switching_data, switching_in_words
+from polarbear.assess.report.switching import adaptive, switching, switching_data, switching_in_words
 from polarbear.assess.report.tables import (
     parameter_samples,
     parameter_statistics,
@@ -29,6 +29,7 @@ __all__ = [
     "Cell",
     "Comparison",
     "Subject",
+    "adaptive",
     "budget_based_targets",
     "compare",
     "left_out",

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from polarbear.assess.comparisons.adaptive import AdaptiveConfigurations, adaptive_configurations
 from polarbear.assess.comparisons.switching import DynamicVirtualBest, dynamic_virtual_best
 from polarbear.assess.report.data import Data
 from polarbear.assess.report.statistics import Assessment
@@ -48,6 +49,41 @@ def switching(
         raise ValueError(
             "on no problem do two algorithms have runs of which one reaches the hardest target; give an easier one, or "
             "more algorithms"
+        )
+    return found
+
+
+def adaptive(assessment: Assessment, *, count: int = 10, seed: int = 0) -> dict[Cell, AdaptiveConfigurations]:
+    """The most promising pairs of algorithms on every problem, up to the hardest target that all runs of one reach.
+
+    Args:
+        assessment: The runs with their statistics.
+        count: So many pairs at most on one problem.
+        seed: Of the posteriors' draws.
+
+    Raises:
+        ValueError: If there are no pairs on any problem, or one run of each algorithm.
+    """
+    rng = np.random.default_rng(seed)
+    found = {
+        cell: pairs
+        for cell in assessment.subject.cells
+        if cell.targets is not None
+        for pairs in [
+            adaptive_configurations(
+                {name: assessment.hits[cell, name] for name in cell.trials},
+                {name: trials.evaluations for name, trials in cell.trials.items()},
+                cell.targets,
+                count=count,
+                rng=rng,
+            )
+        ]
+        if pairs is not None
+    }
+    if not found:
+        raise ValueError(
+            "on no problem do all runs of an algorithm reach two targets and another one the first; give an easier "
+            "target, or more algorithms"
         )
     return found
 

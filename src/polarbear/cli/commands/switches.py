@@ -22,11 +22,15 @@ def switches(
     ] = False,
     target: Annotated[float | None, typer.Option(help="The final target precision.", show_default="1e-8")] = None,
     absolute: AbsoluteOption = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs.")] = 0,
+    adaptive: Annotated[
+        int | None,
+        typer.Option(min=1, help="Name so many pairs instead, up to the hardest target that all runs of one reach."),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs, or of the posterior's draws.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Say what switching between algorithms at a target would gain, and what of it holds on other runs."""
-    from polarbear.analyzer.assessment.page import switching_table
+    from polarbear.analyzer.assessment.page import adaptive_table, switching_table
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table
 
@@ -34,6 +38,13 @@ def switches(
         easier = [each for each in log_targets().tolist() if target is None or each > target]
         targets = [*easier, *([] if target is None else [target])]
         assessment = report.Assessment(choice.subject(data, None if absolute else targets, absolute))
+        if adaptive is not None:
+            pairs = report.adaptive(assessment, count=adaptive, seed=seed)
+            if as_json:
+                echo(to_json({cell.name: best.rows() for cell, best in pairs.items()}))
+            else:
+                print_table(adaptive_table(pairs))
+            return
         found = report.switching(assessment, switches=most, held_out=not in_sample, seed=seed)
     if as_json:
         echo(to_json({cell.name: best.as_dict() for cell, best in found.items()}))

@@ -1,0 +1,183 @@
+"""How long many alike configurations take from one target to another, each learning from the others.
+
+The best of many, by few runs each, was partly lucky: its mean is too good. Means are drawn towards what configurations
+of alike settings took, as far as their runs leave that open (empirical Bayes; Efron 2011, section 2, of the winner's
+curse). A probability that a run comes that far is treated in the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import stats
+from scipy.linalg import solve_triangular
+from scipy.optimize import minimize
+
+from polarbear.assess.arrays import floats
+from polarbear.records import FloatArray
+
+_PRIOR_RUNS = 4
+"""How many runs the spread of all configurations weighs beside a configuration's own."""
+_STATES, _THIN, _STEP = 40, 10, 0.8
+"""States of a Markov chain of logarithms of variances, steps between them, and how far each goes."""
+_VAGUE = 100.0
+"""Prior variance of the mean logarithm of durations."""
+_HYPERPRIOR = 2.0
+"""Standard deviation of the logarithms of the parameters of the beta distribution around 0, before any run."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SharedDurations:
+    """Draws from the posterior of what each of n configurations takes from one target to another.
+
+    Attributes:
+        means: (draws, n) mean evaluations of a run that gets there.
+        success: (draws, n) the probability that a run gets there that has begun.
+    """
+
+    means: FloatArray
+    success: FloatArray
+
+
+def shared_durations(
+    begin: Sequence[ArrayLike],
+    end: Sequence[ArrayLike],
+    *,
+    settings: ArrayLike | None = None,
+    instances: Sequence[ArrayLike] | None = None,
+    draws: int = 1000,
+    rng: np.random.Generator,
+) -> SharedDurations:
+    """Infer what configurations take from where they begin to a target, together.
+
+    The logarithm of a configuration's mean duration is normal around one mean of all; with `settings` its variance is
+    a sum of what single settings, pairs of settings and the configuration by itself explain. Probabilities of success
+    are beta distributed over configurations. The variances and the beta distribution are estimated, from all
+    configurations. A duration is at least one evaluation.
+
+    Args:
+        begin: For each of n configurations (runs,) when each run has begun, inf where it never did.
+        end: For each (runs,) when each has reached the target, inf where it did not.
+        settings: (n, k) the settings of each configuration, 1 for those that it has; None: nothing is known.
+        instances: For each configuration (runs,) the instance of each run, where later runs are on the same ones; None:
+            runs are alike.
+        draws: How many.
+        rng: Draws them.
+
+    Raises:
+        ValueError: If no run reaches the target, or no two of a configuration do, on an instance where these are told;
+            if settings are not those of the configurations.
+    """
+    labels: Sequence[ArrayLike | None] = [None] * len(begin) if instances is None else instances
+    spells = [_Spells.of(*each) for each in zip(begin, end, labels, strict=True)]
+    if not any(spell.times.size for spell in spells):
+        raise ValueError("no run of any configuration reaches the target; give an easier one")
+    means = np.exp(_normal_draws(spells, _kernels(len(spells), settings), draws, rng))
+    hits, trials = np.array([(spell.times.size, spell.begun) for spell in spells], dtype=float).T
+    alpha, beta = _beta_prior(hits, trials)
+    return SharedDurations(means, rng.beta(alpha + hits, beta + trials - hits, size=(draws, len(spells))))
+
+
+@dataclass(frozen=True)
+class _Spells:
+    """The durations (hits,) of runs that reached the target, their instances, and how many had begun."""
+
+    times: FloatArray
+    instances: Any
+    begun: int
+
+    @classmethod
+    def of(cls, begin: ArrayLike, end: ArrayLike, instances: ArrayLike | None) -> _Spells:
+        first, last = floats(begin), floats(end)
+        hit = np.isfinite(last)
+        labels = np.zeros(len(last)) if instances is None else np.asarray(instances)
+        return cls(np.maximum(last[hit] - first[hit], 1.0), labels[hit], int(np.isfinite(first).sum()))
+
+    @property
+    def spread(self) -> tuple[float, int]:
+        """The sum of squared deviations within instances, relative to the squared mean, and its degrees of freedom."""
+        kinds = np.unique(self.instances)
+        own = [self.times[self.instances == kind] for kind in kinds]
+        squares = sum(float(((each - each.mean()) ** 2).sum()) for each in own)
+        return squares / float(self.times.mean()) ** 2, self.times.size - kinds.size
+
+
+def _kernels(count: int, settings: ArrayLike | None) -> FloatArray:
+    """(kinds, n, n) covariances by equal settings and equal pairs of settings, and of each configuration by itself."""
+    alone = np.eye(count)
+    if settings is None:
+        return alone[np.newaxis]
+    given = floats(settings)
+    if given.shape[:1] != (count,) or given.ndim != 2 or not given.any(axis=1).all():
+        raise ValueError(f"settings have shape {given.shape}; each of {count} configurations needs a row with an entry")
+    share = given @ given.T
+    share = share / np.sqrt(np.outer(share.diagonal(), share.diagonal()))
+    return np.stack([share, share**2, alone])
+
+
+def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rng: np.random.Generator) -> FloatArray:
+    """(draws, n) of the logarithms of mean durations."""
+    seen = np.array([index for index, spell in enumerate(spells) if spell.times.size])
+    able = [spell for spell in spells if spell.times.size]
+    logs = np.log([float(spell.times.mean()) for spell in able])
+    noise = np.diag(_noise(able))
+    center, among = logs.mean(), kernels[:, seen[:, np.newaxis], seen]
+
+    def loss(parameters: FloatArray) -> float:
+        """The negative logarithm of the posterior of logarithms of variances; deviations are half-normal before it."""
+        variances = np.exp(parameters)
+        factor = np.linalg.cholesky(_VAGUE + np.tensordot(variances, among, axes=1) + noise)
+        white = np.asarray(solve_triangular(factor, logs - center, lower=True, check_finite=False), dtype=np.float64)
+        prior = float((variances - parameters).sum()) / 2
+        return float(np.log(factor.diagonal()).sum() + white @ white / 2) + prior
+
+    begin = np.full(len(kernels), np.log(max(float(logs.var()), 1e-4) / len(kernels)))
+    parts = list[FloatArray]()
+    for parameters, share in zip(_chain(loss, begin, rng), np.array_split(np.arange(draws), _STATES), strict=True):
+        prior = _VAGUE + np.tensordot(np.exp(parameters), kernels, axes=1)
+        gain = np.linalg.solve(prior[seen[:, np.newaxis], seen] + noise, prior[seen])
+        values, vectors = np.linalg.eigh(prior - prior[:, seen] @ gain)
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        parts.append(center + (logs - center) @ gain + rng.standard_normal((share.size, len(spells))) @ root.T)
+    return np.concatenate(parts)
+
+
+def _chain(loss: Callable[[FloatArray], float], begin: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """(states, k) of a random walk by Metropolis from the mode, whose density is exp(-loss)."""
+    found: Any = minimize(loss, begin, method="L-BFGS-B", bounds=[(-16.0, 5.0)] * len(begin))
+    state, level = np.asarray(found.x, dtype=np.float64), float(found.fun)
+    kept = list[FloatArray]()
+    for _ in range(_STATES):
+        for _ in range(_THIN):
+            there = state + rng.normal(0, _STEP, len(state))
+            if (ahead := loss(there)) < level + rng.exponential():
+                state, level = there, ahead
+        kept.append(state)
+    return np.array(kept)
+
+
+def _noise(spells: Sequence[_Spells]) -> FloatArray:
+    """(n,) the variance of the logarithm of each mean duration, by its own spread and that of all."""
+    squares, freedom = np.array([spell.spread for spell in spells]).T
+    if not (known := float(freedom.sum())):
+        raise ValueError("no two runs of a configuration tell how much their durations differ; give more runs of each")
+    hits = np.array([spell.times.size for spell in spells])
+    spread = (squares + _PRIOR_RUNS * squares.sum() / known) / (freedom + _PRIOR_RUNS)
+    return np.maximum(spread / hits, 1e-8)
+
+
+def _beta_prior(hits: FloatArray, trials: FloatArray) -> tuple[float, float]:
+    """The parameters of the beta distribution of success, by the mode of their posterior."""
+
+    def loss(logs: FloatArray) -> float:
+        alpha, beta = np.exp(logs)
+        likelihood: Any = stats.betabinom.logpmf(hits, trials, alpha, beta)
+        return float(-likelihood.sum() + logs @ logs / (2 * _HYPERPRIOR**2))
+
+    found: Any = minimize(loss, np.zeros(2), method="L-BFGS-B", bounds=[(-8.0, 8.0)] * 2)
+    alpha, beta = np.exp(found.x).tolist()
+    return alpha, beta
