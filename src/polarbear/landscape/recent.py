@@ -20,7 +20,7 @@ _LEAST = 1e-300
 
 
 def recent_names(last: Sequence[int] = LAST, sets: Sequence[str] = RECENT_SETS) -> tuple[str, ...]:
-    """The names of `recent_features`, in order; of a window such as ``disp.ratio_mean_02@50``."""
+    """What `recent_features` computes with the same ``last`` and ``sets``, such as ``disp.ratio_mean_02@50``."""
     each = ("pop_div", "fit_div", "gain", *feature_names(sets))
     return ("dimension", "evaluations", "stagnation", *(f"{name}@{size}" for size in last for name in each))
 

@@ -179,7 +179,7 @@ def plan_branches(
     runs: Callable[[RunKey], bool] | None = None,
     imports: Collection[str] = (),
 ) -> BranchPlan:
-    """What `branch` executes; for arguments and errors see there."""
+    """What `branch` executes; arguments and errors as of `branch`."""
     with store.open(source) as study:
         spec = study.spec
         if "plan" not in spec:
