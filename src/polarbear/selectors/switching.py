@@ -78,8 +78,7 @@ class SwitchPoints:
     def wins(self) -> FloatArray:
         """(P, T, n) the share of repeats in which a way beats staying; ties count half."""
         stay = self.values[..., :1]
-        won = (self.values < stay) + 0.5 * (self.values == stay)
-        return np.where(np.isnan(self.values + stay), np.nan, won).mean(axis=1)
+        return ((self.values < stay) + 0.5 * (self.values == stay)).mean(axis=1)
 
     def benefits(self) -> FloatArray:
         """(P, k, T, n) by how much a way is better than staying, from -1 to 1.
