@@ -1,6 +1,6 @@
 """Configurators compared: what each finds with the same runs, what it promised, and what fresh runs show.
 
-    python -m benchmarks.configuration --into FOLDER [--runs 500] [--repeats 4] [--workers 2]
+    python -m benchmarks.configuration --into FOLDER [--runs 1000] [--repeats 4] [--strategies race f-race]
 
 Modular CMA-ES on six functions of BBOB in five dimensions, 1,000 evaluations a run; the space has the modules of the
 thesis' baseline without restarts, and the population size. Each search is a study in FOLDER, and so are the runs on
@@ -24,6 +24,8 @@ STRATEGIES = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "
 MODULES = ("active", "elitist", "mirrored", "orthogonal", "sampler", "sequential_selection", "step_size_adaptation")
 MODULES += ("threshold_convergence", "weights")
 DIMENSION, BUDGET, FRESH = 5, 1000, 100
+TIMES = log_times(10 * DIMENSION, BUDGET, 15)
+LOSSES = ("area over the curve (mean AOCC loss)", "area over the logarithm of the budget", "final precision, log10")
 
 
 def space() -> Space:
@@ -37,8 +39,7 @@ def space() -> Space:
 def searched(folder: Path, function: int, strategy: str, seed: int, runs: int, workers: int) -> Configurator:
     """The configurator after its search, which is a study in the folder."""
     instances = pb.problems.BBOB(functions=[function], dimensions=[DIMENSION], seed=seed)
-    times = log_times(10 * DIMENSION, BUDGET, 15)
-    configurator = Configurator(space(), times=times, budget=runs, strategy=strategy, seed=seed)
+    configurator = Configurator(space(), times=TIMES, budget=runs, strategy=strategy, seed=seed)
     path = folder / f"f{function}-{strategy}-{seed}.study"
     pb.study.configure(configurator, instances, path, validate=2, workers=workers)
     return configurator
@@ -47,7 +48,7 @@ def searched(folder: Path, function: int, strategy: str, seed: int, runs: int, w
 def valued(
     folder: Path, function: int, seed: int, found: dict[str, Configurator], workers: int
 ) -> dict[str, np.ndarray]:
-    """(FRESH, 2): one less the area over the curve, and the final log10 precision, of each best on fresh runs."""
+    """(FRESH, 3): the `LOSSES` of each best on fresh runs; areas are of log10 precisions from -8 to 2 as 0 to 1."""
     entrants = {name: each.space.optimizer(each.configurations[each.elites[0]]) for name, each in found.items()}
     entrants["default"] = space().optimizer(space().default)
     instances = pb.problems.BBOB(functions=[function], dimensions=[DIMENSION], seed=1000 + seed)
@@ -55,11 +56,12 @@ def valued(
     path = folder / f"f{function}-fresh-{seed}.study"
     pb.study.run_plan(plan, path, workers=workers)
     loss = Criterion("mean-aocc")
-    values: dict[str, list[tuple[float, float]]] = {name: [] for name in entrants}
+    values: dict[str, list[tuple[float, ...]]] = {name: [] for name in entrants}
     with pb.store.open(path) as study:
         for run in study.runs():
-            final = Criterion("final").terms(run, BUDGET)[0]
-            values[run.key.algorithm].append((loss.terms(run, BUDGET)[0], np.log10(max(final, 1e-8))))
+            precisions = np.log10(np.maximum(run.trajectory.value_at(TIMES) - (run.optimum or 0.0), 1e-8))
+            over_log_budget = float(np.mean(np.clip((precisions + 8) / 10, 0, 1)))
+            values[run.key.algorithm].append((loss.terms(run, BUDGET)[0], over_log_budget, float(precisions[-1])))
     return {name: np.array(each) for name, each in values.items()}
 
 
@@ -74,8 +76,8 @@ def report(
 ) -> None:
     """Print the tables."""
     seeds = sorted({seed for _, seed, _ in losses})
-    names = (*STRATEGIES, "default")
-    for column, what in enumerate(("area under the curve (mean AOCC loss)", "final precision, log10")):
+    names = list(dict.fromkeys(name for _, _, name in losses))
+    for column, what in enumerate(LOSSES):
         print(f"\n{what}, {runs} runs, {len(seeds)} searches each, {FRESH} fresh runs of each best elite\n")
         print("| | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
         means = np.array(
@@ -89,7 +91,7 @@ def report(
             print(f"| f{function} | " + " | ".join(cells) + " |")
         print("| mean | " + " | ".join(f"{each:.3f}" for each in means.mean(axis=(0, 2))) + " |")
     print("\n| | fresh less promised loss: median (and quartiles) | better than the default |\n|---|---|---|")
-    for name in STRATEGIES:
+    for name in names[:-1]:
         keys = [(function, seed, name) for function in FUNCTIONS for seed in seeds]
         gaps = np.array([losses[key][:, 0].mean() - promised[key] for key in keys])
         better = np.mean([losses[key][:, 0].mean() < losses[*key[:2], "default"][:, 0].mean() for key in keys])
@@ -101,8 +103,9 @@ def main() -> None:
     """Search, value, report."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--into", type=Path, required=True)
-    parser.add_argument("--runs", type=int, default=500)
+    parser.add_argument("--runs", type=int, default=1000)
     parser.add_argument("--repeats", type=int, default=4)
+    parser.add_argument("--strategies", nargs="+", choices=STRATEGIES, default=STRATEGIES)
     parser.add_argument("--workers", type=int, default=2)
     options = parser.parse_args()
     options.into.mkdir(parents=True, exist_ok=True)
@@ -112,7 +115,7 @@ def main() -> None:
     for seed in range(options.repeats):
         for function in FUNCTIONS:
             settings = options.runs, options.workers
-            found = {each: searched(options.into, function, each, seed, *settings) for each in STRATEGIES}
+            found = {each: searched(options.into, function, each, seed, *settings) for each in options.strategies}
             for name, values in valued(options.into, function, seed, found, options.workers).items():
                 losses[function, seed, name] = values
             for name, configurator in found.items():

@@ -36,7 +36,7 @@ class Paced(pb.study.Observer):
 
     def round_started(self, race, requests):
         self.waits.release()
-        assert self.may.acquire(timeout=120)
+        assert self.may.acquire(timeout=600)  # other tests of this file may come between
 
 
 @pytest.fixture(scope="module")
@@ -169,6 +169,25 @@ def test_axes_are_switched_and_names_hide_what_they_name(page, site):
     before = page.evaluate(visible)
     page.locator("#figure .legendtoggle").first.click()
     page.wait_for_function(f"{visible} < {before}".replace("() => ", "() => ", 1))
+
+
+def test_legends_and_the_copy_button_are_used_by_the_keyboard(page, site):
+    go(page, site, "/fixed-budget/convergence?study=runs")
+    page.wait_for_selector("#figure .legendtoggle[tabindex]")
+    visible = "() => document.querySelectorAll('#figure .scatterlayer .js-line').length"
+    before = page.evaluate(visible)
+    entry = page.locator("#figure .legendtoggle").first
+    assert entry.get_attribute("aria-label").startswith("show or hide ")
+    for fewer in (True, False):  # it hides, and shows again
+        entry.focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function(f"{visible} {'<' if fewer else '=='} {before}")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.locator("summary", has_text="Python that makes this").click()
+    page.locator(".copy").focus()
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(200)
+    assert page.evaluate("navigator.clipboard.readText()") == page.locator("#code").inner_text()
 
 
 def test_tables_are_sorted_and_searched(page, site):

@@ -22,6 +22,10 @@ def library(folder, tmp_path_factory):
     return path
 
 
+def test_a_data_set_given_by_itself_goes_by_its_name(library):
+    assert Sources([Library(library).get("first").path]).names == ("first@1",)
+
+
 def search(library, **params):
     return View("library", "", params).data(Sources([], library)).rows
 

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 
 import pytest
 
+from polarbear import store
 from polarbear.assess.report.data import Data
 from polarbear.results import load
 from polarbear.web import View
@@ -66,3 +67,11 @@ def test_results_and_studies_show_themselves(folder, study):
     found = load(folder / f"{study}.study")
     assert "fast" in found._repr_html_()
     assert cells(found) or "<svg" in found._repr_html_()
+
+
+def test_an_open_study_shows_its_runs_by_algorithm(folder):
+    with store.open(folder / "runs.study") as study:
+        shown = cells(study)
+        assert dict(zip(shown[::2], shown[1::2], strict=True)) == {
+            name: str(len(study.find(algorithm=name))) for name in {key.algorithm for key in study}
+        }

@@ -33,6 +33,12 @@ def default_folder() -> Path:
     return Path(platformdirs.user_data_dir("polarbear", appauthor=False)) / "library"
 
 
+def data_set_name(path: Path) -> str:
+    """``NAME@VERSION`` of the data set whose `DataSet.path` it is; empty if it lies in no library."""
+    kept = path.name == _DATA and (path.parent / _ENTRY).is_file()
+    return f"{path.parent.parent.name}@{path.parent.name}" if kept else ""
+
+
 @dataclass(frozen=True, slots=True)
 class DataSet:
     """A data set of the library.

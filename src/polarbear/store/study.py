@@ -5,16 +5,18 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
+from html import escape
 from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
+from polarbear.descriptions import html_table
 from polarbear.records import Instance, Outcome, Reason, Run, RunKey, without_samples
 from polarbear.store import contents, parts
 from polarbear.store.atomic import critical_section, flush_directory, make_directory, write_atomically
@@ -184,6 +186,12 @@ class StudyStore:
     def __repr__(self) -> str:
         return f"<StudyStore {self.path} open for {'reading' if self._lock is None else 'writing'}>"
 
+    def _repr_html_(self) -> str:
+        """How many runs there are of each algorithm, in a notebook."""
+        counts = sorted(Counter(key.algorithm for key in self).items())
+        rows = [(name, f"{count:,}") for name, count in counts]
+        return f"<p>{escape(repr(self))}</p>{html_table(('algorithm', 'runs'), rows)}"
+
     @property
     def damaged(self) -> tuple[Damage, ...]:
         """The files that cannot be used. The runs and rounds of all others can be read."""
@@ -244,9 +252,7 @@ class StudyStore:
         return self.runs([key])[0]
 
     def runs(self, keys: Iterable[RunKey] | None = None, *, samples: bool = False) -> list[Run]:
-        """The runs with these keys, by default all, sorted by key: the order of commits does not matter.
-
-        With `samples` the points that they evaluated are read as well, where they were kept.
+        """The runs with these keys, by default all, sorted by key; with `samples` and the points that they kept.
 
         Raises:
             KeyError: If one of the keys is not in the study; the message names it.
@@ -282,9 +288,7 @@ class StudyStore:
             yield [replace(run, samples=samples.get(run.key)) for run in batch]
 
     def batches(self) -> Iterator[list[Run]]:
-        """All runs, a file of the study at a time in no particular order, so that memory holds few of them.
-
-        Their `samples` are not read; `with_samples` does so.
+        """All runs without their `samples`, a file at a time in no particular order, so that memory holds few of them.
 
         Raises:
             OSError: If a file cannot be read any more, as `ValueError` if it has been damaged since.
@@ -440,11 +444,10 @@ class StudyStore:
 
     def close(self) -> None:
         """Commit and let others write. Reading stays possible. If the commit fails, the study stays open."""
-        if self._forked:
-            return
-        with self._mutex:
-            self.commit()
-            self._release()
+        if not self._forked:
+            with self._mutex:
+                self.commit()
+                self._release()
 
     def _commit_soon(self) -> None:
         if self._timer is None:

@@ -48,41 +48,23 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
             html.Div(id="page"),
         ]
     )
+    _answer_addresses(app, sources, work, patience)
+    _answer_controls(app, sources)
+    answer_sending(app, uploads, work)
+    answer_settings(app, sources)
+    return app
 
-    def page(path: str, search: str) -> Any:
-        settings = _is_settings(path)
-        try:
-            address = _address(path, search, sources)
-        except FAULTS as fault:
-            return _lost(fault)
-        if settings:
-            return settings_page(address, sources)
-        body = html.Div([_side(address, sources), main(address, sources)], className="body")
-        look = "shell dark" if address.dark else "shell"
-        return html.Div([header(address, sources), body], className=look)
 
-    def seen(path: str, search: str) -> str:
-        try:
-            return _seen(_address(path, search, sources), sources)
-        except FAULTS:
-            return ""
+def _answer_addresses(app: Dash, sources: Sources, work: Work, patience: float | None) -> None:
+    """Show the page of an address, and show it anew when its study has changed."""
 
-    def begun(path: str, search: str) -> Any:
+    def begun(path: str, search: str, now: str) -> Any:
         """The page if it is made soon, else how far it is."""
-        now = seen(path, search)
         try:
-            job = work.begin(lambda: page(path, search))
+            job = work.begin(lambda: _page(path, search, sources))
         except FAULTS as fault:
             return _lost(fault), now
         return (_made(job, work) if job.wait(patience) else waiting(job, "page")), now
-
-    answer_waiting(
-        app,
-        work,
-        "page",
-        Output("page", "children", allow_duplicate=True),
-        lambda job: _made(job, work),
-    )
 
     @app.callback(
         Output("page", "children"),
@@ -91,7 +73,7 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
         Input("address", "search"),
     )
     def show(path: str, search: str) -> Any:
-        return begun(path, search)
+        return begun(path, search, _seen(path, search, sources))
 
     @app.callback(
         Output("page", "children", allow_duplicate=True),
@@ -103,9 +85,17 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
         prevent_initial_call=True,
     )
     def follow(_: int, path: str, search: str, before: str | None) -> Any:
-        if seen(path, search) in ("", before):
+        now = _seen(path, search, sources)
+        if now in ("", before):
             raise PreventUpdate
-        return begun(path, search)
+        return begun(path, search, now)
+
+    page = Output("page", "children", allow_duplicate=True)
+    answer_waiting(app, work, "page", page, lambda job: _made(job, work))
+
+
+def _answer_controls(app: Dash, sources: Sources) -> None:
+    """Go to the address that controls say."""
 
     @app.callback(
         Output("address", "href"),
@@ -116,7 +106,6 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
         prevent_initial_call=True,
     )
     def change(values: list[Any], ids: list[dict[str, str]], path: str, search: str) -> Any:
-        settings = _is_settings(path)
         try:
             address = _address(path, search, sources)
         except FAULTS:  # the page says what is wrong with its address
@@ -125,11 +114,19 @@ def make_app(sources: Sources, uploads: Uploads, *, patience: float | None = PAT
         changed = _changed(address, given, sources)
         if changed is None:
             return no_update
-        return changed.of_settings if settings else changed.url
+        return changed.of_settings if _is_settings(path) else changed.url
 
-    answer_sending(app, uploads, work)
-    answer_settings(app, sources)
-    return app
+
+def _page(path: str, search: str, sources: Sources) -> Any:
+    """The page of an address."""
+    try:
+        address = _address(path, search, sources)
+    except FAULTS as fault:
+        return _lost(fault)
+    if _is_settings(path):
+        return settings_page(address, sources)
+    body = html.Div([_side(address, sources), main(address, sources)], className="body")
+    return html.Div([header(address, sources), body], className="shell dark" if address.dark else "shell")
 
 
 def _made(job: Job, work: Work) -> Any:
@@ -184,10 +181,10 @@ def _text(value: Any) -> str:
         return text
 
 
-def _seen(address: Address, sources: Sources) -> str:
-    """When the study was changed last; as text, since nanoseconds are more than browsers count."""
+def _seen(path: str, search: str, sources: Sources) -> str:
+    """When the study of an address was changed last; as text, since nanoseconds are more than browsers count."""
     try:
-        return str(sources.stamp(address.view.study))
+        return str(sources.stamp(_address(path, search, sources).view.study))
     except FAULTS:
         return ""
 

@@ -13,6 +13,7 @@ from polarbear.descriptions import did_you_mean
 from polarbear.knowledge import KnowledgeBase, is_base, open_base
 from polarbear.records import Reference
 from polarbear.results import Result, load
+from polarbear.store.library import data_set_name
 from polarbear.store.specification import read_spec
 from polarbear.web.catalogue import Catalogue, catalogue_of, data_sets
 from polarbear.web.identity import ALGORITHM, identified
@@ -47,14 +48,14 @@ class Sources:
         Args:
             path: What to open.
             listed: Whether it is among the `names`.
-            name: What it goes by, a number after it if need be; default as its file or folder.
+            name: What it goes by, a number after it if need be; default as its file, folder or data set of a library.
 
         Raises:
             FileNotFoundError: If there is nothing.
         """
         if not path.exists():
             raise FileNotFoundError(f"there is nothing at {path}; give a study, or data of a format that is known")
-        stem, number = (name or path.name).removesuffix(".study"), 1
+        stem, number = (name or data_set_name(path) or path.name).removesuffix(".study"), 1
         name = stem
         while name in self._paths and self._paths[name] != path.resolve():
             number += 1
