@@ -1,6 +1,6 @@
 """When to switch in mid-run: the data, the numbers and the figures of docs/studies/when-to-switch.md.
 
-    python -m benchmarks.when_to_switch --into FOLDER [--quick] [--figures FOLDER] [--workers 2]
+    python -m benchmarks.when_to_switch --into FOLDER [--quick] [--figures FOLDER] [--workers 2] [--folds N]
 
 Runs of CMA-ES, DE and PSO on the 24 functions of BBOB are left at eight points; each stays as it is, or goes on with
 one of the others, five times (Vermetten 2025, section 5.4). All is kept in FOLDER: interrupted, the same command goes
@@ -68,19 +68,21 @@ def record(folder: Path, size: argparse.Namespace) -> dict[str, SwitchPoints]:
         return switch_points(kept.runs(), HORIZONS, study.branch_features(runs, made))
 
 
-def evaluated(points: SwitchPoints, folder: Path) -> SwitchEvaluation:
+def evaluated(points: SwitchPoints, folder: Path, folds: int | None) -> SwitchEvaluation:
     """The evaluation, which is kept."""
-    path = folder / f"evaluation-{points.first}.npz"
+    path = folder / f"evaluation-{points.first}-{folds or 'all'}-{points.values.shape[1]}.npz"
     names = ("chances", "looking", "sure", "forest", "constant")
     if not path.exists():
-        found = evaluate_policy(
-            points, HORIZON, features=RATED, progress=lambda done, of: print(points.first, done, of)
-        )
+
+        def say(done: int, of: int) -> None:
+            print(f"{points.first}: {done} of {of} folds", flush=True)
+
+        found = evaluate_policy(points, HORIZON, features=RATED, folds=folds, progress=say)
         np.savez(path, **{name: getattr(found, name) for name in names})
-        save(
-            train_policy(points, features=RATED, confidence=CONFIDENCE).selector(HORIZON),
-            folder / f"{points.first}.npz",
-        )
+        policy = train_policy(points, features=RATED, confidence=CONFIDENCE)
+        save(policy.selector(HORIZON), folder / f"{points.first}.npz")
+        shares = {name: float(band.mean[-1]) for name, band in policy.ratings.importance().items()}
+        (folder / f"importance-{points.first}.json").write_text(json.dumps(shares, indent=1))
     with np.load(path) as stored:
         return SwitchEvaluation(points, HORIZON, **{name: stored[name] for name in names})
 
@@ -126,13 +128,13 @@ def summary(found: SwitchEvaluation) -> dict[str, object]:
         told[f"squared error, to {way}"] = {
             **of_way,
             "attainable": float(found.attainable[:, i].mean()),
-            "noise": single,
+            "attainable for single repeats": single,
         }
         wins = points.wins()[:, :, i]
         told[f"log score, to {way}"] = {
             f"{horizon:g}": [
                 log_score(found.chances[:, t, i], wins[:, t]),
-                log_score(np.full(len(wins), 0.5), wins[:, t]),
+                share_score(wins[:, t], points.groups),
             ]
             for t, horizon in enumerate(points.horizons)
         }
@@ -232,12 +234,13 @@ def main() -> None:
     parser.add_argument("--instances", type=int, default=3)
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=REPEATS)
+    parser.add_argument("--folds", type=int, help="default one for each function")
     parser.add_argument("--quick", action="store_true", help="a few minutes, to see that it works")
     size = parser.parse_args()
     if size.quick:
         size.functions, size.instances, size.runs, size.repeats = min(size.functions, 6), 1, 1, 2
     size.into.mkdir(parents=True, exist_ok=True)
-    found = {first: evaluated(points, size.into) for first, points in record(size.into, size).items()}
+    found = {first: evaluated(points, size.into, size.folds) for first, points in record(size.into, size).items()}
     told = {first: summary(each) for first, each in found.items()}
     for first in found:
         shares: dict[str, float] = json.loads((size.into / f"importance-{first}.json").read_text())

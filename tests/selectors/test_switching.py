@@ -116,6 +116,8 @@ def test_bad_arguments_are_refused():
         evaluate_policy(found, 70)
     with pytest.raises(ValueError, match="takes three"):
         evaluate_policy(found.among(np.arange(16) < 8), 50)
+    with pytest.raises(ValueError, match="folds is 5"):
+        evaluate_policy(found, 50, folds=5)
 
 
 @pytest.mark.statistical(rate=1e-4)
@@ -157,7 +159,7 @@ def test_a_policy_is_a_plain_file(tmp_path):
 
 def test_unseen_functions_are_judged_with_what_is_attainable():
     found, truth = simulated(4, functions=6, each=8, repeats=4)
-    judged = evaluate_policy(found, 100)
+    judged = evaluate_policy(found, 100, folds=3)
     never = judged.gains(np.zeros(48, dtype=int))
     assert (never == 0).all()
     chosen = judged.chosen(0.8)

@@ -12,6 +12,7 @@ from polarbear.inference.model.conditional import Covariates
 from polarbear.records import FloatArray
 from polarbear.selectors import forests
 from polarbear.selectors.switching import SwitchPoints, train_policy
+from polarbear.validation import whole_number
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -77,27 +78,31 @@ def evaluate_policy(
     *,
     features: Sequence[str] | None = None,
     squares: bool = True,
+    folds: int | None = None,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
 ) -> SwitchEvaluation:
-    """Judge ratings, forests and constants at points of functions that they have not seen, one function at a time.
+    """Judge ratings, forests and constants at points of functions that they have not seen.
 
     Args:
         points: What became of branches.
         horizon: Evaluations after a point that count.
         features: Of ratings, see `train_policy`; forests have all of them.
         squares: As of `train_policy`.
+        folds: How often is trained; default once for each function, that is left out.
         seed: Of all random choices.
-        progress: Called with the number of functions done, and of all.
+        progress: Called with the number of folds done, and of all.
 
     Raises:
-        ValueError: If there are fewer than three functions, the horizon is unknown, or as `train_policy`.
+        ValueError: If there are fewer than three functions or folds are out of range, the horizon is unknown, or as
+            `train_policy`.
         ExtraMissing: If scikit-learn is not installed.
     """
     groups, ways = points.groups, len(points.ways)
     count = int(groups.max()) + 1
     if count < 3:
         raise ValueError(f"there are {count} functions; to leave one out takes three")
+    folds = count if folds is None else whole_number(folds, "folds", 2, count)
     if horizon not in points.horizons:
         raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in points.horizons)}")
     at = points.horizons.tolist().index(horizon)
@@ -105,8 +110,9 @@ def evaluate_policy(
     chances = np.empty((len(groups), len(points.horizons), ways))
     forest, constant = np.zeros((len(groups), ways)), np.zeros((len(groups), ways))
     looking, sure = np.zeros(len(groups), dtype=np.intp), np.ones(len(groups))
-    for group in range(count):
-        test = groups == group
+    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
+    for number in range(folds):
+        test = fold == number
         training = points.among(~test)
         policy = train_policy(training, features=features, squares=squares, seed=seed)
         own = points.known[test][:, [points.features.index(name) for name in policy.ratings.covariates.names]]
@@ -121,7 +127,7 @@ def evaluate_policy(
         sizes = np.bincount(groups[~test], minlength=count)[groups[~test]]
         constant[test] = np.average(labels[~test], axis=0, weights=1 / sizes)
         if progress:
-            progress(group + 1, count)
+            progress(number + 1, folds)
     return SwitchEvaluation(points, horizon, chances, looking, sure, forest, constant)
 
 
