@@ -104,6 +104,7 @@ def policies(found: SwitchEvaluation) -> dict[str, np.ndarray]:
     ways = found.points.ways
     chosen = {f"always {way}": np.full(len(found.looking), i) for i, way in enumerate(ways) if i}
     chosen["always, the best of the other functions"] = 1 + found.constant[:, 1:].argmax(axis=1)
+    chosen["the best of the other functions, or staying"] = found.constant.argmax(axis=1)
     chosen["forest"] = found.forest.argmax(axis=1)
     return chosen | {f"ratings, {level}": found.chosen(level) for level in CONFIDENCES}
 
@@ -146,7 +147,7 @@ def together(found: dict[str, SwitchEvaluation]) -> dict[str, object]:
     names = np.concatenate([each.points.functions for each in found.values()])
     groups = np.unique(names, return_inverse=True)[1]
     told = dict[str, object]()
-    for policy in ("always, the best of the other functions", "forest", *(f"ratings, {c}" for c in CONFIDENCES)):
+    for policy in [name for name in policies(next(iter(found.values()))) if name.split()[-1] not in OPTIMIZERS]:
         gains = np.concatenate([each.gains(policies(each)[policy]) for each in found.values()])
         means = np.bincount(groups, weights=gains) / np.bincount(groups)
         told[policy] = {"gain": interval(means), "functions not below staying": int((means >= 0).sum())}
