@@ -72,9 +72,9 @@ def show(title: str, head: Sequence[str], rows: Iterator[Sequence[str]]) -> None
         print(f"| {' | '.join(row)} |")
 
 
-def percent(found: tuple[float, float, float]) -> str:
+def percent(share: tuple[float, float, float]) -> str:
     """A share and its interval."""
-    return f"{found[0]:.0%} ({found[1]:.0%} to {found[2]:.0%})"
+    return f"{share[0]:.0%} ({share[1]:.0%} to {share[2]:.0%})"
 
 
 def at(table: pl.DataFrame, budget: int | None = None, dimension: int | None = None) -> pl.DataFrame:
@@ -111,11 +111,11 @@ def tables(table: pl.DataFrame, noisy: list[int]) -> None:
     show("Table 7: RB-PEM with logarithmic weights better than CMA-ES, 100 d", ["", *NOISE], table_7(table))
     head = ["", "good", "bad", "p"]
     for by in BOTH:
-        found = good_and_bad(at(table, 100).filter(pl.col("function").is_in(noisy)), "UH-CMA-ES", by)
+        diagnostics = good_and_bad(at(table, 100).filter(pl.col("function").is_in(noisy)), "UH-CMA-ES", by)
         show(
             f"Figure 9: RB-PEM and UH-CMA-ES, {by}, 100 d",
             head,
-            ([n, f"{g:.3f}", f"{b:.3f}", f"{p:.2g}"] for n, g, b, p in found),
+            ([n, f"{g:.3f}", f"{b:.3f}", f"{p:.2g}"] for n, g, b, p in diagnostics),
         )
 
 
@@ -175,8 +175,8 @@ def table_7(table: pl.DataFrame) -> Iterator[Sequence[str]]:
 def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Figure:
     """Figure 2: depth, and what is gained over CMA-ES."""
     chosen = at(table, 100, 40).filter(pl.col("function").is_in(noisy))
-    found, panels = looks(list(names)), []
-    symbols = {name: "^" if look.marker else "o" for name, look in found.items()}
+    styles, panels = looks(list(names)), []
+    symbols = {name: "^" if look.marker else "o" for name, look in styles.items()}
     for by in BOTH:
         marks: list[Mark] = [Line(x=np.array([20.0, 300.0]), y=np.zeros(2), color=FAINT, width=1.0)]
         for k, name in enumerate(names):
@@ -217,7 +217,7 @@ def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Fi
         height=3.6,
         panels=tuple(panels),
         columns=2,
-        looks=found,
+        looks=styles,
         key=Key(entries=entries, columns=5, size=SMALL),
     )
 
@@ -237,11 +237,11 @@ def ranking(table: pl.DataFrame, typical: dict[int, float], names: Sequence[str]
 
 def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int]) -> Figure:
     """Figure 4: P of each function, and the mean rank of five methods in the two clusters."""
-    found = np.array(list(typical.values()))
+    probed = np.array(list(typical.values()))
     inside = np.array([function in noisy for function in typical])
     marks: list[Mark] = [
-        Points(name="noisy", x=np.flatnonzero(inside) + 1.0, y=found[inside], color="#D55E00"),
-        Points(name="others", x=np.flatnonzero(~inside) + 1.0, y=found[~inside], color="#0072B2"),
+        Points(name="noisy", x=np.flatnonzero(inside) + 1.0, y=probed[inside], color="#D55E00"),
+        Points(name="others", x=np.flatnonzero(~inside) + 1.0, y=probed[~inside], color="#0072B2"),
     ]
     left = Panel(
         x=Axis(label="function, in this order"),
@@ -287,9 +287,9 @@ def two_clusters(table: pl.DataFrame, typical: dict[int, float], noisy: list[int
 
 def problems(table: pl.DataFrame, budget: int, by: str) -> list[np.ndarray]:
     """(n,) each: function, instance, P as probe and switch found it, and how much RB-PEM gains over CMA-ES."""
-    probed = table.filter(pl.col("algorithm") == SWITCH).select(*KEYS, found="probe")
-    gains = at(pairs(table, BOOTSTRAP, BASELINE, by), budget).join(probed, on=KEYS).drop_nans("found").sort(KEYS)
-    return [gains[name].to_numpy() for name in ("function", "instance", "found", "gain")]
+    probed = table.filter(pl.col("algorithm") == SWITCH).select(*KEYS, P="probe")
+    gains = at(pairs(table, BOOTSTRAP, BASELINE, by), budget).join(probed, on=KEYS).drop_nans("P").sort(KEYS)
+    return [gains[name].to_numpy() for name in ("function", "instance", "P", "gain")]
 
 
 def quantile_bins(probe: np.ndarray, count: int) -> Iterator[np.ndarray]:
@@ -413,7 +413,7 @@ def calibration(table: pl.DataFrame) -> None:
 def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
     """Areas under the curve with P of one set of λ candidates for each instance."""
     for population in (4, 8, 16, 32):
-        own = {(function, str(instance)): found for function, instance, found in probes(40, [1, 2], population, 1)}
+        own = {(function, str(instance)): probe for function, instance, probe in probes(40, [1, 2], population, 1)}
         cells: list[str] = []
         for by in BOTH:
             for budget in (200, 500):

@@ -39,8 +39,8 @@ def duration(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def plural(things: Sized | int, noun: str) -> str:
+def plural(items: Sized | int, noun: str) -> str:
     """How many there are: 1 pair, 2,000 pairs, 3.5e+20 runs."""
-    count = things if isinstance(things, int) else len(things)
+    count = items if isinstance(items, int) else len(items)
     number = f"{count:,}" if count < _MOST_WRITTEN else f"{count:.1e}"
     return f"{number} {noun}{'' if count == 1 else 's'}"

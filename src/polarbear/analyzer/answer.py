@@ -470,7 +470,7 @@ def _circles(result: RaceResult) -> list[str]:
     everyone = np.ones(len(names), bool)
     circular = np.stack([in_circles(probabilities, everyone, 1.0) for probabilities in beats.astype(float)])
     inside = np.flatnonzero(np.logical_or.reduce(circular, axis=(0, 1))).tolist()
-    for i, j, k in ((i, *turn) for i, *others in combinations(inside, 3) for turn in permutations(others)):
+    for i, j, k in ((i, *rest) for i, *others in combinations(inside, 3) for rest in permutations(others)):
         circle = beats[:, i, j] & beats[:, j, k] & beats[:, k, i]
         if circle.any():
             a, b, c = names[i], names[j], names[k]

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from polarbear import figures
-from polarbear.analyzer.html import Picture, Table, fill_in, picture, write_text
+from polarbear.analyzer.html import Picture, Table, drawn_picture, write_page
 from polarbear.assess.report.data import Data
 from polarbear.bias import Verdict
 from polarbear.quantities import amount, plural
-from polarbear.store.atomic import make_directory
-
-PAGE = "index.html"
 
 
 def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
@@ -32,8 +28,8 @@ def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
     """
     if not verdicts:
         raise ValueError("there is no verdict; give one at least")
-    make_directory(folder := Path(folder))
-    page = fill_in(
+    return write_page(
+        folder,
         "bias.html",
         title=headline(verdicts),
         facts=[
@@ -46,7 +42,6 @@ def write_bias_page(verdicts: Sequence[Verdict], folder: str | Path) -> Path:
         verdicts=verdicts_table(verdicts),
         sections=[(each.sentence, verdict_picture(each, number)) for number, each in enumerate(verdicts, 1)],
     )
-    return write_text(folder / PAGE, page)
 
 
 def headline(verdicts: Sequence[Verdict]) -> str:
@@ -83,10 +78,9 @@ def verdicts_table(verdicts: Sequence[Verdict]) -> Table:
 
 
 def verdict_picture(verdict: Verdict, number: int = 1) -> Picture:
-    """Final points above the tests that reject them; `number` tells files apart."""
-    found = verdict.bias
+    """Final points above the tests that reject them; `number` is part of file names."""
+    bias = verdict.bias
     figure = figures.structural_bias(
-        verdict.positions, found.rejected, found.tests, counts=found.counts, name=verdict.algorithm
+        verdict.positions, bias.rejected, bias.tests, counts=bias.counts, name=verdict.algorithm
     )
-    where = plural(verdict.dimension, "variable")
-    return picture(figure, (replace(figure.data, name=f"verdict-{number}-drawn"),), where)
+    return drawn_picture(figure, f"verdict-{number}", plural(verdict.dimension, "variable"))

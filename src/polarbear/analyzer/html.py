@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from polarbear.assess.report.data import Data, data_uri
-from polarbear.store.atomic import write_atomically
+from polarbear.store.atomic import make_directory, write_atomically
 from polarbear.store.paths import place
 
 if TYPE_CHECKING:
     from polarbear.figures import Figure
+
+PAGE = "index.html"
+_TEMPLATES = Path(__file__).parent / "templates"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +76,35 @@ def picture(figure: Figure, data: tuple[Data, ...], where: str = "", *, summary:
     return Picture(title, figure.alt, figure.caption, figure.svg(), data, summary)
 
 
-def fill_in(template: str, **values: Any) -> str:
-    """A page from a template of this room; the same text for the same values."""
+def drawn_picture(figure: Figure, name: str, where: str = "") -> Picture:
+    """As `picture`, with the figure's own numbers as data of that name."""
+    return picture(figure, (replace(figure.data, name=f"{name}-drawn"),), where)
+
+
+def fill_in(template: str, *, folder: Path = _TEMPLATES, **values: Any) -> str:
+    """A page from a template, by default of this room; the same text for the same values."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     from polarbear.version import __version__
 
     environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
+        loader=FileSystemLoader(folder),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
     return environment.get_template(template).render(version=__version__, **values)
+
+
+def write_page(folder: str | Path, template: str, **values: Any) -> Path:
+    """Write a page into a folder, which is made if need be, and return its path.
+
+    Raises:
+        OSError: If it cannot be written, or the folder is a link.
+    """
+    make_directory(folder := Path(folder))
+    return write_text(folder / PAGE, fill_in(template, **values))
 
 
 def write_text(path: str | Path, content: str) -> Path:

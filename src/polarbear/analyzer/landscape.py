@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from polarbear import figures
-from polarbear.analyzer.html import Picture, Table, fill_in, picture, write_text
+from polarbear.analyzer.html import Picture, Table, drawn_picture, write_page
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import listed
 from polarbear.landscape import InstanceComparison, Performance
 from polarbear.quantities import amount, plural
-from polarbear.store.atomic import make_directory
 
-PAGE = "index.html"
 _METHODS = {"t-sne": "t-SNE", "umap": "UMAP"}
 _DIFFERENT = "Share of pairs of instances that differ"
 
@@ -45,13 +42,13 @@ def write_instances_page(
     """
     if not comparisons:
         raise ValueError("there is no comparison of instances; give one at least")
-    make_directory(folder := Path(folder))
-    sections = [(_place(each), instance_pictures(each, number)) for number, each in enumerate(comparisons, 1)]
+    sections = [(_box(each), instance_pictures(each, number)) for number, each in enumerate(comparisons, 1)]
     if performances:
         pictures = [performance_picture(each, number) for number, each in enumerate(performances, 1)]
         sections.append(("Algorithms across instances", pictures))
     first = comparisons[0].features
-    page = fill_in(
+    return write_page(
+        folder,
         "instances.html",
         title=headline(comparisons),
         facts=[
@@ -64,11 +61,10 @@ def write_instances_page(
         tables=[functions_table(each, number) for number, each in enumerate(comparisons, 1)],
         sections=sections,
     )
-    return write_text(folder / PAGE, page)
 
 
 def headline(comparisons: Sequence[InstanceComparison]) -> str:
-    """Of which function the instances differ most, and of which least, in one sentence."""
+    """The functions whose instances differ most and least, in one sentence."""
     known = {
         name: rate for each in comparisons for name, rate in each.as_dict()["functions"].items() if rate is not None
     }
@@ -83,7 +79,7 @@ def headline(comparisons: Sequence[InstanceComparison]) -> str:
 
 
 def functions_table(comparison: InstanceComparison, number: int = 1) -> Table:
-    """How much the instances of each function differ, and in which features most; `number` tells files apart."""
+    """How much the instances of each function differ, and in which features most; `number` is part of file names."""
     plain, rows, cells = comparison.as_dict(), list[tuple[str, ...]](), list[tuple[object, ...]]()
     for name, rates in zip(comparison.functions, comparison.rates, strict=True):
         mean = plain["functions"][name]
@@ -92,7 +88,7 @@ def functions_table(comparison: InstanceComparison, number: int = 1) -> Table:
         rows.append((name, "unknown" if mean is None else f"{mean:.1%}", most))
         cells.append((name, mean, most))
     return Table(
-        caption=f"{_DIFFERENT} over all features, and features that differ most, {_place(comparison)}.",
+        caption=f"{_DIFFERENT} over all features, and features that differ most, {_box(comparison)}.",
         columns=("function", "differ", "most"),
         rows=tuple(rows),
         data=(Data.of(f"functions-{number}", ("function", "differ", "most"), cells), _rates(comparison, number)),
@@ -101,7 +97,7 @@ def functions_table(comparison: InstanceComparison, number: int = 1) -> Table:
     )
 
 
-def _place(comparison: InstanceComparison) -> str:
+def _box(comparison: InstanceComparison) -> str:
     low, high = (f"{bound[0]:g}" if np.ptp(bound) == 0 else "…" for bound in (comparison.lower, comparison.upper))
     return f"{plural(len(comparison.lower), 'variable')} in [{low}, {high}]"
 
@@ -112,22 +108,19 @@ def _rates(comparison: InstanceComparison, number: int) -> Data:
 
 
 def instance_pictures(comparison: InstanceComparison, number: int = 1) -> list[Picture]:
-    """The figures of one box that there are data for; `number` tells files apart."""
-    found, labels = {"rejections": rejections(comparison)}, function_labels(comparison)
+    """The figures of one box for which there are data; `number` is part of file names."""
+    drawings, labels = {"rejections": rejections(comparison)}, function_labels(comparison)
     if comparison.embedding is not None:
         method = _METHODS[comparison.method]
         functions = [labels[name] for name in comparison.features.functions]
-        found["embedding"] = figures.embedding(comparison.embedding, functions, method=method)
+        drawings["embedding"] = figures.embedding(comparison.embedding, functions, method=method)
     if comparison.optima and len(comparison.lower) > 1:
-        optima = {labels[name]: places for name, places in comparison.optima.items()}
-        found["optima"] = figures.optima(optima, comparison.lower, comparison.upper)
+        optima = {labels[name]: locations for name, locations in comparison.optima.items()}
+        drawings["optima"] = figures.optima(optima, comparison.lower, comparison.upper)
     if comparison.mean_landscapes:
         means = {labels[name]: mean for name, mean in comparison.mean_landscapes.items()}
-        found["mean-landscapes"] = figures.mean_landscapes(means, comparison.lower, comparison.upper)
-    return [
-        picture(figure, (replace(figure.data, name=f"{name}-{number}-drawn"),), _place(comparison))
-        for name, figure in found.items()
-    ]
+        drawings["mean-landscapes"] = figures.mean_landscapes(means, comparison.lower, comparison.upper)
+    return [drawn_picture(figure, f"{name}-{number}", _box(comparison)) for name, figure in drawings.items()]
 
 
 def function_labels(comparison: InstanceComparison) -> dict[str, str]:
@@ -141,7 +134,7 @@ def function_labels(comparison: InstanceComparison) -> dict[str, str]:
 
 
 def rejections(comparison: InstanceComparison) -> figures.Figure:
-    """The share of pairs of instances that differ, of every feature that all instances have and every function."""
+    """Heat map of the share of pairs of instances that differ, by feature and function."""
     known = np.flatnonzero(np.isfinite(comparison.rates).any(axis=0)).tolist()
     names = [comparison.features.names[j] for j in known]
     rates = comparison.rates[:, known].T
@@ -156,9 +149,9 @@ def rejections(comparison: InstanceComparison) -> figures.Figure:
 
 
 def performance_picture(performance: Performance, number: int = 1) -> Picture:
-    """The share of instances on which each algorithm does differently than on all others, after a budget."""
+    """The share of instances on which each algorithm performs differently than on the others, after a budget."""
     label = f"Share of instances that differ from the rest, after {amount(performance.budget)} evaluations"
     figure = figures.heat_map(
         performance.rates, performance.algorithms, performance.functions, label=label, limits=(0, 1)
     )
-    return picture(figure, (replace(figure.data, name=f"performance-{number}-drawn"),))
+    return drawn_picture(figure, f"performance-{number}")

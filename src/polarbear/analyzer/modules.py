@@ -39,13 +39,13 @@ def module_figures(path: str | Path, effects: Effects) -> dict[str, Figure]:
     """
     with store.open(path) as study:
         configurations: dict[str, Configuration] = dict(study.spec["configurations"])
-    found = {"importance": _importance(effects), "effects": _effects(effects)}
-    found["configurations"] = _configurations(effects, list(configurations.values()))
+    drawings = {"importance": _importance(effects), "effects": _effects(effects)}
+    drawings["configurations"] = _configurations(effects, list(configurations.values()))
     if store.exists(race := race_beside(store.place(path))):
         with store.open(race) as raced:
             names = {name.removeprefix("with-"): None for name in raced.spec["algorithms"]}  # of `assess_module`, too
-        found["elites"] = _elites(effects, {name: configurations[name] for name in names if name in configurations})
-    return found
+        drawings["elites"] = _elites(effects, {name: configurations[name] for name in names if name in configurations})
+    return drawings
 
 
 def _array(band: Band) -> FloatArray:
@@ -78,7 +78,7 @@ def _effects(effects: Effects) -> Figure:
 
 
 def _elites(effects: Effects, finalists: Mapping[str, Configuration]) -> Figure:
-    """Parameters of the elites as a heat map, by what they add."""
+    """Heat map of the elites' parameters, by what each adds to the log rating."""
     weights, order = time_weights(effects.times), _order(effects)
     added = [effects.contributions(each) for each in finalists.values()]
     values = [[float(each[name].mean(axis=0) @ weights) for each in added] for name in order]

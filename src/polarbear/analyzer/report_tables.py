@@ -89,7 +89,7 @@ def ratings(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) -> 
         ("algorithm", *(instant(posterior.times[t]) for t in at)),
         tuple(
             (name, *(f"{mean[t, i]:.3f} [{low[t, i]:.3f},\u00a0{high[t, i]:.3f}]" for t in at))
-            for i, name in _places(ranked, posterior.names)
+            for i, name in _positions(ranked, posterior.names)
         ),
         tuple(data),
         kind="stacked",
@@ -169,7 +169,7 @@ def matrices(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) ->
 
 def _matrix(result: RaceResult, t: int, names: Sequence[str], data: tuple[Data, ...], summary: str = "") -> Table:
     relations = result.relations
-    order, time = _places(names, result.posterior.names), instant(result.posterior.times[t])
+    order, time = _positions(names, result.posterior.names), instant(result.posterior.times[t])
     numbered = len(order) > 8 or (len(order) > 4 and max(len(name) for _, name in order) > 9)
     heads = [str(number) for number in range(1, len(order) + 1)] if numbered else [name for _, name in order]
     return Table(
@@ -249,7 +249,7 @@ def spending(result: RaceResult, ranked: Sequence[str], data: Sequence[Data]) ->
                 f"{reach[0, i]:,}",
                 f"{reach[-1, i]:,}",
             )
-            for i, name in _places(ranked, result.names)
+            for i, name in _positions(ranked, result.names)
         ),
         tuple(data),
         frozenset({1}),
@@ -397,7 +397,7 @@ def _state(result: RaceResult, name: str) -> str:
     return f"eliminated by {result.eliminated[name]}" if name in result.eliminated else "Pareto set"
 
 
-def _places(ranked: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
-    """The ranked names with their places among others, if they are among these."""
+def _positions(ranked: Sequence[str], names: Sequence[str]) -> list[tuple[int, str]]:
+    """The ranked names that are among others, with their positions there."""
     index_of = {name: index for index, name in enumerate(names)}
     return [(index_of[name], name) for name in ranked if name in index_of]

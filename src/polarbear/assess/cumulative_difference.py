@@ -69,9 +69,9 @@ def cumulative_difference(
     ours, theirs = _sample(first, "first"), _sample(second, "second")
     real_number(confidence, "confidence", gt=0, lt=1)
     at = np.linspace(0.0, 1.0, whole_number(levels, "levels", 2))
-    _, places = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
-    mine, other = places[: ours.size], places[ours.size :]
-    size = int(places.max()) + 1
+    _, ranks = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
+    mine, other = ranks[: ours.size], ranks[ours.size :]
+    size = int(ranks.max()) + 1
     drawn = np.array(
         [
             _difference(_counts(rng.choice(mine, mine.size), size), _counts(rng.choice(other, other.size), size), at)
@@ -90,9 +90,9 @@ def _sample(numbers: ArrayLike, name: str) -> FloatArray:
     return sample
 
 
-def _counts(places: np.ndarray[tuple[int, ...], np.dtype[np.intp]], size: int) -> FloatArray:
+def _counts(ranks: np.ndarray[tuple[int, ...], np.dtype[np.intp]], size: int) -> FloatArray:
     """(size,) share of the runs at each distinct result, from the best to the worst."""
-    return np.bincount(places, minlength=size) / places.size
+    return np.bincount(ranks, minlength=size) / ranks.size
 
 
 def _difference(ours: FloatArray, theirs: FloatArray, at: FloatArray) -> FloatArray:

@@ -89,14 +89,14 @@ def parameter_correlation(
         raise ValueError(f"window is {window}; it has a middle only if it is odd")
     check_choice(method, Literal["spearman", "pearson"], "method")
     measure = stats.spearmanr if method == "spearman" else stats.pearsonr
-    found = np.full(ours.shape[1], np.nan)
-    for time in range(found.size):
+    correlations = np.full(ours.shape[1], np.nan)
+    for time in range(correlations.size):
         within = slice(max(0, time - window // 2), time + window // 2 + 1)
         x, y = ours[:, within].ravel(), theirs[:, within].ravel()
         known = ~(np.isnan(x) | np.isnan(y))
         if known.sum() >= 3 and np.ptp(x[known]) > 0 and np.ptp(y[known]) > 0:
-            found[time] = measure(x[known], y[known]).statistic
-    return found
+            correlations[time] = measure(x[known], y[known]).statistic
+    return correlations
 
 
 def _some(runs: Sequence[Run]) -> Sequence[Run]:

@@ -222,12 +222,13 @@ def average_runtime_attainment(
         raise ValueError(f"points have shape {wanted.shape}; give (points, objectives)")
     times = np.empty((len(runs), len(wanted)))
     for row, run in enumerate(runs):
-        found = without_nan(run, f"run {row}")
-        if found.ndim != 2 or found.shape[1] != 1 + wanted.shape[1]:
-            raise ValueError(f"run {row} has shape {found.shape}; give (k, {1 + wanted.shape[1]}): time and objectives")
+        solutions = without_nan(run, f"run {row}")
+        if solutions.ndim != 2 or solutions.shape[1] != 1 + wanted.shape[1]:
+            shape = f"(k, {1 + wanted.shape[1]}): time and objectives"
+            raise ValueError(f"run {row} has shape {solutions.shape}; give {shape}")
         for column, point in enumerate(wanted):
-            attains = (found[:, 1:] <= point).all(axis=1)
-            times[row, column] = found[attains, 0].min(initial=np.inf)
+            attains = (solutions[:, 1:] <= point).all(axis=1)
+            times[row, column] = solutions[attains, 0].min(initial=np.inf)
     return ert(times, evaluations, weights=weights)
 
 

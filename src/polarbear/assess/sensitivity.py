@@ -112,10 +112,10 @@ def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
     Raises:
         ValueError: If they differ in length or a rank is NaN.
     """
-    one, other = floats(first), floats(second)
-    if one.ndim != 1 or one.shape != other.shape or np.isnan([one, other]).any():
-        raise ValueError(f"rankings have shapes {one.shape} and {other.shape}; give (n,) ranks of the same algorithms")
-    return float(np.abs(one - other).sum() / 2)
+    old, new = floats(first), floats(second)
+    if old.ndim != 1 or old.shape != new.shape or np.isnan([old, new]).any():
+        raise ValueError(f"rankings have shapes {old.shape} and {new.shape}; give (n,) ranks of the same algorithms")
+    return float(np.abs(old - new).sum() / 2)
 
 
 def _target_ecdf(groups: Sequence[Sequence[StepFunction]], targets: FloatArray) -> StepFunction:

@@ -25,13 +25,13 @@ def mutual_information(points: FloatArray) -> FloatArray:
     scaled = points / np.maximum(points.std(axis=0), np.finfo(float).tiny)
     distances = np.abs(scaled[:, np.newaxis] - scaled).transpose(2, 0, 1)  # (d, n, n)
     constant = float(digamma(len(points)) + digamma(NEIGHBOURS))
-    found: list[float] = []
+    information: list[float] = []
     for first, second in combinations(distances, 2):
         largest = np.maximum(first, second)
         radius = np.nextafter(np.partition(largest, NEIGHBOURS, axis=1)[:, NEIGHBOURS, np.newaxis], 0.0)
         counts: FloatArray = np.stack([np.sum(first <= radius, axis=1), np.sum(second <= radius, axis=1)])
-        found.append(max(0.0, constant - 2 * float(np.mean(digamma(counts)))))
-    return np.array(found)
+        information.append(max(0.0, constant - 2 * float(np.mean(digamma(counts)))))
+    return np.array(information)
 
 
 def largest_nearest_distance(points: FloatArray) -> float:
@@ -70,11 +70,11 @@ def across_dimensions(points: FloatArray, *, samples: int = 199, seed: int = 0) 
     Returns:
         By test: the share of uniform sets that are at least as extreme.
     """
-    rng, found = np.random.default_rng([seed, *points.shape]), across_statistics(points)
+    rng, observed = np.random.default_rng([seed, *points.shape]), across_statistics(points)
     drawn = np.array([across_statistics(rng.random(points.shape)) for _ in range(samples)])
     p_values: dict[str, float] = {}
     for column, (name, tail) in enumerate(ACROSS.items()):
-        above = 1 + int(np.count_nonzero(drawn[:, column] >= found[column]))
-        below = 1 + int(np.count_nonzero(drawn[:, column] <= found[column]))
+        above = 1 + int(np.count_nonzero(drawn[:, column] >= observed[column]))
+        below = 1 + int(np.count_nonzero(drawn[:, column] <= observed[column]))
         p_values[name] = min((2 * min(above, below) if tail == "both" else above) / (1 + samples), 1.0)
     return p_values

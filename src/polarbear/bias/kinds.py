@@ -30,7 +30,7 @@ LEVELS = (0.1, 0.01, 0.001, 0.0001)
 
 
 def strengths(p_values: FloatArray) -> NDArray[np.int64]:
-    """At how many of `LEVELS` tests reject."""
+    """The number of `LEVELS` at which each test rejects."""
     return np.sum(p_values[..., np.newaxis] <= LEVELS, axis=-1)
 
 
@@ -52,11 +52,11 @@ def kind_probabilities(p_values: ArrayLike) -> dict[str, float]:
         raise ValueError(
             f"p_values have shape {p.shape}; give ({len(STATISTICS)}, d), of the dimensions that are biased"
         )
-    forest, found = _forest(), strengths(p)
+    forest, inputs = _forest(), strengths(p)
     feature, threshold, shares = forest["feature"], forest["threshold"], forest["shares"].astype(np.float64)
     nodes = np.repeat(forest["roots"].astype(np.intp)[:, np.newaxis], p.shape[1], axis=1)  # (trees, d)
     while (inner := feature[nodes] >= 0).any():
-        right = found[feature[nodes], np.arange(p.shape[1])] > threshold[nodes]
+        right = inputs[feature[nodes], np.arange(p.shape[1])] > threshold[nodes]
         nodes = np.where(inner, np.where(right, forest["right"][nodes], forest["left"][nodes]), nodes)
     mean = (shares[nodes] / shares[nodes].sum(axis=-1, keepdims=True)).mean(axis=(0, 1))
     return {str(forest["kinds"][k]): float(mean[k]) for k in np.argsort(-mean)}

@@ -58,9 +58,9 @@ def _p_values(ordered: FloatArray, statistics: FloatArray, n: int, own: bool = F
             distribution = beta(*EXACT[name](n))
             p[row] = (distribution.sf if statistic.tail == "above" else distribution.cdf)(statistics[row])
             continue
-        reference, found = ordered[row], np.asarray(statistics[row])
-        at_least = (not own) + len(reference) - np.searchsorted(reference, found, side="left")
-        at_most = (not own) + np.searchsorted(reference, found, side="right")
+        reference, observed = ordered[row], np.asarray(statistics[row])
+        at_least = (not own) + len(reference) - np.searchsorted(reference, observed, side="left")
+        at_most = (not own) + np.searchsorted(reference, observed, side="right")
         counts = {"above": at_least, "below": at_most, "both": 2 * np.minimum(at_least, at_most)}[statistic.tail]
         p[row] = np.minimum(counts / (1 + len(reference)), 1.0)
     return p
@@ -99,11 +99,11 @@ def critical_values(n: int, alpha: float = 0.01, *, samples: int = SAMPLES) -> d
     Returns:
         The lower and the upper critical value of each statistic, infinite where the test has one side only.
     """
-    null, found = null_distribution(n, samples), dict[str, tuple[float, float]]()
+    null, intervals = null_distribution(n, samples), dict[str, tuple[float, float]]()
     for row, (name, statistic) in enumerate(STATISTICS.items()):
         share = alpha / 2 if statistic.tail == "both" else alpha
         ends = [share, 1 - share]
         exact = name in EXACT
         low, high = beta(*EXACT[name](n)).ppf(ends) if exact else np.quantile(null.ordered[row], ends)
-        found[name] = (-np.inf if statistic.tail == "above" else low, np.inf if statistic.tail == "below" else high)
-    return found
+        intervals[name] = (-np.inf if statistic.tail == "above" else low, np.inf if statistic.tail == "below" else high)
+    return intervals

@@ -76,11 +76,12 @@ def judge_runs(runs: Iterable[Run], *, alpha: float = 0.01, samples: int = SAMPL
 
 
 def _judged(name: str, dimension: int, function: str, runs: list[Run], alpha: float, samples: int) -> Verdict:
-    found = [run for run in runs if run.trajectory.values.size and np.isfinite(run.trajectory.values[-1])]
-    points = [run.solution for run in found if run.solution is not None]
+    successful = [run for run in runs if run.trajectory.values.size and np.isfinite(run.trajectory.values[-1])]
+    points = [run.solution for run in successful if run.solution is not None]
     where = f"{name} in {plural(dimension, 'dimension')}"
-    if len(points) < len(found):
-        raise ValueError(f"{where}: {plural(len(found) - len(points), 'run')} came without a best point; run them anew")
+    if len(points) < len(successful):
+        lost = plural(len(successful) - len(points), "run")
+        raise ValueError(f"{where}: {lost} came without a best point; run them anew")
     if len(points) < SMALLEST_SAMPLE:
         few = f"{where} has {plural(points, 'run')} on f0 that found anything"
         raise ValueError(f"{few}; at least {SMALLEST_SAMPLE} are needed, and 50 are usual")
@@ -88,4 +89,4 @@ def _judged(name: str, dimension: int, function: str, runs: list[Run], alpha: fl
     _, *box = function.split("_")
     lower, upper = map(float, box) if box else (0.0, 1.0)
     bias = judge(array, lower=lower, upper=upper, alpha=alpha, samples=samples)
-    return Verdict(name, dimension, array, bias, len(runs) - len(found), (lower, upper))
+    return Verdict(name, dimension, array, bias, len(runs) - len(successful), (lower, upper))

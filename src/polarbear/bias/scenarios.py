@@ -56,7 +56,7 @@ class Scenario:
     def sample(self, n: int, d: int, rng: np.random.Generator) -> FloatArray:
         """Draw n points in d dimensions: (n, d).
 
-        Centres of gaps and clusters, and the places of noisy spikes, are drawn for each dimension unless `alike`.
+        Centres of gaps and clusters, and the positions of noisy spikes, are drawn for each dimension unless `alike`.
 
         Raises:
             ValueError: If gaps leave no room.
@@ -108,10 +108,10 @@ def _spikes(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray
 def _noisy_spikes(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
     """Spikes moved by normal shifts, but where these leave the box."""
     steps = int(s.parameters["steps"])
-    places = np.repeat(np.arange(steps + 1.0)[:, np.newaxis] / steps, d, axis=1)
-    moved = places + rng.normal(0, s.parameters["sigma"], places.shape)
-    places = np.where((moved >= 0) & (moved <= 1), moved, places)
-    return np.take_along_axis(places, rng.integers(steps + 1, size=(n, d)), axis=0)
+    spikes = np.repeat(np.arange(steps + 1.0)[:, np.newaxis] / steps, d, axis=1)
+    moved = spikes + rng.normal(0, s.parameters["sigma"], spikes.shape)
+    spikes = np.where((moved >= 0) & (moved <= 1), moved, spikes)
+    return np.take_along_axis(spikes, rng.integers(steps + 1, size=(n, d)), axis=0)
 
 
 def _cut(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
@@ -143,11 +143,11 @@ def _gaps(s: Scenario, n: int, d: int, rng: np.random.Generator) -> FloatArray:
     return _redrawn(lambda: rng.random((n, d)), allowed, s)
 
 
-def _around(places: FloatArray, n: int, d: int, s: Scenario, rng: np.random.Generator) -> FloatArray:
-    """Normal values around places (c, d) chosen at random, those in the box."""
+def _around(centres: FloatArray, n: int, d: int, s: Scenario, rng: np.random.Generator) -> FloatArray:
+    """Normal values around centres (c, d) chosen at random, those in the box."""
 
     def drawn() -> FloatArray:
-        chosen = np.take_along_axis(places, rng.integers(len(places), size=(n, d)), axis=0)
+        chosen = np.take_along_axis(centres, rng.integers(len(centres), size=(n, d)), axis=0)
         return rng.normal(chosen, s.parameters["sigma"])
 
     return _redrawn(drawn, lambda x: (x > 0) & (x < 1), s)

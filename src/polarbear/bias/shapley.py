@@ -20,7 +20,7 @@ def contributions(rejected: ArrayLike, *, most: int | None = None) -> FloatArray
     Args:
         rejected: (t, m) whether each test rejects each sample.
         most: Count what a test adds if it is among the first `most` of an order, as the thesis does with 10; default
-            all. Equation 3.3 has a sum over places in place of the mean, t times as much.
+            all. Equation 3.3 has a sum over positions instead of the mean, t times as much.
 
     Returns:
         (t,): They add up to the share of samples that any test rejects, or any among the first `most`.
@@ -32,7 +32,7 @@ def contributions(rejected: ArrayLike, *, most: int | None = None) -> FloatArray
     if array.ndim != 2 or not array.size:
         raise ValueError(f"rejected has shape {array.shape}; give (t, m), whether each of t tests rejects m samples")
     tests = len(array)
-    places = np.arange(tests if most is None else whole_number(most, "most", 1, tests))
+    positions = np.arange(tests if most is None else whole_number(most, "most", 1, tests))
     counts = np.arange(tests + 1)
-    first = np.sum(comb(tests - counts[:, np.newaxis], places) / comb(tests - 1, places), axis=1) / tests
+    first = np.sum(comb(tests - counts[:, np.newaxis], positions) / comb(tests - 1, positions), axis=1) / tests
     return (array * first[array.sum(axis=0)]).mean(axis=1)

@@ -57,6 +57,14 @@ def look_in(*folders: Path) -> None:
             sys.path.append(folder)
 
 
+def open_plan(file: Path) -> Plan:
+    """The plan in a file; modules that lie beside it can be imported from then on."""
+    from polarbear.study import read_plan
+
+    look_in(file.parent)
+    return read_plan(file)
+
+
 def resume_command(path: Path, spec: Mapping[str, Any]) -> str:
     """The command that goes on with a study."""
     from polarbear.study import modules_of

@@ -44,7 +44,7 @@ def exit_codes(command: str) -> str:
 
 
 def with_groups(command: Callable[..., None]) -> Callable[..., None]:
-    """A command in place of whose parameters that are dataclasses stand the options that are their fields."""
+    """A command whose parameters of dataclasses are replaced by options, one for each of their fields."""
     hints, groups, parameters = get_type_hints(command, include_extras=True), dict[str, Any](), list[Parameter]()
     for name, parameter in signature(command).parameters.items():
         if dataclasses.is_dataclass(hints[name]):
@@ -76,7 +76,7 @@ def to_place(text: str) -> Path:
 
 
 def to_data(text: str) -> Path:
-    """Where recorded runs are; nothing is fetched from the web."""
+    """The path of recorded runs, as `to_study`; addresses on the web are refused."""
     if text.lower().startswith(("http://", "https://", "ftp://")):
         raise typer.BadParameter(
             f"{text} is on the web, and polarbear downloads nothing; fetch it first, such as by curl -LO {text}"
@@ -85,7 +85,7 @@ def to_data(text: str) -> Path:
 
 
 def to_study(text: str) -> Path:
-    """Where a study is: at a path, or what the library has under the name, where there is nothing at that path."""
+    """The path of a study; if nothing is there, that of the library's data set of this name."""
     from polarbear.store import Library
 
     path = to_place(text)
@@ -97,6 +97,11 @@ def to_study(text: str) -> Path:
 def place_option(help_: str, **settings: Any) -> Any:
     """An option that takes a directory or a URL."""
     return typer.Option(parser=to_place, help=help_, show_default=False, **settings)
+
+
+def data_option(help_: str, *names: str) -> Any:
+    """An option that takes recorded runs."""
+    return typer.Option(*names, parser=to_data, help=help_, show_default=False)
 
 
 def repeatable(name: str, help_: str) -> Any:
@@ -142,7 +147,7 @@ class RaceLimits:
 
     @property
     def given(self) -> bool:
-        """Whether any of these is."""
+        """Whether any limit is given."""
         return bool(self.stops() or self.withdraw or self.retry)
 
 

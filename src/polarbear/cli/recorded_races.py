@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.options import FinalTargetOption, repeatable, to_data, to_json
+from polarbear.cli.options import FinalTargetOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
@@ -37,12 +37,7 @@ class Recorded:
 
     archives: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--from",
-            parser=to_data,
-            help="Race on these recorded runs, a study or an archive, and run nothing; repeatable.",
-            show_default=False,
-        ),
+        data_option("Race on these recorded runs, a study or an archive, and run nothing; repeatable.", "--from"),
     ] = None
     pool: Annotated[
         list[_Pooled] | None,
@@ -85,7 +80,7 @@ class Recorded:
             )
 
     def settings(self) -> dict[str, Any]:
-        """The settings of races that are given."""
+        """The race settings that are given."""
         given = {"alpha": self.alpha, "epsilon": self.epsilon}
         return {name: value for name, value in given.items() if value is not None}
 
@@ -108,8 +103,8 @@ def race_recorded(
         for number, group in enumerate(groups, start=1):
             status.update(f"racing on {group.name} ({number} of {len(groups)})")
             try:
-                place = into / f"{group.file}.study" if into and len(groups) > 1 else into
-                raced[group] = _race_on(group, recorded, study_file, spec, place)
+                path = into / f"{group.file}.study" if into and len(groups) > 1 else into
+                raced[group] = _race_on(group, recorded, study_file, spec, path)
             except ValueError as error:
                 left_out[group] = str(error)
         if not raced:
@@ -208,7 +203,7 @@ def _best(replayed: Replay) -> dict[str, Any]:
 
 
 def _who_wins_where(raced: Mapping[RecordedGroup, Replay]) -> dict[str, dict[int, dict[str, int]]]:
-    """For each algorithm and dimension: in how many races it is the best, a member of the Pareto set, took part."""
+    """By algorithm and dimension: how many races it took part in, is the best of, and is in the Pareto set of."""
     counts: defaultdict[str, dict[int, dict[str, int]]] = defaultdict(dict)
     for group, replayed in raced.items():
         winner = _best(replayed)["algorithm"]

@@ -256,8 +256,8 @@ class Configurator:
             starts = self._starts()
             size = starts[done][0] - (0 if done else len(self._elites)) if done < len(starts) else 0
             return self.space.sample(rng, size) if size > 0 else []
-        one = self._expected()
-        size = min(int(self._share / (2 * first * one)) if one else 2 * first, _MOST) - len(self._elites) * (not done)
+        cost = self._expected()
+        size = min(int(self._share / (2 * first * cost)) if cost else 2 * first, _MOST) - len(self._elites) * (not done)
         if size < 1:
             return []
         if not done:

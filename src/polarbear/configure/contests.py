@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
-from scipy import stats
 
 from polarbear.configure.criteria import Criterion, bootstrap_means
 from polarbear.configure.proposals import time_weights
@@ -135,6 +134,8 @@ class RankedContest:
 
 def _order(losses: FloatArray) -> FloatArray:
     """Scores of configurations by their losses: above 0, the lowest loss the highest."""
+    from scipy import stats  # slow to import
+
     return 1.0 + losses.size - stats.rankdata(losses)
 
 
@@ -186,6 +187,8 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
     Birattari et al. 2002 and Conover 1999, section 5.8, equations 6 and 7, there with the rank sums R_j, and for two
     configurations the Wilcoxon signed-rank test.
     """
+    from scipy import stats  # slow to import
+
     losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
     count, size = losses.shape
     if size == 2:
@@ -207,12 +210,14 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
 
 def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
     """t-race: those leave whose mean is significantly worse than the best's, by paired tests without correction."""
+    from scipy import stats  # slow to import
+
     losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
     return _drop_worse(losses, partial(stats.ttest_1samp, popmean=0.0), level, keep_all(terms))
 
 
 def _drop_worse(losses: FloatArray, test: Callable[..., Any], level: float, scores: FloatArray) -> FloatArray:
-    """Scores where those are dropped whose differences from the best a test calls significant."""
+    """Scores without those whose difference from the best is significant by a test."""
     best = int(np.argmax(scores))
     with np.errstate(invalid="ignore"):
         differences = losses - losses[:, [best]]

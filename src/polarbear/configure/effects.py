@@ -63,13 +63,8 @@ class Effects:
         parts = {name: self._levels(name)[1].var(axis=-1) for name in self.space.names}
         for first, second in self.pairs:
             parts[f"{first} & {second}"] = self._products(first, second).var(axis=-1)
-        shares = np.stack(list(parts.values()))
-        shares = shares / np.maximum(shares.sum(axis=0), np.finfo(float).tiny)
-        largest = shares.argmax(axis=0)
-        return {
-            name: Band.of(shares[index])._replace(positive=(largest == index).mean(axis=0))
-            for index, name in enumerate(parts)
-        }
+        total = np.maximum(np.sum(list(parts.values()), axis=0), np.finfo(float).tiny)
+        return Band.of_shares({name: part / total for name, part in parts.items()})
 
     def contributions(self, configuration: Mapping[str, Any]) -> dict[str, FloatArray]:
         """(D, T) draws of what each parameter adds to a configuration's log rating, beside its module's mean option.
@@ -77,13 +72,14 @@ class Effects:
         A number adds what it does beside the mean over its range; pairs are left aside.
         """
         (row,) = _design(self.space, self.pairs, [configuration])
-        found = dict[str, FloatArray]()
+        contributions = dict[str, FloatArray]()
         for name in self.space.names:
             own = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
             added = self.draws[:, :, own] @ row[own]
             numeric = self.columns[own[0]][1] == "line"
-            found[name] = added if numeric or name not in configuration else added - self.draws[:, :, own].mean(axis=-1)
-        return found
+            beside = 0.0 if numeric or name not in configuration else self.draws[:, :, own].mean(axis=-1)
+            contributions[name] = added - beside
+        return contributions
 
     def predict(self, configurations: Sequence[Mapping[str, Any]]) -> FloatArray:
         """(D, T, n) draws of the log ratings of configurations, tried or not, up to a constant."""
@@ -91,18 +87,18 @@ class Effects:
 
     def _levels(self, name: str) -> tuple[list[str], FloatArray]:
         """The levels of a parameter, and (D, T, levels) their contributions to log ratings."""
-        found = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
-        if not found or " & " in name:
+        indices = [index for index, (owner, _) in enumerate(self.columns) if owner == name]
+        if not indices or " & " in name:
             raise ValueError(f"the space has no parameter {name!r}; it has {', '.join(self.space.names)}")
-        labels = [self.columns[index][1] for index in found]
+        labels = [self.columns[index][1] for index in indices]
         if labels == ["line", "parabola"]:
             at = np.array([0.0, 0.5, 1.0])
-            return ["lowest", "middle", "highest"], self.draws[:, :, found] @ np.stack(_curve(at))
-        return labels, self.draws[:, :, found]
+            return ["lowest", "middle", "highest"], self.draws[:, :, indices] @ np.stack(_curve(at))
+        return labels, self.draws[:, :, indices]
 
     def _products(self, first: str, second: str) -> FloatArray:
-        found = [index for index, (owner, _) in enumerate(self.columns) if owner == f"{first} & {second}"]
-        return self.draws[:, :, found]
+        indices = [index for index, (owner, _) in enumerate(self.columns) if owner == f"{first} & {second}"]
+        return self.draws[:, :, indices]
 
 
 def fit_effects(
@@ -165,16 +161,14 @@ def _split(space: Space) -> tuple[dict[str, list[int]], dict[str, int]]:
 
 def _columns(space: Space, pairs: Sequence[tuple[str, str]]) -> tuple[tuple[str, str], ...]:
     modules, numbers = _split(space)
-    option = {index: space.columns[index].partition("=")[2] for found in modules.values() for index in found}
-    columns = [(name, option[index]) for name, found in modules.items() for index in found]
+    option = {index: space.columns[index].partition("=")[2] for indices in modules.values() for index in indices}
+    columns = [(name, option[index]) for name, indices in modules.items() for index in indices]
     columns += [(name, shape) for name in numbers for shape in ("line", "parabola")]
     for first, second in pairs:
         if absent := [name for name in (first, second) if name not in modules]:
             raise ValueError(f"{absent[0]!r} is no module of the space; pairs are of {', '.join(modules)}")
         columns += [
-            (f"{first} & {second}", f"{option[one]} & {option[other]}")
-            for one in modules[first]
-            for other in modules[second]
+            (f"{first} & {second}", f"{option[i]} & {option[j]}") for i in modules[first] for j in modules[second]
         ]
     return tuple(columns)
 
@@ -183,13 +177,13 @@ def _design(space: Space, pairs: Sequence[tuple[str, str]], configurations: Sequ
     """(n, k) x, as `_columns` names its columns; numbers that are not active count as in the middle."""
     encoded = space.encode(configurations)
     modules, numbers = _split(space)
-    parts = [encoded[:, found] for found in modules.values()]
+    parts = [encoded[:, indices] for indices in modules.values()]
     for name, index in numbers.items():
         active = np.array([name in each for each in configurations])
         parts.append(np.where(active, np.stack(_curve(encoded[:, index])), 0.0).T)
     for first, second in pairs:
-        one, other = encoded[:, modules[first]], encoded[:, modules[second]]
-        parts.append((one[:, :, np.newaxis] * other[:, np.newaxis, :]).reshape(len(encoded), -1))
+        left, right = encoded[:, modules[first]], encoded[:, modules[second]]
+        parts.append((left[:, :, np.newaxis] * right[:, np.newaxis, :]).reshape(len(encoded), -1))
     return np.concatenate(parts, axis=1)
 
 

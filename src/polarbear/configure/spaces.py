@@ -139,8 +139,8 @@ class Space:
 
         self.optimizer(configuration)
         centre = ConfigSpace.Configuration(self.space, values=dict(configuration))
-        found = get_one_exchange_neighbourhood(centre, seed=int(rng.integers(2**31)))
-        return [near for near in map(_plain, found) if not self.fault(near)]
+        neighbours = get_one_exchange_neighbourhood(centre, seed=int(rng.integers(2**31)))
+        return [near for near in map(_plain, neighbours) if not self.fault(near)]
 
     @property
     def columns(self) -> tuple[str, ...]:

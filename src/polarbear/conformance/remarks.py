@@ -7,7 +7,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from polarbear.bias import judge
 from polarbear.conformance.checks import Inapplicable
 from polarbear.conformance.probes import fault_of, objectives_of, run_on
 from polarbear.optimizers import Optimizer
@@ -20,21 +19,23 @@ ALPHA, SAMPLES = 0.01, 20_000
 
 def bias(optimizer: Optimizer) -> str:
     """Whether it prefers some part of the box whatever the objective says: 50 runs on random values, 5 variables."""
+    from polarbear.bias import judge  # slow to import
+
     if objectives_of(optimizer) > 1:
         raise Inapplicable("it takes several objectives only, and structural bias is defined for one")
-    problem, found, began = RandomValuesProblem(DIMENSION), list[FloatArray](), time.monotonic()
+    problem, points, began = RandomValuesProblem(DIMENSION), list[FloatArray](), time.monotonic()
     for seed in range(RUNS):
         run, _ = run_on(optimizer, problem, EVALUATIONS, seed)
         if fault := fault_of(run):
             raise ValueError(f"on random values {fault}")
         if run.solution is None or not np.isfinite(run.trajectory.values[-1]):
             raise Inapplicable(f"in the box, a run of {run.outcome.evaluations} evaluations found nothing")
-        found.append(run.solution)
+        points.append(run.solution)
         if time.monotonic() - began > SECONDS:
             raise Inapplicable(
                 f"{seed + 1} of {RUNS} runs took {SECONDS:g} s; polarbear bias takes as long as it takes"
             )
-    return judge(np.array(found), alpha=ALPHA, samples=SAMPLES).sentence
+    return judge(np.array(points), alpha=ALPHA, samples=SAMPLES).sentence
 
 
 REMARKS: dict[str, Callable[[Optimizer], str]] = {"bias": bias}

@@ -36,7 +36,7 @@ class ModuleRecombination:
     def __call__(self, history: History) -> list[Candidate]:
         """The next generation; fewer than `size`, or none, where the space has no more."""
         rng = history.rng()
-        found: dict[str, Candidate] = {}
+        candidates: dict[str, Candidate] = {}
         elites = [dict(each.candidate.configuration or {}) for each in history.elites]
         strangers = self.size if not elites else round(self.anywhere * self.size)
         for _ in range(_TRIES):
@@ -45,8 +45,8 @@ class ModuleRecombination:
             if strangers < self.size:
                 more += recombined(self.space, elites, rng, self.size - strangers, spread=self.spread)
             for candidate in (Candidate(configuration=each) for each in more):
-                if len(found) < self.size and not history.proposed(candidate):
-                    found.setdefault(candidate.name, candidate)
-            if len(found) == self.size:
+                if len(candidates) < self.size and not history.proposed(candidate):
+                    candidates.setdefault(candidate.name, candidate)
+            if len(candidates) == self.size:
                 break
-        return list(found.values())
+        return list(candidates.values())

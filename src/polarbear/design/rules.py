@@ -101,7 +101,7 @@ class RuleMutation:
         rng = history.rng()
         elites: list[Tree] = [each.candidate.about["tree"] for each in history.elites]
         trees: list[Tree] = [] if history.verdicts else list(self.start)
-        found: dict[str, Candidate] = {}
+        candidates: dict[str, Candidate] = {}
         for _ in range(_TRIES * self.size):
             if trees:
                 tree = trees.pop(0)
@@ -115,7 +115,7 @@ class RuleMutation:
             code = code_of(tree, mu=self.mu, offspring=self.offspring)
             candidate = Candidate(code=code, about={"rule": printed(tree), "tree": tree})
             if not history.proposed(candidate):
-                found.setdefault(candidate.name, candidate)
-            if len(found) == self.size:
+                candidates.setdefault(candidate.name, candidate)
+            if len(candidates) == self.size:
                 break
-        return list(found.values())
+        return list(candidates.values())

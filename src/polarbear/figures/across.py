@@ -248,13 +248,13 @@ def _finite(arrays: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
 
 def _column_axis(columns: Sequence[str], label: str, width: float, *, first: int = 0) -> Axis:
     """An axis with a name in the place of each number; names run upwards where they do not fit side by side."""
-    places = tuple(float(first + number) for number in range(len(columns)))
+    ticks = tuple(float(first + number) for number in range(len(columns)))
     size = _upright_size(columns, width)
     return Axis(
         label=label,
         low=first - 0.15,
         high=first + max(len(columns) - 1, 1) + 0.15,
-        ticks=places,
+        ticks=ticks,
         texts=tuple(shown(name) for name in columns),
         minor=(),
         upright=size,

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.assess.arrays import floats
 from polarbear.figures import captions
 from polarbear.figures.figure import Figure
-from polarbear.figures.marks import Cells, Line, Points, Shades
+from polarbear.figures.heat_map import cells_of
+from polarbear.figures.marks import Line, Points, Shades
 from polarbear.figures.panels import Axis, Panel
 from polarbear.figures.style import PALETTE, RULE, WIDE, shown
 from polarbear.quantities import plural
@@ -53,9 +54,9 @@ def structural_bias(
     Raises:
         ValueError: If points or rejections have another shape, or a point lies outside the box.
     """
-    x, told, counted = _checked(points, rejected, tests, counts)
+    x, rejections, counted = _checked(points, rejected, tests, counts)
     n, d = x.shape
-    biased = told[counted].any(axis=0)
+    biased = rejections[counted].any(axis=0)
     jitter: FloatArray = _SPREAD * (_GOLDEN * np.arange(1.0, n + 1) % 1.0 - 0.5)
     dots = [
         Points(
@@ -73,6 +74,7 @@ def structural_bias(
         Line(name=f"bound-{at:g}", x=np.array([-0.5, d - 0.5]), y=np.full(2, at), color=RULE, width=0.6, layer=1)
         for at in (0.0, 1.0)
     ]
+    darkness = np.where(rejections, 0.5 + 0.5 * counted[:, np.newaxis], 0.0)
     rows = _ROW * len(tests) + 0.5
     return Figure(
         title=f"Where runs of {name} end on f0" if name else "Where runs end on f0",
@@ -97,7 +99,7 @@ def structural_bias(
                     texts=tuple(map(shown, tests)),
                     line=False,
                 ),
-                marks=(_cells(told, counted),),
+                marks=(cells_of(darkness, Shades(_REJECTED, 0.0, 1.0)),),
             ),
         ),
     )
@@ -106,17 +108,18 @@ def structural_bias(
 def _checked(
     points: ArrayLike, rejected: ArrayLike, tests: Sequence[str], counts: ArrayLike | None
 ) -> tuple[FloatArray, NDArray[np.bool_], NDArray[np.bool_]]:
-    x, told = floats(points), np.asarray(rejected, dtype=np.bool_)
-    if x.ndim != 2 or not x.size or told.shape != (len(tests), x.shape[1]) or not told.size:
+    x, rejections = floats(points), np.asarray(rejected, dtype=np.bool_)
+    if x.ndim != 2 or not x.size or rejections.shape != (len(tests), x.shape[1]) or not rejections.size:
         raise ValueError(
-            f"points have shape {x.shape} and rejections {told.shape} of {len(tests)} tests; give (n, d) and (t, d)"
+            f"points have shape {x.shape} and rejections {rejections.shape} of {len(tests)} tests; "
+            "give (n, d) and (t, d)"
         )
     if not ((x >= 0) & (x <= 1)).all():
         raise ValueError("a point lies outside [0, 1]; scale points by the bounds of their box")
-    counted: NDArray[np.bool_] = np.any(told, axis=1) if counts is None else np.asarray(counts, dtype=np.bool_)
+    counted: NDArray[np.bool_] = np.any(rejections, axis=1) if counts is None else np.asarray(counts, dtype=np.bool_)
     if counted.shape != (len(tests),):
         raise ValueError(f"counts have shape {counted.shape}; give ({len(tests)},), one for each test")
-    return x, told, counted
+    return x, rejections, counted
 
 
 def _variables(d: int, *, label: str) -> Axis:
@@ -124,18 +127,3 @@ def _variables(d: int, *, label: str) -> Axis:
     ticks = range(0, d, step)
     texts = tuple(str(at + 1) for at in ticks) if label else ("",) * len(ticks)
     return Axis(label=label, low=-0.5, high=d - 0.5, ticks=tuple(map(float, ticks)), texts=texts, line=False)
-
-
-def _cells(told: NDArray[np.bool_], counted: NDArray[np.bool_]) -> Cells:
-    rows, columns = (index.ravel() for index in np.indices(told.shape))
-    return Cells(
-        name="cell",
-        names=tuple(f"cell-{row}-{column}" for row, column in np.ndindex(told.shape)),
-        x=columns - np.float64(0.5),
-        x_end=columns + np.float64(0.5),
-        y=rows.astype(np.float64),
-        value=np.where(told, 0.5 + 0.5 * counted[:, np.newaxis], 0.0).ravel(),
-        text=("",) * told.size,
-        shades=Shades(_REJECTED, 0.0, 1.0),
-        gaps=True,
-    )

@@ -12,12 +12,12 @@ from polarbear.quantities import plural
 
 def target_sensitivity(algorithms: int, changes: Mapping[int, float]) -> str:
     """Caption of `target_sensitivity` with the changes of ranks by number of targets."""
-    told = listed(f"{change:g} ({count} targets)" for count, change in changes.items())
+    amounts = listed(f"{change:g} ({count} targets)" for count, change in changes.items())
     return (
         "Left: the mean share attained within the budget, averaged over all values (EAF, solid) and over evenly spaced "
         "targets (broken). Right: target-based less EAF-based share, mean over "
         f"{plural(algorithms, 'algorithm')} and, as dots, one standard deviation to both sides. Ranked by the area "
-        f"below their curves, algorithms change ranks against the EAF by {told}: half the sum of the "
+        f"below their curves, algorithms change ranks against the EAF by {amounts}: half the sum of the "
         "absolute differences of ranks."
     )
 

@@ -29,11 +29,11 @@ def clustered_ranks(algorithms: int, functions: int) -> str:
 
 def contributions(whole: float, *, sampled: bool = False, group_size: int | None = None) -> str:
     """Caption of `contributions` to a portfolio that attains `whole`; whether orders of joining were sampled."""
-    places = f"as one of the first {group_size}" if group_size else "in any order"
+    joining = f"as one of the first {group_size}" if group_size else "in any order"
     return (
         "What each algorithm contributes to the area below the attainment curve of the portfolio of all, which is "
         f"{whole:.3f}. The bar, with its number at the right, is the Shapley value: what the algorithm adds on average "
-        f"when algorithms join {places}."
+        f"when algorithms join {joining}."
         + (
             " The line at its end reaches two standard errors to both sides, since orders were sampled."
             if sampled

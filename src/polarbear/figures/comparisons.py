@@ -276,8 +276,8 @@ def _bars(found: Contributions, rows: Sequence[int]) -> Iterator[Mark]:
 def _tree(tree: Tree, begin: float, reach: float, *, sideways: bool) -> Iterator[Line]:
     """Brackets of a tree, from its leaves, at `begin`, to its root, `reach` away."""
     top = max((heights[1] for _, heights in tree), default=1.0) or 1.0
-    for number, (places, heights) in enumerate(tree):
-        across = np.array([places[0], places[0], places[1], places[1]])
+    for number, (ends, heights) in enumerate(tree):
+        across = np.array([ends[0], ends[0], ends[1], ends[1]])
         along = begin + reach * np.array([heights[0], heights[1], heights[1], heights[2]]) / top
         x, y = (along, across) if sideways else (across, along)
         mark = "algorithms" if sideways else "functions"

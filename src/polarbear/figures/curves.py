@@ -130,7 +130,7 @@ def fixed_target_curves(
     limits = {name: float(budget) for name, budget in (budgets or {}).items() if name in lines}
     scale, along = _scale(lines, areas, single, cost_spacing, list(limits.values())), Scale.of([at], spacing)
     looks = looks_for(curves, order, "algorithm")
-    places = along.place(at)[::-1]
+    x = along.place(at)[::-1]
     own = (
         Line(
             name=f"budget-{list(lines).index(name)}",
@@ -146,7 +146,7 @@ def fixed_target_curves(
     return line_chart(
         along.axis(target, reverse=True),
         scale.axis(cost, grid=True),
-        (*own, *_marks(places, scale, lines, areas, single, looks)),
+        (*own, *_marks(x, scale, lines, areas, single, looks)),
         looks,
         lines=len(lines),
         width=width,

@@ -60,7 +60,7 @@ def vorobev_expectation(
         ValueError: If there is no algorithm or budgets do not increase.
     """
     at, looks = increasing(budgets, "budgets"), looks_for(found, order, "algorithm")
-    curves = {name: _finite(one.curve(at)) for name, one in found.items()}
+    curves = {name: _finite(expectation.curve(at)) for name, expectation in found.items()}
     single = {name: _finite(floats(each)) for name, each in (runs or {}).items() if name in found}
     scale = Scale.of([*curves.values(), *single.values()], value_spacing)
     drawn = {name: scale.place(curve) for name, curve in curves.items()}
@@ -159,20 +159,23 @@ def _expectations(
         yield Line(name=f"expectation-{index}", x=at, y=curve, algorithm=name, steps=True, markers=markers, layer=3)
 
 
-def _ecdfs(found: TargetSensitivity, chosen: Sequence[str], dashes: Sequence[tuple[float, ...]]) -> Iterator[Mark]:
+def _ecdfs(
+    sensitivity: TargetSensitivity, chosen: Sequence[str], dashes: Sequence[tuple[float, ...]]
+) -> Iterator[Mark]:
+    times = sensitivity.times
     for name in chosen:
-        index = found.names.index(name)
-        yield Line(name=f"eaf-{index}", x=found.times, y=found.exact[index], algorithm=name, steps=True, layer=3)
-        for count, dash, curves in zip(found.counts, dashes, found.by_targets, strict=True):
+        index = sensitivity.names.index(name)
+        yield Line(name=f"eaf-{index}", x=times, y=sensitivity.exact[index], algorithm=name, steps=True, layer=3)
+        for count, dash, curves in zip(sensitivity.counts, dashes, sensitivity.by_targets, strict=True):
             line = f"targets-{count}-{index}"
-            yield Line(name=line, x=found.times, y=curves[index], algorithm=name, width=1, dash=dash, steps=True)
+            yield Line(name=line, x=times, y=curves[index], algorithm=name, width=1, dash=dash, steps=True)
 
 
-def _differences(found: TargetSensitivity, dashes: Sequence[tuple[float, ...]]) -> Iterator[Mark]:
-    for count, dash, each in zip(found.counts, dashes, found.differences, strict=True):
+def _differences(sensitivity: TargetSensitivity, dashes: Sequence[tuple[float, ...]]) -> Iterator[Mark]:
+    for count, dash, each in zip(sensitivity.counts, dashes, sensitivity.differences, strict=True):
         mean, deviation = each.mean(axis=0), each.std(axis=0)
-        yield Line(name=f"difference-{count}", x=found.times, y=mean, color=INK, width=1.2, dash=dash, layer=3)
+        yield Line(name=f"difference-{count}", x=sensitivity.times, y=mean, color=INK, width=1.2, dash=dash, layer=3)
         for sign, end in (("below", mean - deviation), ("above", mean + deviation)):
             some = slice(None, None, 4)
             mark = f"deviation-{sign}-{count}"
-            yield Points(name=mark, x=found.times[some], y=end[some], color=MUTED, symbol=".", size=2.5)
+            yield Points(name=mark, x=sensitivity.times[some], y=end[some], color=MUTED, symbol=".", size=2.5)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -145,6 +146,11 @@ def _cells(
     """The cells, row by row, with `texts` or else their numbers in them."""
     numbers = (form(number) for number in table.ravel().tolist())
     written = numbers if texts is None else (text for row in texts for text in row)
+    return replace(cells_of(table, shades), text=tuple(map(shown, written)), bold=tuple(bold.ravel().tolist()))
+
+
+def cells_of(table: FloatArray, shades: Shades) -> Cells:
+    """A cell for each number, row by row, without text."""
     rows, columns = (index.ravel() for index in np.indices(table.shape))
     return Cells(
         name="cell",
@@ -153,8 +159,7 @@ def _cells(
         x_end=columns + np.float64(0.5),
         y=rows.astype(np.float64),
         value=table.ravel(),
-        text=tuple(map(shown, written)),
-        bold=tuple(bold.ravel().tolist()),
+        text=("",) * table.size,
         shades=shades,
         gaps=True,
     )

@@ -39,7 +39,7 @@ def embedding(
     middle. Axes have no unit: only who is near whom counts.
 
     Args:
-        points: (k, 2) places of the instances.
+        points: (k, 2) coordinates of the instances.
         functions: (k,) the function of each.
         method: How they were embedded, for the caption.
         width: Inches.
@@ -48,22 +48,23 @@ def embedding(
     Raises:
         ValueError: If the points are not (k, 2), or there is not a function for each.
     """
-    places = floats(points)
-    if places.ndim != 2 or places.shape[1] != 2 or len(functions) != len(places):
-        raise ValueError(f"points have shape {places.shape} for {len(functions)} functions; give (k, 2) and k names")
+    coordinates = floats(points)
+    if coordinates.ndim != 2 or coordinates.shape[1] != 2 or len(functions) != len(coordinates):
+        shape = coordinates.shape
+        raise ValueError(f"points have shape {shape} for {len(functions)} functions; give (k, 2) and k names")
     names, of = list(dict.fromkeys(functions)), np.array(functions)
     looks, marks = looks_for(names, None, "function"), list[Mark]()
     for i, name in enumerate(names):
-        own, symbol = places[of == name], _SYMBOLS[i // len(PALETTE) % len(_SYMBOLS)]
+        own, symbol = coordinates[of == name], _SYMBOLS[i // len(PALETTE) % len(_SYMBOLS)]
         marks.append(
             Points(name=f"function-{i}", x=own[:, 0], y=own[:, 1], algorithm=name, symbol=symbol, size=3.2, edge=0.3)
         )
         x, y = own[np.abs(own - np.median(own, axis=0)).sum(axis=1).argmin()].tolist()
         marks.append(PointLabel(x=x, y=y, text=shown(name), algorithm=name, ink=True, layer=4))
-    x, y = (Scale.of([places[:, j]], "linear") for j in (0, 1))
+    x, y = (Scale.of([coordinates[:, j]], "linear") for j in (0, 1))
     return Figure(
         title="Instances by their features",
-        alt=f"{plural(len(places), 'instance')} of {plural(len(names), 'function')} in a plane: {method}.",
+        alt=f"{plural(len(coordinates), 'instance')} of {plural(len(names), 'function')} in a plane: {method}.",
         caption=captions.embedding(method),
         width=width,
         height=height or 0.7 * width,
@@ -103,10 +104,10 @@ def optima(
     (left, low, *_), (right, high, *_) = low_high = _bounds(lower, upper)
     marks: dict[str, Mark] = {}
     for i, (name, each) in enumerate(locations.items()):
-        places = floats(each)
-        if places.ndim != 2 or places.shape[1] != len(low_high[0]):
-            raise ValueError(f"optima of {name} have shape {places.shape}; give (k, {len(low_high[0])})")
-        marks[name] = Points(name=f"optima-{i}", x=places[:, 0], y=places[:, 1], color=PALETTE[0], size=1.8, edge=0)
+        points = floats(each)
+        if points.ndim != 2 or points.shape[1] != len(low_high[0]):
+            raise ValueError(f"optima of {name} have shape {points.shape}; give (k, {len(low_high[0])})")
+        marks[name] = Points(name=f"optima-{i}", x=points[:, 0], y=points[:, 1], color=PALETTE[0], size=1.8, edge=0)
     border = Line(
         x=np.array([left, right, right, left, left]),
         y=np.array([low, low, high, high, low]),

@@ -35,26 +35,26 @@ def module_importance(
     Raises:
         ValueError: If there is no module, or an array has another shape.
     """
-    found = arrays_of(shares, (3, len(budgets)), "shares")
-    if not found or not budgets:
+    importance = arrays_of(shares, (3, len(budgets)), "shares")
+    if not importance or not budgets:
         raise ValueError("there is no module, or no budget, to draw")
-    high = min(1.0, 1.05 * max(float(array.max()) for array in found.values()))
+    high = min(1.0, 1.05 * max(float(array.max()) for array in importance.values()))
     axis = Axis(label="share in the variance", low=0, high=high, most=3, grid=True)
     panels = (
         Panel(
             x=axis,
-            y=row_axis(len(found), hills=False),
-            marks=tuple(_bars(number, {name: array[:, number] for name, array in found.items()})),
+            y=row_axis(len(importance), hills=False),
+            marks=tuple(_bars(number, {name: array[:, number] for name, array in importance.items()})),
             title=budget,
         )
         for number, budget in enumerate(budgets)
     )
     return Figure(
         title="Which module matters",
-        alt=f"Bars of the importance of {listed(found)} at {listed(budgets)}.",
+        alt=f"Bars of the importance of {listed(importance)} at {listed(budgets)}.",
         caption=captions.module_importance(),
         width=width,
-        height=height or 0.22 * len(found) + 0.9,
+        height=height or 0.22 * len(importance) + 0.9,
         panels=tuple(panels),
         columns=len(budgets),
     )
@@ -109,12 +109,12 @@ def effects_over_time(
         ValueError: If budgets do not increase, there is no module, or an array has another shape.
     """
     at = increasing(times, "times")
-    found = {name: arrays_of(options, (3, at.size), "effect") for name, options in effects.items()}
-    if not any(found.values()):
+    bands = {name: arrays_of(options, (3, at.size), "effect") for name, options in effects.items()}
+    if not any(bands.values()):
         raise ValueError("there is no module to draw")
-    columns = min(columns, len(found))
-    scale = Scale.of([array for options in found.values() for array in options.values()], "linear")
-    own = {_name(module, each): look for module in found for each, look in looks(list(found[module])).items()}
+    columns = min(columns, len(bands))
+    scale = Scale.of([array for options in bands.values() for array in options.values()], "linear")
+    own = {_name(module, each): look for module in bands for each, look in looks(list(bands[module])).items()}
     panels = (
         Panel(
             x=time_axis(at, axis, spacing, narrow=True),
@@ -122,14 +122,14 @@ def effects_over_time(
             marks=tuple(_effects(at, module, options)),
             key=_key(module, options),
         )
-        for module, options in found.items()
+        for module, options in bands.items()
     )
     return Figure(
         title="Effects of options over the budget",
-        alt=f"A panel each for {listed(found)}, with a line for each option over the budget.",
+        alt=f"A panel each for {listed(bands)}, with a line for each option over the budget.",
         caption=captions.effects_over_time(),
         width=width,
-        height=height or 2.3 * -(-len(found) // columns) + 0.2,
+        height=height or 2.3 * -(-len(bands) // columns) + 0.2,
         panels=tuple(panels),
         columns=columns,
         looks=own,
@@ -187,7 +187,7 @@ def parallel_coordinates(
     for column, (name, texts) in enumerate(ticks.items()):
         marks.append(Line(x=np.full(2, float(column)), y=np.array([0.0, 1.0]), color=RULE, width=1.0, layer=1))
         marks += [
-            PointLabel(name=f"option-{name}", x=column, y=place, text=shown(text, 14)) for text, place in texts.items()
+            PointLabel(name=f"option-{name}", x=column, y=level, text=shown(text, 14)) for text, level in texts.items()
         ]
     order, across = np.argsort(scores, kind="stable"), np.arange(len(ticks), dtype=np.float64)
     for rank, row in enumerate(map(int, order)):

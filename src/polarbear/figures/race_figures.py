@@ -185,11 +185,11 @@ def shares_by_group(result: RaceResult, members: Sequence[str]) -> dict[str, tup
     Groups are those of the functions, or single functions where these have none. Empty if there are fewer than two
     algorithms or groups.
     """
-    names, places = _groups(result), [result.names.index(name) for name in members]
+    names, columns = _groups(result), [result.names.index(name) for name in members]
     if len(members) < 2 or len({*names} - {""}) < 2:
         return {}
-    found = best_shares(result.values[:, :, places], names, precision=result.settings.precision)
-    shares = {group: found[group] for group in sorted(found) if found[group][0]}
+    best = best_shares(result.values[:, :, columns], names, precision=result.settings.precision)
+    shares = {group: best[group] for group in sorted(best) if best[group][0]}
     return shares if len(shares) > 1 else {}
 
 

@@ -162,7 +162,7 @@ def graph_of(
         ValueError: If there are no runs to assess, the optima that target precisions need are not known, or something
             is known of it that has no name there.
     """
-    found = Assessment(subject_of(runs, targets=targets))
+    assessment = Assessment(subject_of(runs, targets=targets))
     graph = Graph()
     for iri, (label, parent) in words.SUBCLASSES.items():
         graph.say(iri, label=label, subclass_of=parent)
@@ -173,8 +173,9 @@ def graph_of(
         _design(graph, study, name, spec)
     if origin:
         _say_origin(graph, study, origin)
-    executions = {each: _algorithm(graph, name, each, spec or {}, origin or {}) for each in found.subject.algorithms}
-    for cell in found.subject.cells:
+    subject = assessment.subject
+    executions = {each: _algorithm(graph, name, each, spec or {}, origin or {}) for each in subject.algorithms}
+    for cell in subject.cells:
         for algorithm, trials in cell.trials.items():
             benchmark = own("benchmark", name, algorithm, cell.suite, cell.function, cell.dimension)
             graph.say(benchmark, a=f"{OPTION}optimization_algorithm_benchmark_execution", part=executions[algorithm])
@@ -183,7 +184,7 @@ def graph_of(
                 benchmark, algorithm=Literal(algorithm), suite=Literal(cell.suite), function=Literal(cell.function)
             )
             graph.say(benchmark, dimension=cell.dimension, runs=len(trials.runs))
-            _on_function(graph, found, cell, algorithm, benchmark)
+            _on_function(graph, assessment, cell, algorithm, benchmark)
             _on_instances(graph, cell, algorithm, benchmark, budgets)
     return graph
 
@@ -278,9 +279,9 @@ def _family(described: Mapping[str, Any]) -> tuple[str, dict[str, Any], str]:
     return made_by.__name__, settings, module if room.endswith(".adapters") else ours
 
 
-def _on_function(graph: Graph, found: Assessment, cell: Cell, algorithm: str, benchmark: str) -> None:
+def _on_function(graph: Graph, assessment: Assessment, cell: Cell, algorithm: str, benchmark: str) -> None:
     """Expected runtimes, success rates and the area over the convergence curve on all instances together."""
-    summary = found.runtimes[cell, algorithm]
+    summary = assessment.runtimes[cell, algorithm]
     targets: list[float] = [] if cell.targets is None else cell.targets.tolist()
     for target, ert, successes in zip(
         targets, summary.ert, summary.successes, strict=False
@@ -290,7 +291,7 @@ def _on_function(graph: Graph, found: Assessment, cell: Cell, algorithm: str, be
         graph.say(out, a=f"{OWN}expected_runtime", target=float(named), value=float(ert))
         graph.say(benchmark, output=graph.say(out, successes=int(successes), runs=summary.runs))
     area = graph.say(own("area", _digest(benchmark)), a=f"{OWN}area_over_convergence_curve")
-    graph.say(benchmark, output=graph.say(area, value=found.area(cell, algorithm), runs=summary.runs))
+    graph.say(benchmark, output=graph.say(area, value=assessment.area(cell, algorithm), runs=summary.runs))
 
 
 def _on_instances(graph: Graph, cell: Cell, algorithm: str, benchmark: str, budgets: Sequence[float]) -> None:

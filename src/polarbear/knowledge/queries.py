@@ -284,15 +284,15 @@ def answered(store: Any, sparql: str, rows: int) -> Rows | bool:
     """Columns and rows of plain values, or whether it holds; OverflowError beyond so many rows."""
     from pyoxigraph import QueryBoolean, QuerySolutions
 
-    found = store.query(sparql, prefixes=PREFIXES, use_default_graph_as_union=True)
-    if isinstance(found, QueryBoolean):
-        return bool(found)
-    if isinstance(found, QuerySolutions):
-        columns = [variable.value for variable in found.variables]
-        read = ([_plain(solution[name]) for name in columns] for solution in found)
+    answer = store.query(sparql, prefixes=PREFIXES, use_default_graph_as_union=True)
+    if isinstance(answer, QueryBoolean):
+        return bool(answer)
+    if isinstance(answer, QuerySolutions):
+        columns = [variable.value for variable in answer.variables]
+        read = ([_plain(solution[name]) for name in columns] for solution in answer)
     else:
         columns = ["subject", "predicate", "object"]
-        read = ([_plain(part) for part in (triple.subject, triple.predicate, triple.object)] for triple in found)
+        read = ([_plain(part) for part in (triple.subject, triple.predicate, triple.object)] for triple in answer)
     table: list[list[Any]] = []
     for row in read:
         if len(table) == rows:

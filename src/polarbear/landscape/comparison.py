@@ -104,11 +104,11 @@ def _by_function(problems: Sequence[ProblemSpec]) -> dict[str, list[ProblemSpec]
 
 
 def _optima(problems: Sequence[ProblemSpec]) -> dict[str, FloatArray]:
-    told = {
-        function: [place for spec in specs if (place := optimum_location(spec)) is not None]
+    known = {
+        function: [location for spec in specs if (location := optimum_location(spec)) is not None]
         for function, specs in _by_function(problems).items()
     }
-    return {function: np.array(places) for function, places in told.items() if places}
+    return {function: np.array(locations) for function, locations in known.items() if locations}
 
 
 def _mean_landscapes(problems: Sequence[ProblemSpec]) -> dict[str, FloatArray]:

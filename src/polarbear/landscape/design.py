@@ -83,11 +83,11 @@ class Design:
     def _nearest(self) -> tuple[NDArray[np.intp], FloatArray]:
         wanted = max(NEIGHBOURS, math.ceil(NEIGHBOUR_SHARE * self.size))
         answer = KDTree(self.points).query(self.points, k=min(wanted, self.size - 1) + 1)
-        distances, found = cast("tuple[FloatArray, NDArray[np.intp]]", answer)
-        itself = found == cast("NDArray[np.intp]", np.arange(self.size))[:, None]
+        distances, indices = cast("tuple[FloatArray, NDArray[np.intp]]", answer)
+        itself = indices == cast("NDArray[np.intp]", np.arange(self.size))[:, None]
         itself[~itself.any(axis=1), -1] = True  # of many equal points, it need not be among the nearest
         others = ~itself
-        return found[others].reshape(self.size, -1), distances[others].reshape(self.size, -1)
+        return indices[others].reshape(self.size, -1), distances[others].reshape(self.size, -1)
 
     @property
     def neighbours(self) -> NDArray[np.intp]:
@@ -96,7 +96,7 @@ class Design:
 
     @property
     def neighbour_distances(self) -> FloatArray:
-        """(n, m) how far they are away."""
+        """(n, m) distances of the `neighbours`."""
         return self._nearest[1]
 
     @cached_property

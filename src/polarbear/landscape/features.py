@@ -124,14 +124,14 @@ def _of_set(chosen: FeatureSet, design: Design, values: FloatArray) -> dict[str,
         return dict.fromkeys(chosen.names, (np.nan, _CONSTANT))
     with np.errstate(divide="ignore", invalid="ignore"):  # what is undefined is NaN
         computed = chosen.compute(design, values)
-    found: dict[str, tuple[FloatArray | float, str]] = {}
+    results: dict[str, tuple[FloatArray | float, str]] = {}
     for name in chosen.names:
         column = computed[name]
         if isinstance(column, str):
-            found[name] = np.nan, column
+            results[name] = np.nan, column
         else:
-            found[name] = column, chosen.undefined if np.isnan(column).any() else ""
-    return found
+            results[name] = column, chosen.undefined if np.isnan(column).any() else ""
+    return results
 
 
 def feature_names(sets: str | Sequence[str] = tuple(SETS)) -> tuple[str, ...]:

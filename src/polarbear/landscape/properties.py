@@ -30,10 +30,10 @@ def optimum_location(spec: ProblemSpec) -> FloatArray | None:
     location = getattr(spec, "location", None)
     if location is None:
         return None
-    problem, place = spec.build(), np.asarray(location, dtype=np.float64)
-    known = problem.optimum is not None and place.shape == (problem.dimension,)
-    value = problem(place) if known else math.nan
-    return place if math.isclose(value, problem.optimum or 0.0, rel_tol=_ROUNDING, abs_tol=_ROUNDING) else None
+    problem, point = spec.build(), np.asarray(location, dtype=np.float64)
+    known = problem.optimum is not None and point.shape == (problem.dimension,)
+    value = problem(point) if known else math.nan
+    return point if math.isclose(value, problem.optimum or 0.0, rel_tol=_ROUNDING, abs_tol=_ROUNDING) else None
 
 
 def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float = 1e-8) -> FloatArray:
@@ -52,8 +52,8 @@ def mean_precision(problems: Sequence[Problem], grid: int = 101, *, least: float
     for problem in problems:
         if problem.dimension != 2 or problem.optimum is None:
             raise ValueError(f"{problem.name} has {problem.dimension} variables and optimum {problem.optimum}; give 2")
-        places = problem.lower + share * (problem.upper - problem.lower)
-        precision = np.abs(problem(places) - problem.optimum).reshape(grid, grid)
+        points = problem.lower + share * (problem.upper - problem.lower)
+        precision = np.abs(problem(points) - problem.optimum).reshape(grid, grid)
         total += np.log10(np.maximum(precision, least))
     return 10 ** (total / len(problems))
 

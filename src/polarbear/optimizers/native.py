@@ -229,9 +229,9 @@ class Continuable(Native[S]):
         ask_and_tell(self, problem, rng, state)
 
 
-def _equal_settings(one: Any, other: Any) -> bool:
+def _equal_settings(first: Any, second: Any) -> bool:
     """Whether two optimizers of a class differ by their names alone."""
-    return {**vars(one), "name": ""} == {**vars(other), "name": ""}
+    return {**vars(first), "name": ""} == {**vars(second), "name": ""}
 
 
 def _checked(values: ArrayLike, what: str, points: FloatArray, width: int | None) -> Any:

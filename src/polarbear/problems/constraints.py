@@ -93,9 +93,9 @@ class Constraints(tuple[Constraint, ...]):
             ValueError: If `x` has the wrong shape or holds NaN.
         """
         points = rounded(as_points(x, self.dimension, "constraints"), self.integers)
-        told = self.told
-        values = [[constraint(point) for constraint in told] for point in np.atleast_2d(points)]
-        return np.array(values, dtype=np.float64).reshape(*points.shape[:-1], len(told))
+        constraints = self.told
+        values = [[constraint(point) for constraint in constraints] for point in np.atleast_2d(points)]
+        return np.array(values, dtype=np.float64).reshape(*points.shape[:-1], len(constraints))
 
 
 def rounded(points: FloatArray, integers: NDArray[np.bool_] | None) -> FloatArray:

@@ -4,47 +4,26 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from types import TracebackType
 
-from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import TimeElapsedColumn
 
 from polarbear.configure import Configurator
+from polarbear.progress.bar import Bar
 from polarbear.progress.console import Console
 from polarbear.quantities import amount, duration, plural
 from polarbear.study import ConfigureObserver
 
-_LINE_SECONDS = 30.0
 
-
-class ConfigureProgress(ConfigureObserver):
+class ConfigureProgress(Bar, ConfigureObserver):
     """Shows how much of the budget is spent, the configurations tried, and how long the rest takes.
 
     On a terminal a bar is live; a line is written for each iteration, elsewhere also every half minute.
     """
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            TimeElapsedColumn(),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task: TaskID | None = None
+        super().__init__(console, TimeElapsedColumn())
         self._said = 0
         self._first: tuple[float, float] | None = None
-        self._printed = time.monotonic()
-
-    def __enter__(self) -> ConfigureProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def asked(self, configurator: Configurator) -> None:
         """Say which iterations are over."""
@@ -74,9 +53,7 @@ class ConfigureProgress(ConfigureObserver):
             if self._task is None:
                 self._task = self._bar.add_task(said, total=budget)
             self._bar.update(self._task, description=said, completed=configurator.spent)
-        elif now - self._printed > _LINE_SECONDS:
-            self._printed = now
-            self._console.print(said)
+        self._print_seldom(lambda: said)
 
     def validating(self, configurator: Configurator, path: Path) -> None:
         """Say that the search is over."""

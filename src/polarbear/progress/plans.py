@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from types import TracebackType
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
+from polarbear.progress.bar import Bar
 from polarbear.progress.console import Console
 from polarbear.quantities import duration, plural
 from polarbear.records import Outcome, Run, RunKey
@@ -17,43 +16,20 @@ from polarbear.study.summary import message_of
 
 _SHOWN = 3
 """How many failures of an algorithm are printed as they happen; all are counted at the end."""
-_LINE_SECONDS = 30.0
-"""Seconds between lines where there is no terminal."""
 
 
-class PlanProgress(PlanObserver):
+class PlanProgress(Bar, PlanObserver):
     """Shows runs, evaluations, failures, and how long the rest takes.
 
     On a terminal a bar is live; elsewhere a line is written every half minute.
     """
 
     def __init__(self, console: Console) -> None:
-        self._console = console
-        self._bar = Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TextColumn("runs ·"),
-            TimeElapsedColumn(),
-            TextColumn("· {task.fields[left]}", markup=False),
-            console=console,
-            transient=True,
-            disable=not console.is_terminal,
-        )
-        self._task: TaskID | None = None
+        left = TextColumn("· {task.fields[left]}", markup=False)
+        super().__init__(console, MofNCompleteColumn(), TextColumn("runs ·"), TimeElapsedColumn(), left)
         self._left: TimeLeft | None = None
         self._failures: Counter[str] = Counter()
         self._evaluations = self._done = self._total = 0
-        self._printed = time.monotonic()
-
-    def __enter__(self) -> PlanProgress:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
-    ) -> None:
-        self._bar.stop()
 
     def started(self, plan: Plan, there: int) -> None:
         """Say how much there is to do."""
@@ -78,15 +54,10 @@ class PlanProgress(PlanObserver):
             self._left.finished(run)
         if not run.outcome.ok:
             self._say_failure(run)
-        now = time.monotonic()
+        spent = f"{self._evaluations:,} evaluations"
         if self._console.is_terminal and self._task is not None:
-            description = f"{self._evaluations:,} evaluations"
-            self._bar.update(self._task, completed=self._done, description=description, left=self._words())
-        elif now - self._printed > _LINE_SECONDS:
-            self._printed = now
-            self._console.print(
-                f"{self._done:,} of {plural(self._total, 'run')}, {self._evaluations:,} evaluations · {self._words()}"
-            )
+            self._bar.update(self._task, completed=self._done, description=spent, left=self._words())
+        self._print_seldom(lambda: f"{self._done:,} of {plural(self._total, 'run')}, {spent} · {self._words()}")
 
     def _say_failure(self, run: Run) -> None:
         self._failures[run.key.algorithm] += 1

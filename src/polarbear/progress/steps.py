@@ -8,10 +8,8 @@ from contextlib import contextmanager
 
 from rich.text import Text
 
+from polarbear.progress.bar import LINE_SECONDS
 from polarbear.progress.console import Console
-
-_LINE_SECONDS = 30.0
-"""Seconds between lines where there is no terminal."""
 
 
 @contextmanager
@@ -32,7 +30,7 @@ def steps(console: Console, first: str) -> Generator[Callable[[str], None]]:
         def show(step: str) -> None:
             nonlocal printed
             status.update(Text(step))
-            if not console.is_terminal and time.monotonic() - printed > _LINE_SECONDS:
+            if not console.is_terminal and time.monotonic() - printed > LINE_SECONDS:
                 printed = time.monotonic()
                 console.print(Text(step))
 

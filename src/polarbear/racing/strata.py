@@ -29,15 +29,15 @@ def best_shares(
     rankings = Rankings.of(values, precision=precision)
     best = (rankings.ranks == 0) & (rankings.ranks >= 0).all(axis=2, keepdims=True)
     shares = best / np.maximum(best.sum(axis=2, keepdims=True), 1)
-    found: dict[str, tuple[int, FloatArray]] = {}
+    by_group: dict[str, tuple[int, FloatArray]] = {}
     for group in dict.fromkeys(filter(None, groups)):
         own = shares[[each == group for each in groups]]
         counted = own.sum(axis=(0, 2))[:, np.newaxis]
-        found[group] = (
+        by_group[group] = (
             round(float(counted.max())),
             np.where(counted > 0, own.sum(axis=0) / np.maximum(counted, 1), np.nan),
         )
-    return found
+    return by_group
 
 
 def average_share(share: FloatArray) -> FloatArray:

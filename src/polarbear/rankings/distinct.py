@@ -44,9 +44,9 @@ class DistinctRankings:
         distinct, inverse = _distinct_rows(rankings.ranks.reshape(-1, n))
         run = distinct >= 0
         ordered = run & (distinct < rankings.unordered)
-        size, places = np.count_nonzero(run, axis=1), np.count_nonzero(ordered, axis=1)
-        untied = np.where(ordered, distinct, 0).sum(axis=1) == places * (places - 1) // 2
-        ranked = (size > 1) & (places > 0)
+        size, depth = np.count_nonzero(run, axis=1), np.count_nonzero(ordered, axis=1)
+        untied = np.where(ordered, distinct, 0).sum(axis=1) == depth * (depth - 1) // 2
+        ranked = (size > 1) & (depth > 0)
         strict, tied = ranked & untied, ranked & ~untied
         position = np.full(len(distinct), -1)
         position[strict] = np.arange(np.count_nonzero(strict))
@@ -55,7 +55,7 @@ class DistinctRankings:
         return cls(
             index=position[inverse].reshape(count, timepoints),
             chosen=(ordered & (distinct < size[:, np.newaxis] - 1))[strict].astype(np.float64),
-            sets=_choice_sets(ranks, places[strict]) if n <= BITS else np.empty((0, n - 1), np.uint64),
+            sets=_choice_sets(ranks, depth[strict]) if n <= BITS else np.empty((0, n - 1), np.uint64),
             order=_last_to_best(ranks) if n > BITS else np.empty((0, n), np.intp),
             tied=count_choices(Rankings.of_ranks(distinct[np.newaxis, tied])),
         )
@@ -160,15 +160,15 @@ def _distinct_rows(ranks: Ranks) -> tuple[Ranks, NDArray[np.intp]]:
 
 def _last_to_best(ranks: Ranks) -> NDArray[np.intp]:
     """(L, n) as `DistinctRankings.order`, from ranks (L, n)."""
-    places = np.where(ranks < 0, np.iinfo(ranks.dtype).max + 1, ranks.astype(np.int64))
-    order = np.argsort(-places, axis=1)
+    keys = np.where(ranks < 0, np.iinfo(ranks.dtype).max + 1, ranks.astype(np.int64))
+    order = np.argsort(-keys, axis=1)
     return np.where(np.take_along_axis(ranks, order, axis=1) < 0, ranks.shape[1], order)
 
 
-def _choice_sets(ranks: Ranks, places: NDArray[np.intp]) -> MaskArray:
-    """(L, n − 1) the sets that the best, the second, … are chosen from, in rankings (L, n) of so many places."""
+def _choice_sets(ranks: Ranks, depth: NDArray[np.intp]) -> MaskArray:
+    """(L, n − 1) the sets that the best, the second, … are chosen from, in rankings (L, n) down to `depth`."""
     sets = np.zeros((len(ranks), ranks.shape[1] - 1), np.uint64)
-    for place in range(sets.shape[1]):
-        sets[:, place] = packed((ranks >= place) & (place < places)[:, np.newaxis])
+    for rank in range(sets.shape[1]):
+        sets[:, rank] = packed((ranks >= rank) & (rank < depth)[:, np.newaxis])
     sets[np.bitwise_count(sets) < 2] = 0
     return sets

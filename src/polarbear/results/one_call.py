@@ -106,13 +106,13 @@ def race(
         if given.get("stop") is not None:
             raise ValueError("seconds and stop are both given; give stop=StopRules(seconds=...) alone")
         given["stop"] = study.StopRules(seconds=seconds)
-    with _place(path) as place, _observed(given.pop("observer", None), progress) as observer:
-        result = study.race(entry, instances, place, workers=workers, observer=observer, **given)
-        return Result.of(study.view_of(place, result), path=path)
+    with _study_path(path) as location, _observed(given.pop("observer", None), progress) as observer:
+        result = study.race(entry, instances, location, workers=workers, observer=observer, **given)
+        return Result.of(study.view_of(location, result), path=path)
 
 
 @contextmanager
-def _place(path: str | Path | None) -> Generator[str | Path]:
+def _study_path(path: str | Path | None) -> Generator[str | Path]:
     """The path, or one that is gone afterwards."""
     if path is not None:
         yield path

@@ -137,11 +137,11 @@ class Result(RaceResult):
         """The result in a notebook: the answer in a sentence, the members and what each is best at, and the ratings."""
         if not self.begun:
             return f"<p>{escape(str(self))}</p>"
-        found = self.answer
+        answer = self.answer
         rows = "".join(
             f"<tr><th style='text-align:left'>{escape(member.name)}</th>"
             f"<td style='text-align:left'>{escape(member.sentence)}</td></tr>"
-            for member in found.members[:_SHOWN]
+            for member in answer.members[:_SHOWN]
         )
         _, tag, picture = self.plot.ratings().svg().partition("<svg")  # without the declaration of a file
-        return f"<p>{escape(found.headline)}</p><table>{rows}</table>{tag}{picture}"
+        return f"<p>{escape(answer.headline)}</p><table>{rows}</table>{tag}{picture}"

@@ -72,13 +72,13 @@ class DataSet:
         """
         study = self.folder / _DATA
         try:
-            found = sha256((study / MANIFEST).read_bytes())
+            checksum = sha256((study / MANIFEST).read_bytes())
         except OSError:
-            found = "nothing"
-        if found != self.checksum:
+            checksum = "nothing"
+        if checksum != self.checksum:
             raise StudyError(
                 f"data set {self.name} {self.version} in {self.folder} is not what was added: its checksum is "
-                f"{found[:12]}, not {self.checksum[:12]}; remove it and add it again"
+                f"{checksum[:12]}, not {self.checksum[:12]}; remove it and add it again"
             )
         return study
 
@@ -147,11 +147,11 @@ class Library:
         """
         word, _, version = name.partition("@")
         listed = self.list()
-        found = [entry for entry in listed if entry.name == word and version in {"", entry.version}]
-        if not found:
+        matches = [entry for entry in listed if entry.name == word and version in {"", entry.version}]
+        if not matches:
             valid = [f"{entry.name}@{entry.version}" if version else entry.name for entry in listed]
             raise ValueError(f"the library {self.folder} has no data set {name!r};{did_you_mean(name, valid)}")
-        return found[-1]
+        return matches[-1]
 
     def remove(self, name: str) -> DataSet:
         """Remove a data set, named as for `get`; its sources stay."""

@@ -40,10 +40,10 @@ def origin() -> dict[str, Any]:
 
 @cache
 def _packages() -> tuple[tuple[str, str], ...]:
-    found: list[tuple[str, str]] = []
+    versions: list[tuple[str, str]] = []
     for name in _PACKAGES:
         try:
-            found.append((name, version(name)))
+            versions.append((name, version(name)))
         except PackageNotFoundError:
             continue
-    return tuple(found)
+    return tuple(versions)

@@ -133,9 +133,9 @@ def _parsed(path: Path, data: bytes, digest: str) -> StudyFile:
     return StudyFile(version, known, digest, _origin(file, fields.get("origin", {})))
 
 
-def _origin(file: Path, told: Any) -> dict[str, Any]:
+def _origin(file: Path, stored: Any) -> dict[str, Any]:
     """Where a study was begun: texts, and a table of them."""
-    origin = cast("dict[str, object]", told) if isinstance(told, dict) else {"": told}
+    origin = cast("dict[str, object]", stored) if isinstance(stored, dict) else {"": stored}
     for name, value in origin.items():
         inner = isinstance(value, dict) and name == "packages"
         texts: list[object] = [*cast("dict[str, object]", value).values()] if inner else [value]

@@ -43,7 +43,7 @@ VALIDATE = 50
 def effects_of(path: str | Path, *, pairs: Sequence[tuple[str, str]] = (), draws: int = 1000, seed: int = 0) -> Effects:
     """Which option matters when, from all runs that a study of a configurator holds; see `fit_effects`.
 
-    Nothing that the study describes is imported.
+    Imports nothing that the study describes.
 
     Args:
         path: The study's directory.
@@ -75,10 +75,10 @@ class ConfigureObserver:
     """Is notified of everything that happens while an optimizer is configured; override the methods you need."""
 
     def asked(self, configurator: Configurator) -> None:
-        """It waits for more runs."""
+        """The configurator waits for more runs."""
 
     def run_finished(self, configurator: Configurator) -> None:
-        """One of them is in."""
+        """One of these runs has finished."""
 
     def validating(self, configurator: Configurator, path: Path) -> None:
         """The search is over; its elites are raced on fresh instances, in a study of their own."""
@@ -127,7 +127,7 @@ class ConfigurationResult:
 
     @property
     def configurations(self) -> dict[str, Configuration]:
-        """These configurations."""
+        """The configurations in `pareto_set`, by name."""
         return {name: self.configurator.configurations[name] for name in self.pareto_set}
 
     def as_dict(self) -> dict[str, Any]:
@@ -156,24 +156,29 @@ class ConfigurationResult:
         return "\n".join(lines)
 
 
-def _summary(drawn: FloatArray) -> tuple[float, float, float]:
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    return float(drawn.mean()), float(low), float(high)
+def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
+    """The mean and the 95 % interval of draws."""
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return float(draws.mean()), float(low), float(high)
 
 
-def _wins(configurator: Configurator, found: Posterior) -> dict[str, Worth]:
+def win_probability(mine: FloatArray, others: FloatArray, times: FloatArray) -> FloatArray:
+    """(D,) how probably a run with ratings `mine` (D, T) beats one with the others', as a mean over log time."""
+    return (mine / np.maximum(mine + others, np.finfo(float).tiny)) @ time_weights(times)
+
+
+def _wins(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
     """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
     if DEFAULT not in configurator.configurations:
         return {}
     promised = configurator.posterior()
-    weights = time_weights(found.times)
 
     def against_default(posterior: Posterior, name: str) -> FloatArray:
         mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
-        return (mine / (mine + others)) @ weights
+        return win_probability(mine, others, raced.times)
 
     return {
-        name: Worth(float(against_default(promised, name).mean()), _summary(against_default(found, name)))
+        name: Worth(float(against_default(promised, name).mean()), mean_and_interval(against_default(raced, name)))
         for name in configurator.elites
         if name != DEFAULT
     }
@@ -196,8 +201,10 @@ def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
     if not len(before) or not len(after):
         return {}
     rng = np.random.default_rng(configurator.settings.seed)
-    promised, found = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
-    return {name: Worth(float(promised[index]), _summary(found[:, index])) for index, name in enumerate(left)}
+    promised, measured = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
+    return {
+        name: Worth(float(promised[index]), mean_and_interval(measured[:, index])) for index, name in enumerate(left)
+    }
 
 
 def configure(
@@ -245,7 +252,7 @@ def configure(
             "this configurator was told runs already; make a new Configurator, it takes those of the study"
         )
     validate = whole_number(validate, "validate", 0)
-    stream, place, observer = problems.as_instances(instances), store.place(path), observer or ConfigureObserver()
+    stream, location, observer = problems.as_instances(instances), store.place(path), observer or ConfigureObserver()
     first = first_problems(stream)
     check_pairs({name: configurator.space.optimizer(each) for name, each in configurator.configurations.items()}, first)
     limits = Limits(timeout=timeout)
@@ -253,11 +260,11 @@ def configure(
         "configure": configurator.describe(),
         "space": configurator.space.describe(),
         "instances": problems.describe(stream),
-        **_described(place),
+        **_described(location),
         "limits": {"target_precision": None, "timeout": timeout},
     }
     with (
-        opened(place, spec, accept_damage=accept_damage) as (study, _),
+        opened(location, spec, accept_damage=accept_damage) as (study, _),
         executor_or_pool(executor, workers, timeout, "evaluations") as pool,
     ):
         runs = RunMaker(study, pool, set(), retry_killed)
@@ -265,8 +272,9 @@ def configure(
             observer.asked(configurator)
             _describe_newcomers(configurator, study, spec)
             _make(configurator, requests, runs, stream, limits, observer)
-    final = race_beside(place)
-    raced = _validate(configurator, stream, final, validate, executor, workers, timeout, observer)
+    final = race_beside(location)
+    runs_on = {"workers": workers, "executor": executor, "timeout": timeout}
+    raced = _validate(configurator, stream, final, validate, observer, **runs_on)
     if raced is None:
         return ConfigurationResult(configurator, None, final, {}, {})
     with store.open(final) as study:
@@ -275,7 +283,7 @@ def configure(
 
 
 def _described(path: Path) -> dict[str, dict[str, Any]]:
-    """What the configurations are that the study at `path` holds already, and their optimizers."""
+    """The configurations and optimizers that the study at `path` already describes."""
     fields = ("algorithms", "configurations")
     if not store.exists(path):
         return {field: {} for field in fields}
@@ -301,7 +309,7 @@ def _make(
     limits: Limits,
     observer: ConfigureObserver,
 ) -> None:
-    """Make the runs that the study lacks, and tell the configurator of all."""
+    """Make the runs that the study lacks, and tell the configurator all that it asked for."""
     size = stream.size
     names = {request.key.algorithm for request in requests}
     entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
@@ -337,11 +345,10 @@ def _validate(
     stream: problems.Instances,
     path: Path,
     validate: int,
-    executor: Executor | None,
-    workers: int,
-    timeout: float | None,
     observer: ConfigureObserver,
+    **runs_on: Any,
 ) -> RaceResult | None:
+    """Race the elites and the default on fresh instances; None if there is nothing to race, or it is not wanted."""
     names = list(configurator.elites)
     if DEFAULT in configurator.configurations and DEFAULT not in names:
         names.append(DEFAULT)
@@ -349,13 +356,17 @@ def _validate(
         return None
     observer.validating(configurator, path)
     entrants = {name: configurator.space.optimizer(configurator.configurations[name]) for name in names}
+    return race_on_fresh(entrants, stream, path, validate, rules_of(configurator), **runs_on)
+
+
+def rules_of(configurator: Configurator) -> dict[str, Any]:
+    """The arguments of `Race` that a configurator's settings give."""
     chosen = configurator.settings
-    rules = {"times": configurator.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed + 1}
-    return race_on_fresh(entrants, stream, path, validate, rules, workers=workers, executor=executor, timeout=timeout)
+    return {"times": configurator.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed}
 
 
 def race_beside(path: Path) -> Path:
-    """Where the race on fresh instances is kept that ends the search at `path`."""
+    """The path of the race on fresh instances that concludes the search at `path`."""
     return path.with_name(f"{path.stem}-race{path.suffix}")
 
 
@@ -370,20 +381,20 @@ def race_on_fresh(
     executor: Executor | None = None,
     timeout: float | None = None,
 ) -> RaceResult:
-    """Race those that a search has left on instances that it has not seen, at most `count` of them.
+    """Race what a search has left on at most `count` instances that it has not seen.
 
     Args:
         entrants: The optimizers by name.
         stream: The instances of the search.
         path: Where the race is kept.
         count: On how many instances.
-        rules: Arguments of `Race`, with another seed than that of the search.
+        rules: Arguments of `Race` as in the search, whose seed is changed.
         workers: As for `race`.
         executor: As for `race`.
         timeout: As for `race`.
     """
     stop = StopRules(instances=count)
-    last = Race(dict(entrants), **rules)
+    last = Race(dict(entrants), **{**rules, "seed": rules["seed"] + 1})
     return race(last, fresh(stream, count), path, workers=workers, executor=executor, timeout=timeout, stop=stop)
 
 

@@ -339,5 +339,5 @@ def _positions(dimensions: Sequence[int]) -> list[int]:
     distinct = sorted(set(dimensions))
     chosen = sorted({distinct[round(step * (len(distinct) - 1) / (_DIMENSIONS - 1))] for step in range(_DIMENSIONS)})
     problems = [[position for position, d in enumerate(dimensions) if d == dimension] for dimension in chosen]
-    turns = range(_PROBLEMS_EACH)
-    return list(dict.fromkeys(each[turn * len(each) // _PROBLEMS_EACH] for turn in turns for each in problems))
+    parts = range(_PROBLEMS_EACH)
+    return list(dict.fromkeys(each[part * len(each) // _PROBLEMS_EACH] for part in parts for each in problems))

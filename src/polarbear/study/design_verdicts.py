@@ -64,21 +64,21 @@ def history_of(
             else:
                 verdict = _raced(Verdict(name, generation, candidate, "refused", ()), race, best, spent, times)
             if finding.printed:
-                told = f"it prints, which is thrown away: {finding.printed!r}"
-                verdict = replace(verdict, reasons=(*verdict.reasons, told))
+                remark = f"it prints, which is thrown away: {finding.printed!r}"
+                verdict = replace(verdict, reasons=(*verdict.reasons, remark))
             known[name] = verdict
             verdicts.append(verdict)
     return History(len(generations) + 1, times, tuple(verdicts), tuple(best), seed)
 
 
 def _spent(outcomes: Iterable[tuple[RunKey, Outcome]]) -> dict[str, Spent]:
-    found: dict[str, Spent] = {}
+    spent: dict[str, Spent] = {}
     for key, outcome in outcomes:
-        runs, failures, first = found.get(key.algorithm, Spent())
+        runs, failures, first = spent.get(key.algorithm, Spent())
         if not outcome.ok:
             failures, first = failures + 1, first or f"{outcome.reason}: {outcome.message}"
-        found[key.algorithm] = Spent(runs + 1, failures, first)
-    return found
+        spent[key.algorithm] = Spent(runs + 1, failures, first)
+    return spent
 
 
 def _best(race: Race) -> dict[str, FloatArray]:

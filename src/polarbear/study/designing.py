@@ -168,44 +168,43 @@ def design(
     """
     chosen = DesignSettings(**options)
     generations, validate = whole_number(generations, "generations", 1), whole_number(validate, "validate", 2)
-    stream, place = problems.as_instances(instances), store.place(path)
+    stream, location = problems.as_instances(instances), store.place(path)
     rivals = {each.name: each for each in map(optimizers.as_optimizer, against)}
     if not rivals:
         raise ValueError("against is empty; name at least one optimizer that candidates compete with")
     rules = {"times": times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed}
     size = min(stream.size or chosen.on, chosen.on)
     limited = problems.FiniteInstances(tuple(stream[draw % size] for draw in range(chosen.on)))
-    spec = _specification(place, chosen, space, rivals, limited, rules)
+    spec = _specification(location, chosen, space, rivals, limited, rules)
     guarded = confinement or Confinement()
     with (
-        opened(place, spec) as (study, _),
+        opened(location, spec) as (study, _),
         WorkerPool(workers, chosen.timeout, confinement=guarded, preload=("polarbear.conformance",)) as pool,
     ):
         designer = _Designer(study, pool, chosen, space, rivals, limited, rules, observer or DesignObserver())
         history = designer.run(propose, generations)
         entrants = designer.entrants()
         last = {name: entrants[name] for name in dict.fromkeys([*history.pareto_set, *rivals])}
-        final = race_beside(place)
+        final = race_beside(location)
         raced = None
         if len(last) > 1:
-            fresh = rules | {"seed": chosen.seed + 1}
-            raced = race_on_fresh(last, stream, final, validate, fresh, executor=pool, timeout=chosen.timeout)
+            raced = race_on_fresh(last, stream, final, validate, rules, executor=pool, timeout=chosen.timeout)
     return DesignResult(history, raced, final)
 
 
 def _specification(
-    place: Path,
+    location: Path,
     chosen: DesignSettings,
     space: Space | None,
     rivals: Mapping[str, optimizers.Optimizer],
     limited: problems.Instances,
     rules: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What the study at `place` is to say, with the proposals that it holds already."""
+    """What the study at `location` is to say, with the proposals that it holds already."""
     kept: dict[str, Any] = {"generations": [], "findings": {}}
     algorithms: dict[str, Any] = {}
-    if store.exists(place):
-        with store.open(place) as study:
+    if store.exists(location):
+        with store.open(location) as study:
             kept |= {field: study.spec.get("design", {}).get(field, kept[field]) for field in kept}
             algorithms = {name: each for name, each in study.spec["algorithms"].items() if name in kept["findings"]}
     placeholder = Race([*rivals, "candidates"], **rules)
@@ -273,7 +272,7 @@ class _Designer:
         return {**self._rivals, **passed}
 
     def _judge(self) -> History:
-        """Check and race whoever was not yet; the verdicts."""
+        """Check and race the candidates that were not yet, and return all verdicts."""
         if self._generations:
             self._observer.proposed(len(self._generations), self._generations[-1])
         for candidate in (each for generation in self._generations for each in generation):
@@ -299,7 +298,7 @@ class _Designer:
         return cast("Space", self._space).optimizer(candidate.configuration or {})
 
     def _examined(self, candidate: Candidate) -> Finding:
-        """What is found before the race."""
+        """Inspect and check a candidate before it races."""
         printed = ""
         if candidate.code is None:
             if self._space is None:
@@ -314,12 +313,12 @@ class _Designer:
             code, chosen = candidate.code, self._chosen
             inspected = self._pool.submit(inspect_code, code, candidate.name, chosen.imports, chosen.timeout)
             try:
-                found = inspected.result()
+                inspection = inspected.result()
             except WorkerError as error:
                 return Finding(f"its process was lost: {error}", "")
-            printed = printable(found["printed"])
-            if found["wrong"]:
-                return Finding(printable(found["wrong"]), printed)
+            printed = printable(inspection["printed"])
+            if inspection["wrong"]:
+                return Finding(printable(inspection["wrong"]), printed)
         entrant = self._optimizer(candidate)
         report = examine(entrant, checks=self._chosen.checks, pool=self._pool, until_wrong=True)
         wrong = [f"it fails the check {each.check!r}: {each.wrong}" for each in report.findings if each.wrong]

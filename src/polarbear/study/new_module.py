@@ -13,10 +13,19 @@ import numpy as np
 from polarbear import problems, store
 from polarbear.configure import Band, Configuration, Configurator
 from polarbear.configure.configurator import DEFAULT
-from polarbear.configure.proposals import time_weights
 from polarbear.racing import RaceResult
 from polarbear.records import FloatArray
-from polarbear.study.configuring import VALIDATE, ConfigureObserver, configure, effects_of, race_beside, race_on_fresh
+from polarbear.study.configuring import (
+    VALIDATE,
+    ConfigureObserver,
+    configure,
+    effects_of,
+    mean_and_interval,
+    race_beside,
+    race_on_fresh,
+    rules_of,
+    win_probability,
+)
 from polarbear.validation import whole_number
 
 
@@ -111,21 +120,21 @@ def assess_module(
     validate = whole_number(validate, "validate", 2)
     smaller = configurator.space.without(module)
     before = Configurator(smaller, times=configurator.times, **asdict(configurator.settings))
-    place = store.place(path)
+    location = store.place(path)
     settings: dict[str, Any] = {"workers": workers, "executor": executor, "timeout": timeout, "observer": observer}
-    beside = place.with_name(f"{place.stem}-without{place.suffix}")
+    beside = location.with_name(f"{location.stem}-without{location.suffix}")
     searches = {
         "without": configure(before, instances, beside, validate=0, **settings).configurator,
-        "with": configure(configurator, instances, place, validate=0, **settings).configurator,
+        "with": configure(configurator, instances, location, validate=0, **settings).configurator,
     }
-    return _compared(searches, module, problems.as_instances(instances), place, validate, settings)
+    return _compared(searches, module, problems.as_instances(instances), location, validate, settings)
 
 
 def _compared(
     searches: Mapping[str, Configurator],
     module: str,
     stream: problems.Instances,
-    place: Path,
+    location: Path,
     validate: int,
     settings: Mapping[str, Any],
 ) -> ModuleAssessment:
@@ -146,24 +155,20 @@ def _compared(
             "there is nothing to compare; give a larger budget, to a new study"
         )
     sides = {side: [name for name in named if name.startswith(f"{side}-")] or [DEFAULT] for side in searches}
-    chosen = extended.settings
-    rules = {"times": extended.times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed + 1}
-    made = {name: search.space.optimizer(configuration) for name, (search, configuration) in named.items()}
+    entrants = {name: search.space.optimizer(configuration) for name, (search, configuration) in named.items()}
     runs = {key: settings[key] for key in ("workers", "executor", "timeout")}
-    raced = race_on_fresh(made, stream, race_beside(place), validate, rules, **runs)
+    raced = race_on_fresh(entrants, stream, race_beside(location), validate, rules_of(extended), **runs)
     posterior = raced.posterior
     with_it, without_it = (
         np.max([posterior.draws[:, :, posterior.index(name)] for name in sides[side]], axis=0)
         for side in ("with", "without")
     )
-    won = (with_it / np.maximum(with_it + without_it, np.finfo(float).tiny)) @ time_weights(posterior.times)
-    low, high = np.quantile(won, (0.025, 0.975))
     return ModuleAssessment(
         module=module,
         configurations={name: configuration for name, (_, configuration) in named.items()},
         race=raced,
-        path=race_beside(place),
+        path=race_beside(location),
         better=(with_it > without_it).mean(axis=0) + (with_it == without_it).mean(axis=0) / 2,
-        wins=(float(won.mean()), float(low), float(high)),
-        effects=effects_of(place).of(module),
+        wins=mean_and_interval(win_probability(with_it, without_it, posterior.times)),
+        effects=effects_of(location).of(module),
     )

@@ -48,18 +48,18 @@ class RecordedGroup:
 def recorded_groups(runs: Sequence[Run], pooled: Collection[Pooled] = ()) -> list[RecordedGroup]:
     """Recorded runs by suite, function and dimension, in this order.
 
-    Problems of no suite that tell no instance are each a function of its own; they are pooled in any case.
+    Problems that name neither suite nor instance would each be a function of its own; they are always pooled.
 
     Args:
         runs: The runs.
-        pooled: Over what not to divide; suites are pooled where both functions and dimensions are.
+        pooled: What not to divide by; suites are pooled where both functions and dimensions are.
     """
     groups: defaultdict[tuple[str, str, int], list[Run]] = defaultdict(list)
     for run in runs:
         problem = run.problem
         suite = "" if len(set(pooled)) == 2 else problem.suite
-        told = problem.suite or problem.instance
-        function = problem.function if told and "function" not in pooled else ""
+        identified = problem.suite or problem.instance
+        function = problem.function if identified and "function" not in pooled else ""
         groups[suite, function, 0 if "dimension" in pooled else problem.dimension].append(run)
     ordered = sorted(groups, key=lambda where: in_order((*where, "")))
     return [RecordedGroup(*where, tuple(groups[where])) for where in ordered]
@@ -67,5 +67,5 @@ def recorded_groups(runs: Sequence[Run], pooled: Collection[Pooled] = ()) -> lis
 
 def usual_pooling(spec: Mapping[str, Any]) -> tuple[Pooled, ...]:
     """What runs of a study are pooled over: all, if a race drew its instances from one distribution; else nothing."""
-    merged = (usual_pooling(one["spec"]) for one in spec.get("merged", ()))
+    merged = (usual_pooling(source["spec"]) for source in spec.get("merged", ()))
     return ("function", "dimension") if "race" in spec or any(merged) else ()

@@ -247,21 +247,21 @@ def _blocks(runs: Sequence[Run], names: Sequence[str], final_target: float | Non
     """The runs on each instance and repetition that two algorithms or more have run, and the number of the others."""
     if final_target is not None:
         runs = [_solved(run, final_target) for run in runs]
-    found: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
+    grouped: defaultdict[tuple[str, int], dict[str, Run]] = defaultdict(dict)
     for run in runs:
         if run.key.algorithm in names:
-            block = found[run.key.instance, run.key.seed]
+            block = grouped[run.key.instance, run.key.seed]
             if run.key.algorithm in block:
                 raise ValueError(f"there are two runs of {run.key}; give each repetition a seed of its own")
             block[run.key.algorithm] = run
-    blocks = [found[place] for place in sorted(found) if len(found[place]) > 1]
+    blocks = [grouped[key] for key in sorted(grouped) if len(grouped[key]) > 1]
     linked, unlinked = _linked(names, {frozenset(block) for block in blocks})
     if unlinked:
         raise ValueError(
             f"there is no instance on which one of {', '.join(linked)} and one of {', '.join(unlinked)} have a run, so "
             "that nothing compares them; leave some out, or give runs on the same instances and repetitions"
         )
-    return blocks, len(found) - len(blocks)
+    return blocks, len(grouped) - len(blocks)
 
 
 def _linked(names: Sequence[str], together: Collection[frozenset[str]]) -> tuple[list[str], list[str]]:

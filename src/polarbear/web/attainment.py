@@ -49,11 +49,11 @@ def expectation(assessment: Assessment, problem: Problem) -> Shown:
     cell = cell_of(assessment, problem)
     budgets, values = charts.grid_of(cell)
     times, limits = Bounds.of(budgets, log=True), Bounds.of(values, log=cell.knows_optima)
-    found = {name: vorobev(cell.curves(name), times=times, values=limits) for name in cell.trials}
+    expectations = {name: vorobev(cell.curves(name), times=times, values=limits) for name in cell.trials}
     drawn = figures.vorobev_expectation(
-        budgets, found, order=assessment.subject.algorithms, value=charts.value_label(cell)
+        budgets, expectations, order=assessment.subject.algorithms, value=charts.value_label(cell)
     )
-    rows = ((name, each.level, each.aocc, each.mean_aocc, each.deviation) for name, each in found.items())
+    rows = ((name, each.level, each.aocc, each.mean_aocc, each.deviation) for name, each in expectations.items())
     columns = ("algorithm", "level", "aocc", "mean_aocc", "deviation")
     return Shown.of(charts.exhibit(drawn, f"vorobev {cell.name}", columns, rows, cell.title))
 
@@ -61,34 +61,38 @@ def expectation(assessment: Assessment, problem: Problem) -> Shown:
 @view("eaf", "Sensitivity to targets")
 def sensitivity(assessment: Assessment, dimension: Dimension) -> Shown:
     """Runtime distributions with several numbers of targets beside the one without any, and how ranks change."""
-    found = _sensitivity(within(assessment, dimension))
-    drawn = figures.target_sensitivity(found, order=assessment.subject.algorithms)
+    result = _sensitivity(within(assessment, dimension))
+    drawn = figures.target_sensitivity(result, order=assessment.subject.algorithms)
     rows = (
         (count, name, area, exact)
-        for count, areas in zip(found.counts, found.areas, strict=True)
-        for name, area, exact in zip(found.names, areas, found.exact_area, strict=True)
+        for count, areas in zip(result.counts, result.areas, strict=True)
+        for name, area, exact in zip(result.names, areas, result.exact_area, strict=True)
     )
-    columns, place = ("targets", "algorithm", "area", "exact"), placed(dimension)
-    return Shown.of(charts.exhibit(drawn, f"sensitivity {dimension}", columns, rows, place))
+    columns, scope = ("targets", "algorithm", "area", "exact"), scope_of(dimension)
+    return Shown.of(charts.exhibit(drawn, f"sensitivity {dimension}", columns, rows, scope))
 
 
 @view("eaf", "Changes of ranks")
 def rank_changes(assessment: Assessment, dimension: Dimension) -> Shown:
     """The rank of each algorithm by the area below its distribution, with more and more targets and without any."""
-    found = _sensitivity(within(assessment, dimension))
-    ways = [*(f"{count} targets" for count in found.counts), "EAF"]
-    ranks = dict(zip(found.names, found.ranks.T, strict=True))
+    result = _sensitivity(within(assessment, dimension))
+    ways = [*(f"{count} targets" for count in result.counts), "EAF"]
+    ranks = dict(zip(result.names, result.ranks.T, strict=True))
     drawn = figures.rank_chart(ranks, ways, column_label="way of ranking", order=assessment.subject.algorithms)
     shown = charts.exhibit(
-        drawn, f"rank-changes {dimension}", ("algorithm", *ways), ((n, *r) for n, r in ranks.items()), placed(dimension)
+        drawn,
+        f"rank-changes {dimension}",
+        ("algorithm", *ways),
+        ((n, *r) for n, r in ranks.items()),
+        scope_of(dimension),
     )
-    said = ", ".join(f"{each:g} with {way}" for each, way in zip(found.rank_changes, ways[:-1], strict=True))
+    said = ", ".join(f"{each:g} with {way}" for each, way in zip(result.rank_changes, ways[:-1], strict=True))
     return Shown(shown.data, shown.figure, f"Rank changes against no targets at all (half of |Δ|, summed): {said}.")
 
 
 @kept
 def _sensitivity(assessment: Assessment) -> TargetSensitivity:
-    """Of the algorithms that ran on all problems.
+    """The sensitivity to targets of the algorithms that ran on all problems.
 
     Raises:
         ValueError: If there is none, or an optimum is not known.
@@ -102,6 +106,6 @@ def _sensitivity(assessment: Assessment) -> TargetSensitivity:
     return target_sensitivity(curves, times=times, values=cells[0].precisions)
 
 
-def placed(dimension: str) -> str:
-    """A dimension in a title."""
+def scope_of(dimension: str) -> str:
+    """What a view of a dimension covers, for titles."""
     return "all functions" if dimension == "any" else f"{dimension}-D"

@@ -14,7 +14,7 @@ from polarbear.assess import bootstrap_band, eaf_grid, level_curves, second_orde
 from polarbear.assess.report import Assessment, Cell
 from polarbear.figures import Figure
 from polarbear.records import FloatArray, log_times
-from polarbear.web.attainment import placed
+from polarbear.web.attainment import scope_of
 from polarbear.web.coco import ALL, Group
 from polarbear.web.kind import (
     Algorithm,
@@ -26,7 +26,7 @@ from polarbear.web.kind import (
     Text,
     cell_of,
     check_ran,
-    numbers_in,
+    number_in,
     one_of,
     view,
     within,
@@ -46,7 +46,8 @@ def pooled_attainment(assessment: Assessment, dimension: Dimension, group: Group
     share = _pooled(cells, algorithm, budgets, values)
     drawn = figures.attainment(budgets, values, share, value="best precision so far")
     drawn = replace(drawn, title=f"Empirical attainment function of {algorithm}")
-    return _surface(_over(drawn, len(cells)), f"pooled {algorithm} {group} {dimension}", budgets, values, share, group)
+    name = f"pooled {algorithm} {group} {dimension}"
+    return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, share, group))
 
 
 @view("eaf", "Difference pooled over functions")
@@ -65,7 +66,7 @@ def pooled_difference(
         value="best precision so far",
     )
     name = f"pooled {algorithm} {against} {group} {dimension}"
-    return _surface(_over(drawn, len(cells)), name, budgets, values, first - second, group)
+    return Shown.of(charts.surface(_over(drawn, len(cells)), name, budgets, values, first - second, group))
 
 
 @view("eaf", "Difference against a portfolio")
@@ -92,10 +93,13 @@ def second_order(
     check_ran(cell.name, cell.trials, algorithm)
     budgets, values = charts.grid_of(cell)
     curves = cell.curves(algorithm)
-    at = _one(budget, "budget", float(budgets[budgets.size // 2]))
+    if (at := number_in(budget, "budget")) is None:
+        at = float(budgets[budgets.size // 2])
     then = values_at(curves, at)[:, 0]
-    usual = float(np.sort(then)[(then.size - 1) // 2])
-    given = at, _one(value, "value", usual if np.isfinite(usual) else float(values[-1]))
+    if (goal := number_in(value, "value")) is None:
+        median = float(np.sort(then)[(then.size - 1) // 2])
+        goal = median if np.isfinite(median) else float(values[-1])
+    given = at, goal
     conditional = condition != "all runs"
     share = second_order_eaf(curves, budgets, values, given=given, conditional=conditional)
     drawn = figures.attainment(budgets, values, share, value=charts.value_label(cell))
@@ -105,8 +109,8 @@ def second_order(
         drawn, title=f"Second-order attainment function of {algorithm} given {said}", caption=drawn.caption + among
     )
     text = f"{np.mean(then <= given[1]):.3g} of the runs of {algorithm} attained {said}."
-    shown = _surface(drawn, f"second-order {problem} {algorithm}", budgets, values, share, cell.title)
-    return replace(shown, text=text)
+    name = f"second-order {problem} {algorithm}"
+    return replace(Shown.of(charts.surface(drawn, name, budgets, values, share, cell.title)), text=text)
 
 
 @view("eaf", "Level curves with bands")
@@ -140,8 +144,8 @@ def _level(share: float) -> Callable[..., FloatArray]:
 
     def at(samples: FloatArray, axis: int = 0) -> FloatArray:
         count = samples.shape[axis]
-        place = max(1, int(np.ceil(share * count - 1e-9))) - 1
-        return np.take(np.sort(samples, axis=axis), place, axis=axis)
+        index = max(1, int(np.ceil(share * count - 1e-9))) - 1
+        return np.take(np.sort(samples, axis=axis), index, axis=axis)
 
     return at
 
@@ -160,7 +164,7 @@ def _common(
     """
     cells = [cell for cell in within(assessment, dimension).subject.cells if group in (ALL, cell.group)]
     if not cells:
-        raise ValueError(f"there are no {group} in {placed(dimension)}; choose another dimension")
+        raise ValueError(f"there are no {group} in {scope_of(dimension)}; choose another dimension")
     if unknown := [cell.name for cell in cells if not cell.knows_optima]:
         raise ValueError(f"the optimum of {unknown[0]} is not known; functions are pooled by precisions")
     for cell in cells:
@@ -176,19 +180,3 @@ def _pooled(cells: Sequence[Cell], name: str, budgets: FloatArray, values: Float
 
 def _over(figure: Figure, functions: int) -> Figure:
     return replace(figure, caption=f"{figure.caption} Shares are means over {functions} functions, which count alike.")
-
-
-def _surface(
-    figure: Figure, name: str, budgets: FloatArray, values: FloatArray, share: FloatArray, place: str
-) -> Shown:
-    rows = ((budget, value, share[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return Shown.of(charts.exhibit(figure, name, ("evaluations", "value", "share"), rows, place))
-
-
-def _one(text: str, what: str, usual: float) -> float:
-    found = numbers_in(text, what)
-    if found is None:
-        return usual
-    if found.size != 1:
-        raise ValueError(f"{what} {text!r} is several; give one")
-    return float(found[0])

@@ -89,11 +89,11 @@ def catalogue_of(folder: str | Path, paths: Iterable[tuple[str, Path, int]] | No
     for name, path, stamp in todo:
         say(f"Looking at {name} …")
         try:
-            source, found = _contents(path, stamp)
+            source, contents = _contents(path, stamp)
         except _FAULTS as fault:
             unread[name] = str(fault)
             continue
-        holdings += (Holding(name, source, *where, runs) for where, runs in found)
+        holdings += (Holding(name, source, *where, runs) for where, runs in contents)
     return Catalogue(Path(folder), tuple(holdings), unread)
 
 

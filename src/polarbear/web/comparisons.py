@@ -40,14 +40,14 @@ def pair_tests(assessment: Assessment, problem: Problem, compared: Measure, at: 
 def order(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
     """Which algorithms are significantly better than which on one problem."""
     comparison = _compare_on(assessment, problem, compared, at)
-    found = comparison.orders[problem]
+    partial = comparison.orders[problem]
     layers = [
-        [name for name, level in zip(found.names, found.levels.tolist(), strict=True) if level == depth]
-        for depth in range(int(found.levels.max()) + 1)
+        [name for name, level in zip(partial.names, partial.levels.tolist(), strict=True) if level == depth]
+        for depth in range(int(partial.levels.max()) + 1)
     ]
-    arrows = [(row["better"], row["worse"]) for row in found.rows()]
-    drawn = figures.partial_order(layers, arrows, order=found.names, alpha=comparison.alpha)
-    return _shown("order", found.rows(), drawn, comparison, problem)
+    arrows = [(row["better"], row["worse"]) for row in partial.rows()]
+    drawn = figures.partial_order(layers, arrows, order=partial.names, alpha=comparison.alpha)
+    return _shown("order", partial.rows(), drawn, comparison, problem)
 
 
 @view("comparisons", "Wins over problems")
@@ -87,13 +87,13 @@ def deep(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon) ->
 def omnibus(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, test: OmnibusTest) -> Shown:
     """Whether the algorithms differ over problems, by their ranks in the deep statistical comparison."""
     ranking = _deep_on_several(assessment, compared, at, epsilon)
-    found = omnibus_test(ranking.ranks, names=ranking.names, test=test)  # pyright: ignore[reportArgumentType]
-    differ = "differ" if found.rejected else "are not told apart"
+    result = omnibus_test(ranking.ranks, names=ranking.names, test=test)  # pyright: ignore[reportArgumentType]
+    differ = "differ" if result.rejected else "are not told apart"
     text = (
-        f"Over {len(ranking.functions)} problems the algorithms {differ}: {found.test}, statistic "
-        f"{found.statistic:.4g}, p = {found.p_value:.3g}, level {found.alpha:g}."
+        f"Over {len(ranking.functions)} problems the algorithms {differ}: {result.test}, statistic "
+        f"{result.statistic:.4g}, p = {result.p_value:.3g}, level {result.alpha:g}."
     )
-    rows = zip(found.names, found.means, found.normality, strict=True)
+    rows = zip(result.names, result.means, result.normality, strict=True)
     return Shown(Data.of("omnibus", ("algorithm", "mean rank", "p of normality"), rows), text=text)
 
 
@@ -103,12 +103,11 @@ def post_hoc(
 ) -> Shown:
     """Which algorithms differ from the one of the lowest mean rank in the deep statistical comparison."""
     ranking = _deep_on_several(assessment, compared, at, epsilon)
-    found = differences(ranking.ranks, names=ranking.names, test=test, correction=correction)  # pyright: ignore[reportArgumentType]
-    rows = found.rows()
+    result = differences(ranking.ranks, names=ranking.names, test=test, correction=correction)  # pyright: ignore[reportArgumentType]
+    rows = result.rows()
     worse = [row["algorithm"] for row in rows if row["different"]]
-    said = (
-        f"{found.control} differs significantly from {listed(worse) if worse else 'no other'} (level {found.alpha:g})."
-    )
+    others = listed(worse) if worse else "no other"
+    said = f"{result.control} differs significantly from {others} (level {result.alpha:g})."
     return Shown(Data.of("post-hoc", tuple(rows[0]), (row.values() for row in rows)), text=said)
 
 
@@ -124,9 +123,9 @@ def robust_ranks(assessment: Assessment) -> Shown:
 def portfolio(assessment: Assessment, largest: Largest) -> Shown:
     """What each algorithm adds to the runtime distribution of a portfolio of all: Shapley values, alone, last."""
     comparison = _compare(assessment, _MEASURES[0])
-    found = _portfolio(assessment, int(largest)) if largest else comparison.contributions
-    drawn = figures.contributions(found, order=comparison.algorithms)
-    return _shown("contributions", found.rows(), drawn)
+    contributions = _portfolio(assessment, int(largest)) if largest else comparison.contributions
+    drawn = figures.contributions(contributions, order=comparison.algorithms)
+    return _shown("contributions", contributions.rows(), drawn)
 
 
 @view("comparisons", "Switching between algorithms")
@@ -214,5 +213,5 @@ def _shown(
     problem: str = "all problems",
 ) -> Shown:
     columns = tuple(rows[0]) if rows else ()
-    found = charts.exhibit(drawn, f"{name} {problem}", columns, (row.values() for row in rows), problem)
-    return Shown(found.data, found.figure, f"Compared: {comparison.measure}." if comparison else "")
+    shown = charts.exhibit(drawn, f"{name} {problem}", columns, (row.values() for row in rows), problem)
+    return Shown(shown.data, shown.figure, f"Compared: {comparison.measure}." if comparison else "")

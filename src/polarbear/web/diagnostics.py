@@ -21,10 +21,10 @@ def model_checks(result: Result) -> Shown:
     """What the rankings say of the model's assumptions, in words."""
     if not result.begun:
         raise ValueError("nothing is known yet; the race has not completed a round")
-    found = _checks(result)
+    checks = _checks(result)
     outcomes = {None: "not known", True: "passed", False: "failed"}
-    rows = ([check.name, outcomes[check.passed], check.verdict] for check in found)
-    text = f"{sum(check.passed is False for check in found)} of {len(found)} checks failed."
+    rows = ([check.name, outcomes[check.passed], check.verdict] for check in checks)
+    text = f"{sum(check.passed is False for check in checks)} of {len(checks)} checks failed."
     return Shown(Data.of("checks", ("check", "outcome", "in words"), rows), text=text)
 
 
@@ -47,7 +47,7 @@ def models(result: Result) -> Shown:
     """How well the race's model and others predict an instance that they have not seen, and how sure they are."""
     if len(result.values) < 2:
         raise ValueError("models are compared by leaving one instance out; the race has fewer than two")
-    found = _examined(result)
+    examination = _examined(result)
     columns = (
         "model",
         "elpd",
@@ -61,11 +61,11 @@ def models(result: Result) -> Shown:
     rows = (
         [
             *(each.name, each.elpd, each.standard_error, each.effective_parameters, each.behind, each.behind_error),
-            *(found.overconfidence[each.name], each.verdict),
+            *(examination.overconfidence[each.name], each.verdict),
         ]
-        for each in found.comparison.models
+        for each in examination.comparison.models
     )
-    text = f"The race's own model is {found.model}.\n{found.comparison}"
+    text = f"The race's own model is {examination.model}.\n{examination.comparison}"
     return Shown(Data.of("models", columns, rows), text=text)
 
 

@@ -74,8 +74,8 @@ def values_ecdf(assessment: Assessment, problem: Problem, budgets: Budgets) -> S
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", charts.value_label(cell), "share")
     shown = Shown.of(charts.exhibit(drawn, f"ecdf {problem} budgets", columns, rows, f"{problem}, {said}"))
-    told = ", ".join(f"{each:.3g} of {name}" for name, each in area.items())
-    return replace(shown, text=f"Area below the line, of the width between the extremes: {told}.")
+    areas = ", ".join(f"{each:.3g} of {name}" for name, each in area.items())
+    return replace(shown, text=f"Area below the line, of the width between the extremes: {areas}.")
 
 
 @view("coco", "How a distribution comes about")
@@ -89,7 +89,7 @@ def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm,
     levels = np.flip(bounds.spaced(int(targets)))
     trials = cell.trials[algorithm]
     hits = trials.runtimes(levels, absolute=cell.absolute)
-    found = runtime_distribution(hits, trials.evaluations, restarts=0, weights=trials.weights)
+    distribution = runtime_distribution(hits, trials.evaluations, restarts=0, weights=trials.weights)
     order = assessment.subject.algorithms
     runs = figures.fixed_budget_curves(
         budgets,
@@ -106,7 +106,7 @@ def construction(assessment: Assessment, problem: Problem, algorithm: Algorithm,
         for k, level in enumerate(levels)
     )
     runs = replace(runs, panels=(replace(panel, marks=(*lines, *panel.marks)),))
-    ecdf = figures.runtime_distributions({algorithm: Distribution.of(found)}, order=order, cost="evaluations")
+    ecdf = figures.runtime_distributions({algorithm: Distribution.of(distribution)}, order=order, cost="evaluations")
     both = figures.grid({"runs and targets": runs, "runtime distribution": ecdf}, columns=2)
     caption = (
         f"Left: thin lines are single runs, the thick one their median; broken level lines are {levels.size} targets "
@@ -155,9 +155,9 @@ def performance_profile(assessment: Assessment, dimension: Dimension, target: On
     }
     drawn = figures.performance_profiles(curves, order=assessment.subject.algorithms, share="share of functions")
     rows = charts.by_algorithm({name: (each.at, each.share) for name, each in curves.items()})
-    place = f"{dimension}-D, ERT to {target}"
+    scope = f"{dimension}-D, ERT to {target}"
     return Shown.of(
-        charts.exhibit(drawn, f"profile {dimension} {target}", ("algorithm", "ratio", "share"), rows, place)
+        charts.exhibit(drawn, f"profile {dimension} {target}", ("algorithm", "ratio", "share"), rows, scope)
     )
 
 

@@ -41,9 +41,9 @@ from polarbear.web.samples import Around, Samples, band
 
 _GRID = 100
 STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
-    "median": lambda found: found.median,
-    "mean": lambda found: found.mean,
-    "geometric mean": lambda found: found.geometric_mean,
+    "median": lambda summary: summary.median,
+    "mean": lambda summary: summary.mean,
+    "geometric mean": lambda summary: summary.geometric_mean,
 }
 Budgets = Annotated[str, Text("budgets (empty: ten up to the longest run)", "")]
 Statistic = Annotated[str, one_of("statistic", *STATISTICS)]
@@ -79,10 +79,10 @@ def value_quantiles(assessment: Assessment, problem: Problem, budgets: Budgets, 
 @view("fixed-budget", "Values of single runs")
 def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, layout: Layout) -> Shown:
     """The best value of every run at each budget."""
-    found = value_samples(
+    samples = value_samples(
         alone(assessment, problem).subject, numbers_in(budgets, "budgets"), wide=layout == "a column per run"
     )
-    return Shown(placeless(found))
+    return Shown(placeless(samples))
 
 
 @view("fixed-budget", "Average value over the budget")
@@ -91,9 +91,9 @@ def average_value(assessment: Assessment, problem: Problem, statistic: Statistic
     cell = cell_of(assessment, problem)
     budgets = cell.budgets(_GRID)
     runs = {name: best_values(cell, name, budgets) for name in cell.trials}
-    found = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
-    lines = {name: STATISTICS[statistic](each) for name, each in found.items()}
-    bands = {name: ends for name, each in found.items() if (ends := band(each, around)) is not None}
+    summaries = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
+    lines = {name: STATISTICS[statistic](each) for name, each in summaries.items()}
+    bands = {name: ends for name, each in summaries.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_budget_curves(
         budgets,
         lines,

@@ -25,6 +25,7 @@ from polarbear.web.kind import (
     Text,
     alone,
     cell_of,
+    number_in,
     numbers_in,
     one_of,
     view,
@@ -32,9 +33,9 @@ from polarbear.web.kind import (
 from polarbear.web.samples import Around, Samples, band
 
 _AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
-    "PAR-c": lambda found: found.par,
-    "median": lambda found: found.median,
-    "mean of successes": lambda found: found.mean,
+    "PAR-c": lambda summary: summary.par,
+    "median": lambda summary: summary.median,
+    "mean of successes": lambda summary: summary.mean,
 }
 _COST = "runtime (evaluations)"
 Targets = Annotated[str, Text("targets (empty: ten, evenly spaced)", "")]
@@ -77,8 +78,8 @@ def runtime_quantiles(
 def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets, layout: Layout) -> Shown:
     """The runtime of every run to each target; inf where it was missed."""
     at = numbers_in(targets, "targets")
-    found = runtime_samples(alone(assessment, problem).subject, at, wide=layout == "a column per run")
-    return Shown(placeless(found))
+    samples = runtime_samples(alone(assessment, problem).subject, at, wide=layout == "a column per run")
+    return Shown(placeless(samples))
 
 
 @view("fixed-target", "Average runtime over targets")
@@ -94,7 +95,7 @@ def average_runtime(
 def fixed_probability(assessment: Assessment, problem: Problem, probability: Probability) -> Shown:
     """The runtime within which a run reaches each target with that probability."""
     name = f"{100 * probability:g} %-quantile"
-    return _over_targets(assessment, problem, lambda found: found.quantiles[2], name, probability=probability)
+    return _over_targets(assessment, problem, lambda summary: summary.quantiles[2], name, probability=probability)
 
 
 @view("fixed-target", "Runtime distribution to own targets")
@@ -140,16 +141,16 @@ def placeless(table: Data) -> Data:
 
 
 def coco_chart(
-    assessment: Assessment, cells: list[charts.Cell], place: str, backdrop: charts.Backdrop | None = None
+    assessment: Assessment, cells: list[charts.Cell], scope: str, backdrop: charts.Backdrop | None = None
 ) -> Shown:
     """Runtime distributions over cells of one dimension.
 
     Raises:
         ValueError: If no algorithm ran on all of them.
     """
-    drawn = charts.runtime_distributions(assessment, cells, place, backdrop or charts.Backdrop())
+    drawn = charts.runtime_distributions(assessment, cells, scope, backdrop or charts.Backdrop())
     if drawn is None:
-        raise ValueError(f"no algorithm ran on all functions of {place}; look at one of its functions")
+        raise ValueError(f"no algorithm ran on all functions of {scope}; look at one of its functions")
     return Shown.of(drawn)
 
 
@@ -180,14 +181,14 @@ def _over_targets(
     at = np.flip(targets)
     known = alone(assessment, problem).hits
     hits = {name: np.flip(known[cell, name], axis=1) for name in cell.trials}
-    found = {
+    summaries = {
         name: summarize(
             hits[name], trials.evaluations, levels=(0.25, 0.75, probability), penalty=penalty, weights=trials.weights
         )
         for name, trials in cell.trials.items()
     }
-    lines = {name: of(each) for name, each in found.items()}
-    bands = {name: ends for name, each in found.items() if (ends := band(each, around)) is not None}
+    lines = {name: of(each) for name, each in summaries.items()}
+    bands = {name: ends for name, each in summaries.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_target_curves(
         at,
         lines,
@@ -210,13 +211,10 @@ def _target_label(cell: Cell) -> str:
 def _runtimes_to(assessment: Assessment, problem: str, target: str) -> Samples:
     """The runtimes of all runs to a target; by default the hardest that a run of every algorithm reached."""
     cell, targets = cell_with_targets(assessment, problem)
-    given = numbers_in(target, "target")
-    if given is None:
+    if (level := number_in(target, "target")) is None:
         hits = alone(assessment, problem).hits
         reached = np.all([np.isfinite(hits[cell, name]).any(axis=0) for name in cell.trials], axis=0)
-        given = targets[reached][-1:] if reached.any() else targets[:1]
-    if given.size > 1:
-        raise ValueError(f"target {target!r} is several; give one")
-    runtimes = {name: trials.runtimes(given, absolute=cell.absolute)[:, 0] for name, trials in cell.trials.items()}
-    at = f"{_target_label(cell)} {given[0]:.3g}"
+        level = float(targets[reached][-1] if reached.any() else targets[0])
+    runtimes = {name: trials.runtimes([level], absolute=cell.absolute)[:, 0] for name, trials in cell.trials.items()}
+    at = f"{_target_label(cell)} {level:.3g}"
     return Samples(runtimes, _COST, at, cell.title, assessment.subject.algorithms)

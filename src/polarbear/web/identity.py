@@ -36,14 +36,14 @@ def identified(runs: Sequence[Run], by: Sequence[str]) -> list[Run]:
     """
     if tuple(by) == (ALGORITHM,):
         return list(runs)
-    found: dict[RunKey, Run] = {}
+    renamed: dict[RunKey, Run] = {}
     for run in runs:
         key = replace(run.key, algorithm=_name(run, by))
-        if key in found:
+        if key in renamed:
             both = f"{run.key} and another run on the same instance with the same seed"
             raise ValueError(f"identity is {', '.join(by)}: {both} would be one algorithm's; add 'algorithm'")
-        found[key] = replace(run, key=key, identity=run.problem)
-    return list(found.values())
+        renamed[key] = replace(run, key=key, identity=run.problem)
+    return list(renamed.values())
 
 
 def _name(run: Run, by: Sequence[str]) -> str:

@@ -228,17 +228,18 @@ def _everyone(source: Any) -> Sequence[str]:
 
 def kept(compute: Callable[Concatenate[_S, _P], _T]) -> Callable[Concatenate[_S, _P], _T]:
     """Keep what is computed of an assessment or a result, for other views and controls, as long as that is kept."""
-    place = f"_kept_{compute.__module__}.{compute.__qualname__}"
+    attribute = f"_kept_{compute.__module__}.{compute.__qualname__}"
 
     @wraps(compute)
     def look_up(source: _S, *args: _P.args, **kwargs: _P.kwargs) -> _T:
-        found: dict[Any, _T] = vars(source).setdefault(place, {})  # goes with it, though what is kept may refer to it
+        # results go with their source, though they may refer to it
+        results: dict[Any, _T] = vars(source).setdefault(attribute, {})
         given = args, tuple(kwargs.items())
-        if given not in found:
-            if len(found) >= _KEPT:
-                found.clear()
-            found[given] = compute(source, *args, **kwargs)
-        return found[given]
+        if given not in results:
+            if len(results) >= _KEPT:
+                results.clear()
+            results[given] = compute(source, *args, **kwargs)
+        return results[given]
 
     return look_up
 
@@ -289,14 +290,14 @@ def one_of(label: str, *choices: str) -> Choice:
     return Choice(label, lambda _: choices)
 
 
-def check_ran(place: str, ran: Collection[str], *chosen: str) -> None:
+def check_ran(problem: str, ran: Collection[str], *chosen: str) -> None:
     """Refuse algorithms that did not run on a problem, and one that is compared with itself.
 
     Raises:
         ValueError: If one of the chosen is missing, or chosen twice.
     """
     if missing := [name for name in chosen if name not in ran]:
-        raise ValueError(f"{missing[0]} did not run on {place}; there are {', '.join(ran)}")
+        raise ValueError(f"{missing[0]} did not run on {problem}; there are {', '.join(ran)}")
     if len(set(chosen)) < len(chosen):
         raise ValueError(f"{chosen[0]} is compared with itself; choose another algorithm")
 
@@ -308,12 +309,24 @@ def numbers_in(text: str, what: str) -> FloatArray | None:
         ValueError: If one of the words is no finite number.
     """
     try:
-        found = np.array([float(word) for word in text.replace(",", " ").split()])
+        numbers = np.array([float(word) for word in text.replace(",", " ").split()])
     except ValueError:
-        found = np.array([np.nan])
-    if not np.isfinite(found).all():
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
         raise ValueError(f"{what} {text!r}: give numbers, such as '100 1 0.01'")
-    return found if found.size else None
+    return numbers if numbers.size else None
+
+
+def number_in(text: str, what: str) -> float | None:
+    """The one number that someone typed; None in an empty text.
+
+    Raises:
+        ValueError: If it is several, or no finite number.
+    """
+    numbers = numbers_in(text, what)
+    if numbers is not None and numbers.size > 1:
+        raise ValueError(f"{what} {text!r} is several; give one")
+    return None if numbers is None else float(numbers[0])
 
 
 Problem = Annotated[str, Choice("problem", problems)]

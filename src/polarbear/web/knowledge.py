@@ -14,7 +14,7 @@ from polarbear.quantities import plural
 from polarbear.web.kind import Choice, Shown, Text, view
 
 _ALL = "all"
-_PLACE = ("algorithm", "suite", "function", "dimension")
+_KEY = ("algorithm", "suite", "function", "dimension")
 _SECONDS, _ROWS = 10.0, 10_000
 """Limits of a query that somebody typed."""
 _EXAMPLE = (
@@ -43,12 +43,7 @@ Problem = Annotated[str, _field("instance", "problem")]
 
 @view("knowledge", "Which is fastest")
 def known_runtimes(
-    base: KnowledgeBase,
-    target: Target,
-    suite: Suite,
-    function: Function,
-    dimension: Dimension,
-    algorithm: Algorithm,
+    base: KnowledgeBase, target: Target, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
     """The expected runtime of each algorithm to a target precision, the fastest first."""
     where = _where(suite, function, dimension, algorithm)
@@ -57,12 +52,7 @@ def known_runtimes(
 
 @view("knowledge", "Which is best after a budget")
 def known_values(
-    base: KnowledgeBase,
-    budget: Budget,
-    suite: Suite,
-    function: Function,
-    dimension: Dimension,
-    algorithm: Algorithm,
+    base: KnowledgeBase, budget: Budget, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
     """The median precision (or value) of each algorithm at a budget, averaged over instances, the best first."""
     where = _where(suite, function, dimension, algorithm)
@@ -71,12 +61,7 @@ def known_values(
 
 @view("knowledge", "Quartiles by instance")
 def known_quartiles(
-    base: KnowledgeBase,
-    budget: Budget,
-    suite: Suite,
-    function: Function,
-    dimension: Dimension,
-    algorithm: Algorithm,
+    base: KnowledgeBase, budget: Budget, suite: Suite, function: Function, dimension: Dimension, algorithm: Algorithm
 ) -> Shown:
     """The median and the quartiles of each algorithm's precisions (or values) on each instance at a budget."""
     where = _where(suite, function, dimension, algorithm)
@@ -142,7 +127,7 @@ def _answer(base: KnowledgeBase, question: str, fields: Mapping[str, str], opens
     answer = base.ask(question, **given)
     columns, rows = answer.columns, answer.rows()
     if opens and rows:
-        studies, at = _studies(base), [columns.index(name) for name in _PLACE]
+        studies, at = _studies(base), [columns.index(name) for name in _KEY]
         columns = [*columns, "view"]
         rows = [(*row, _address(opens, studies, *(row[i] for i in at))) for row in rows]
     return Shown(Data.of(question, columns, rows), text="" if rows else "Nothing is known of that.")
@@ -151,13 +136,13 @@ def _answer(base: KnowledgeBase, question: str, fields: Mapping[str, str], opens
 def _studies(base: KnowledgeBase) -> dict[tuple[Any, ...], str]:
     """A study that has runs of an algorithm on a function."""
     answer = base.select(OF_STUDIES)
-    return {tuple(place): study for *place, study in answer.rows()}
+    return {tuple(key): study for *key, study in answer.rows()}
 
 
-def _address(opens: str, studies: Mapping[tuple[Any, ...], str], algorithm: str, *place: Any) -> str | None:
-    """The address of a view of an algorithm's function; None if no study is known to have it."""
-    suite, function, dimension = place
-    study = studies.get((algorithm, *place))
-    where = f" in {dimension}-D" if dimension else ""
-    problem = f"{suite} {function_label(function)}{where}".strip()
+def _address(opens: str, studies: Mapping[tuple[Any, ...], str], *key: Any) -> str | None:
+    """The address of a view of an algorithm, suite, function and dimension; None if no study is known to have them."""
+    _, suite, function, dimension = key
+    study = studies.get(key)
+    suffix = f" in {dimension}-D" if dimension else ""
+    problem = f"{suite} {function_label(function)}{suffix}".strip()
     return study and f"/{opens}?{urlencode({'study': study, 'problem': problem}, quote_via=quote)}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Annotated
 
 import numpy as np
@@ -22,7 +23,7 @@ from polarbear.assess.report import (
 from polarbear.assess.report.data import Data
 from polarbear.web import fixed_budget, fixed_target
 from polarbear.web.across import Chart, charted
-from polarbear.web.attainment import placed
+from polarbear.web.attainment import scope_of
 from polarbear.web.coco import Function, of_function
 from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic
 from polarbear.web.fixed_target import Penalty
@@ -35,9 +36,7 @@ OneTarget = Annotated[str, Text("target", "1")]
 @view("fixed-target", "All functions side by side")
 def runtime_grid(assessment: Assessment, dimension: Dimension) -> Shown:
     """Expected runtime (ERT) over targets on every function."""
-    part = within(assessment, dimension)
-    shown = {cell.label: fixed_target.expected_runtime(part, cell.name) for cell in part.subject.cells}
-    return side_by_side(shown, "Expected runtimes over targets", dimension)
+    return _side_by_side(assessment, dimension, "Expected runtimes over targets", fixed_target.expected_runtime)
 
 
 @view("fixed-target", "All functions: statistics at a target")
@@ -78,9 +77,8 @@ def runtimes_over_dimensions(assessment: Assessment, function: Function, target:
 @view("fixed-budget", "All functions side by side")
 def value_grid(assessment: Assessment, dimension: Dimension, statistic: Statistic, around: Around) -> Shown:
     """Median, mean or geometric mean of the best values over the budget on every function."""
-    part = within(assessment, dimension)
-    shown = {cell.label: fixed_budget.average_value(part, cell.name, statistic, around) for cell in part.subject.cells}
-    return side_by_side(shown, f"{statistic.capitalize()} over the budget", dimension)
+    show = partial(fixed_budget.average_value, statistic=statistic, around=around)
+    return _side_by_side(assessment, dimension, f"{statistic.capitalize()} over the budget", show)
 
 
 @view("fixed-budget", "All functions: statistics at a budget")
@@ -103,35 +101,37 @@ def values_over_functions(assessment: Assessment, dimension: Dimension, statisti
     ends = {name: np.full(len(cells), np.nan) for name in names}
     for k, cell in enumerate(cells):
         for name in cell.trials:
-            found = summarize_values(fixed_budget.best_values(cell, name, np.array([cell.longest])))
-            ends[name][k] = STATISTICS[statistic](found)[0]
+            summary = summarize_values(fixed_budget.best_values(cell, name, np.array([cell.longest])))
+            ends[name][k] = STATISTICS[statistic](summary)[0]
     columns = [cell.label for cell in cells]
     drawn = charted(ends, columns, chart, label=f"{statistic} at the largest budget", order=names)
     rows = ([name, *row] for name, row in ends.items())
     return Shown.of(
-        charts.exhibit(drawn, f"final {statistic} {dimension}", ("algorithm", *columns), rows, placed(dimension))
+        charts.exhibit(drawn, f"final {statistic} {dimension}", ("algorithm", *columns), rows, scope_of(dimension))
     )
 
 
 @view("coco", "Runtime distributions side by side")
 def distribution_grid(assessment: Assessment, dimension: Dimension) -> Shown:
     """Share of targets reached over the budget, with simulated restarts, on every function."""
+    return _side_by_side(assessment, dimension, "Runtime distributions", fixed_target.runtime_distribution)
+
+
+def _side_by_side(
+    assessment: Assessment, dimension: str, title: str, show: Callable[[Assessment, str], Shown]
+) -> Shown:
+    """A view of every function, as panels of one figure, with their data in one table."""
     part = within(assessment, dimension)
-    shown = {cell.label: fixed_target.runtime_distribution(part, cell.name) for cell in part.subject.cells}
-    return side_by_side(shown, "Runtime distributions", dimension)
-
-
-def side_by_side(shown: Mapping[str, Shown], title: str, dimension: str) -> Shown:
-    """Views of several functions as panels of one figure, with their data in one table."""
+    shown = {cell.label: show(part, cell.name) for cell in part.subject.cells}
     drawn = figures.grid({name: each.figure for name, each in shown.items() if each.figure})
     first = next(iter(shown.values())).data
-    place = f"all functions in {placed(dimension)}" if dimension != "any" else placed(dimension)
+    scope = f"all functions in {scope_of(dimension)}" if dimension != "any" else scope_of(dimension)
     data = Data(
         "-".join(f"{title} {dimension}".lower().split()),
         ("function", *first.columns),
         tuple((name, *row) for name, each in shown.items() for row in each.data.rows),
     )
-    return Shown(data, replace(drawn, title=f"{title}, {place}"))
+    return Shown(data, replace(drawn, title=f"{title}, {scope}"))
 
 
 def one_number(text: str, what: str) -> list[float]:
@@ -140,7 +140,7 @@ def one_number(text: str, what: str) -> list[float]:
     Raises:
         ValueError: If it is none, or several.
     """
-    found = numbers_in(text, what)
-    if found is None or found.size != 1:
+    numbers = numbers_in(text, what)
+    if numbers is None or numbers.size != 1:
         raise ValueError(f"{what} {text!r}: give one number, such as 0.01")
-    return [float(found[0])]
+    return [float(numbers[0])]

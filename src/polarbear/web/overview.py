@@ -70,12 +70,12 @@ def library(
     words, wanted = algorithms.lower().split(), set(functions.replace(",", " ").split())
     typed = numbers_in(dimensions, "dimensions")
     sizes = set[float]() if typed is None else set(typed.tolist())
-    found: dict[tuple[str, ...], list[Holding]] = {}
+    holdings: dict[tuple[str, ...], list[Holding]] = {}
     for each in catalogue.holdings:
         chosen = source in (ALL, each.source) and suite in (ALL, each.suite)
         named = all(word in each.algorithm.lower() for word in words)
         if chosen and named and (not wanted or each.function in wanted) and (not sizes or each.dimension in sizes):
-            found.setdefault((each.name, each.source, each.suite, each.algorithm), []).append(each)
+            holdings.setdefault((each.name, each.source, each.suite, each.algorithm), []).append(each)
     rows = (
         [
             *where,
@@ -83,11 +83,11 @@ def library(
             _numbered({str(each.dimension or "") for each in parts}),
             sum(each.runs for each in parts),
         ]
-        for where, parts in found.items()
+        for where, parts in holdings.items()
     )
     columns = ("data set", "source", "suite", "algorithm", "functions", "dimensions", "runs")
     unread = "".join(f"\n{name} cannot be read: {why}" for name, why in catalogue.unread.items())
-    sets = len({where[0] for where in found})
+    sets = len({where[0] for where in holdings})
     everything = len({each.name for each in catalogue.holdings})
     text = f"{sets} of {plural(everything, 'data set')} in {catalogue.folder}.{unread}"
     return Shown(Data.of("library", columns, rows), text=text, opens="data set")

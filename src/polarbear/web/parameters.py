@@ -78,14 +78,14 @@ def parameter_correlation(
         raise ValueError(f"window is {window:g}; it has a middle only if it is odd")
     budgets = cell.budgets(_GRID)
     values = [parameter_at_times(trials[algorithm].runs, name, budgets) for name in (first, other)]
-    found = correlation(*values, window=int(window), method=method)  # pyright: ignore[reportArgumentType]
-    if not np.isfinite(found).any():
+    correlations = correlation(*values, window=int(window), method=method)  # pyright: ignore[reportArgumentType]
+    if not np.isfinite(correlations).any():
         raise ValueError(
             f"{first} or {other} does not vary between runs of {algorithm} on {problem}, or 3 runs lack it"
         )
     drawn = figures.fixed_budget_curves(
         budgets,
-        {algorithm: found},
+        {algorithm: correlations},
         statistic=f"{method.capitalize()} correlation of {first} and {other}",
         value="correlation",
         value_spacing="linear",
@@ -102,7 +102,7 @@ def parameter_correlation(
             replace(drawn, caption=caption),
             f"correlation {first} {other} {problem} {algorithm}",
             ("evaluations", "correlation"),
-            zip(budgets, found, strict=True),
+            zip(budgets, correlations, strict=True),
             cell.title,
         )
     )

@@ -94,14 +94,14 @@ def open_pairs(result: Result) -> Shown:
 
 def reasons_of(result: Result, names: Sequence[str]) -> dict[tuple[str, str], tuple[str, ...]]:
     """By pair, for each timepoint, in which state the pair is there, and why if it is not resolved."""
-    settings, posterior, found = result.settings, result.posterior, result.relations
+    settings, posterior, known = result.settings, result.posterior, result.relations
     near = settings.compared(posterior).equivalence_probabilities(settings.epsilon)
     texts: dict[tuple[str, str], tuple[str, ...]] = {}
     for first, second in combinations(names, 2):
         i, j = posterior.names.index(first), posterior.names.index(second)
         texts[first, second] = tuple(
             f"{first} – {second} at {budget(time, settings.axis)}\n"
-            + _state(datasets.relation(found, t, i, j), (first, second), found.better[t, i, j], near[t, i, j], settings)
+            + _state(datasets.relation(known, t, i, j), (first, second), known.better[t, i, j], near[t, i, j], settings)
             for t, time in enumerate(posterior.times.tolist())
         )
     return texts
@@ -151,19 +151,19 @@ def what_if(result: Result, alpha: Alpha, epsilon: Epsilon) -> Shown:
         raise ValueError("nothing is known yet; the race has not completed a round")
     settings, posterior = result.settings, result.posterior
     joint = settings.elimination == "joint"
-    found = relations(settings.compared(posterior), alpha=alpha, epsilon=epsilon, joint=joint)
-    worst = found.dominates_anytime.max(axis=0)
+    decided = relations(settings.compared(posterior), alpha=alpha, epsilon=epsilon, joint=joint)
+    worst = decided.dominates_anytime.max(axis=0)
     names = posterior.names
     members = [name for name, sure in zip(names, worst, strict=True) if sure < alpha]
     rows = (
         [name, names[int(rivals.argmax())], float(rivals.max()), str(name in members)]
-        for name, rivals in zip(names, found.dominates_anytime.T, strict=True)
+        for name, rivals in zip(names, decided.dominates_anytime.T, strict=True)
     )
     left = f"{listed(members)} ({len(members)} of {len(names)})"
     text = f"With α = {alpha:g} and ε = {epsilon:g} the evidence leaves {left}."
     compared = members if len(members) > 1 else names[:_COMPARED]
     figure = figures.relations_over_time(
-        found, posterior.times, names, alpha=alpha, epsilon=epsilon, algorithms=compared, order=result.names
+        decided, posterior.times, names, alpha=alpha, epsilon=epsilon, algorithms=compared, order=result.names
     )
     data = Data.of("what-if", ("algorithm", "strongest rival", "probability", "stays"), rows)
     return Shown(data, figure, text)

@@ -29,14 +29,14 @@ class Samples:
         of: By algorithm, (runs,) numbers; inf where the run has none.
         what: What they are, for axes.
         at: At which budget or target they were taken, for words.
-        place: The problem, for titles.
+        problem: Its name, for titles.
         order: All algorithms, in the order in which colours are dealt.
     """
 
     of: Mapping[str, FloatArray]
     what: str
     at: str
-    place: str
+    problem: str
     order: tuple[str, ...]
 
     def histogram(self) -> Shown:
@@ -80,23 +80,23 @@ class Samples:
         Raises:
             ValueError: If one of them did not run on the problem, or they are the same.
         """
-        check_ran(self.place, self.of, algorithm, against)
-        found = cumulative_difference(self.of[algorithm], self.of[against], rng=np.random.default_rng(0))
-        drawn = figures.cumulative_difference(found, (algorithm, against), order=self.order)
-        rows = zip(found.levels, found.difference, found.lower, found.upper, strict=True)
+        check_ran(self.problem, self.of, algorithm, against)
+        difference = cumulative_difference(self.of[algorithm], self.of[against], rng=np.random.default_rng(0))
+        drawn = figures.cumulative_difference(difference, (algorithm, against), order=self.order)
+        rows = zip(difference.levels, difference.difference, difference.lower, difference.upper, strict=True)
         columns = ("level", "difference", "lower", "upper")
         shown = Shown.of(exhibit(drawn, f"difference {algorithm} {against}", columns, rows, self._where))
-        said = f"{algorithm} has the lower {self.what} with probability {found.better:.3g}; ties count half."
+        said = f"{algorithm} has the lower {self.what} with probability {difference.better:.3g}; ties count half."
         return replace(shown, text=said)
 
     @property
     def _where(self) -> str:
-        return f"{self.place}, {self.at}"
+        return f"{self.problem}, {self.at}"
 
     def _finite(self) -> dict[str, FloatArray]:
         finite = {name: each[np.isfinite(each)] for name, each in self.of.items()}
         if not any(each.size for each in finite.values()):
-            raise ValueError(f"no run on {self.place} has a {self.what} at {self.at}; choose another")
+            raise ValueError(f"no run on {self.problem} has a {self.what} at {self.at}; choose another")
         return {name: each for name, each in finite.items() if each.size}
 
     def _left_out(self) -> str:
@@ -112,12 +112,12 @@ class Samples:
         return replace(Shown.of(made), text=text)
 
 
-def band(found: RuntimeSummary | ValueSummary, around: str) -> FloatArray | None:
+def band(summary: RuntimeSummary | ValueSummary, around: str) -> FloatArray | None:
     """(2, points) the band that was chosen, NaN where an end is infinite; None if it is none of the `BANDS`."""
     if around not in BANDS:
         return None
-    spread = np.array([[-1.0], [1.0]]) * found.standard_deviation
-    ends = found.quantiles[:2] if around == BANDS[0] else found.mean + spread
+    spread = np.array([[-1.0], [1.0]]) * summary.standard_deviation
+    ends = summary.quantiles[:2] if around == BANDS[0] else summary.mean + spread
     return np.where(np.isfinite(ends), ends, np.nan)
 
 

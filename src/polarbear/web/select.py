@@ -93,7 +93,7 @@ def _sentence(chosen: Selection, said: str) -> str:
 def _preference(
     result: Result, shape: str, middle: float, upper: float, spread: float, weights: str
 ) -> tuple[Preference, str]:
-    """A preference, and what it is called; places from 0 to 1 are shares of the way on the scale of the timepoints.
+    """A preference, and what it is called; `middle` and `upper` are shares of the way along the log timepoints.
 
     Raises:
         ValueError: If nothing is known yet, a range is empty, or there is not one weight for each timepoint.
@@ -109,7 +109,7 @@ def _preference(
     if shape in SHAPES[:4]:
         return shape, shape
     first, last = np.log(times[[0, -1]])
-    low, high = (float(np.exp(first + place * (last - first))) for place in (middle, upper))
+    low, high = (float(np.exp(first + share * (last - first))) for share in (middle, upper))
     low, high = (float(np.clip(each, times[0], times[-1])) for each in (low, high))
     if shape == "one budget":
         return low, f"{low:.4g}"

@@ -1,4 +1,4 @@
-"""Where files are dropped, the columns of a CSV file are named, and what became of them is said."""
+"""Drop files, name the columns of a CSV file, and see what became of them."""
 
 # pyright: reportArgumentType=false, reportUnknownMemberType=false, reportUnknownVariableType=false
 # pyright: reportUnknownArgumentType=false, reportUnusedFunction=false
@@ -23,7 +23,7 @@ _WAIT = 0.7
 
 
 def drop_zone() -> Any:
-    """A place to drop files on, and to say what became of them."""
+    """Where to drop files, with what became of them below."""
     drop = dcc.Upload(html.Button("Drop a file here, or choose one", className="upload"), id="upload", max_size=LARGEST)
     example = html.Button("Open example data", id="example", className="button")
     return html.Div([drop, example, html.Div(id="made"), html.Div(id="uploaded")], className="sending")
@@ -70,6 +70,15 @@ def answer_sending(app: Dash, uploads: Uploads, work: Work) -> None:
         except FAULTS as fault:
             return message(fault)
 
+    answer_waiting(
+        app, work, "upload", Output("uploaded", "children", allow_duplicate=True), lambda job: _done(job, work)
+    )
+    _answer_example(app, uploads, work)
+
+
+def _answer_example(app: Dash, uploads: Uploads, work: Work) -> None:
+    """Make the example data when they are asked for, and go there."""
+
     @app.callback(
         Output("made", "children"),
         Input("example", "n_clicks"),
@@ -93,9 +102,6 @@ def answer_sending(app: Dash, uploads: Uploads, work: Work) -> None:
         return address or no_update
 
     answer_waiting(app, work, "made", Output("made", "children", allow_duplicate=True), lambda job: _done(job, work))
-    answer_waiting(
-        app, work, "upload", Output("uploaded", "children", allow_duplicate=True), lambda job: _done(job, work)
-    )
 
 
 def _taken(uploads: Uploads, parcel: Parcel, *args: Any, **kwargs: Any) -> Any:
@@ -106,7 +112,7 @@ def _taken(uploads: Uploads, parcel: Parcel, *args: Any, **kwargs: Any) -> Any:
 
 
 def _opened(uploads: Uploads) -> Any:
-    """Go where the example is."""
+    """The address of the example, to which the page goes."""
     try:
         address = f"/overview/standings?study={uploads.example()}"
     except FAULTS as fault:
@@ -156,10 +162,10 @@ def _form(parcel: Parcel) -> Any:
 def _imported(study: str, imported: Imported) -> Any:
     problems = [html.Li(str(each)) for each in imported.skipped[:_LISTED]]
     more = len(imported.skipped) - len(problems)
-    found = f"{plural(imported.added, 'run')} of {', '.join(imported.algorithms)}"
+    summary = f"{plural(imported.added, 'run')} of {', '.join(imported.algorithms)}"
     return html.Div(
         [
-            html.P([f"{found}. ", dcc.Link("Look at them", href=f"/overview/loaded?study={study}", id="look")]),
+            html.P([f"{summary}. ", dcc.Link("Look at them", href=f"/overview/loaded?study={study}", id="look")]),
             html.Ul([*problems, *([html.Li(f"and {more} more")] if more else [])]),
         ],
         role="status",

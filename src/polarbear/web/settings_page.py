@@ -126,8 +126,8 @@ def _look_cells(name: str, look: Look) -> list[Any]:
 
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:
     """Those of the study, as pages name them."""
-    found = sources.get(address.view.study, "Assessment", address.view.settings.identity)
-    return found.subject.algorithms
+    assessment = sources.get(address.view.study, "Assessment", address.view.settings.identity)
+    return assessment.subject.algorithms
 
 
 def answer_settings(app: Dash, sources: Sources) -> None:

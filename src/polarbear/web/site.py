@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Any
 
+from polarbear.analyzer.html import fill_in
 from polarbear.assess.report.data import Data, shown
 from polarbear.store import StudyError
 from polarbear.store.atomic import make_directory, write_atomically
@@ -74,17 +75,10 @@ def _href(kind: Kind) -> str:
 
 
 def _page(kind: Kind, kinds: list[Kind], parts: list[dict[str, Any]], left_out: str, *, root: str = "../") -> str:
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     firsts = {each.page: each for each in reversed(kinds)}
-    return environment.get_template("site.html").render(
+    return fill_in(
+        "site.html",
+        folder=Path(__file__).parent / "templates",
         root=root,
         title=kind.title,
         purpose=PAGES[kind.page].purpose,

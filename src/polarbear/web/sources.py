@@ -152,10 +152,10 @@ def _reference(path: Path, _stamp: int) -> dict[tuple[str, int], Reference]:
 
 @lru_cache(_OPEN)
 def _result(path: Path, _stamp: int) -> Result:
-    found = load(path)
-    if not isinstance(found, Result):
+    result = load(path)
+    if not isinstance(result, Result):
         raise TypeError(f"{path} is no race")
-    return found
+    return result
 
 
 @lru_cache(_OPEN)

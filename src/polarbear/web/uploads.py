@@ -67,8 +67,8 @@ class Parcel:
     def guess(self) -> dict[str, str]:
         """For polarbear's names those of the file's columns that are alike."""
         theirs = {name.strip().lower(): name for name in reversed(self.columns)}
-        found = {ours: [theirs[word] for word in (ours, *_ALIKE.get(ours, ())) if word in theirs] for ours in NAMED}
-        return {ours: names[0] for ours, names in found.items() if names}
+        matches = {ours: [theirs[word] for word in (ours, *_ALIKE.get(ours, ())) if word in theirs] for ours in NAMED}
+        return {ours: names[0] for ours, names in matches.items() if names}
 
     @property
     def beginning(self) -> list[str]:

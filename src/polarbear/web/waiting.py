@@ -17,14 +17,14 @@ _LOOK = 400
 """Milliseconds between looks."""
 
 
-def waiting(job: Job, place: str) -> Any:
-    """What stands in a place while a job is under way."""
+def waiting(job: Job, prefix: str) -> Any:
+    """What is shown while a job is under way; `prefix` begins the ids of its parts."""
     return html.Div(
         [
-            html.P(_said(job), id=f"{place}-said", role="status"),
-            html.Button("Cancel", id=f"{place}-cancel", className="button"),
-            dcc.Interval(id=f"{place}-look", interval=_LOOK),
-            dcc.Store(id=f"{place}-job", data=job.id),
+            html.P(_said(job), id=f"{prefix}-said", role="status"),
+            html.Button("Cancel", id=f"{prefix}-cancel", className="button"),
+            dcc.Interval(id=f"{prefix}-look", interval=_LOOK),
+            dcc.Store(id=f"{prefix}-job", data=job.id),
         ],
         className="shell waiting",
     )
@@ -34,23 +34,23 @@ def _said(job: Job) -> str:
     return f"{job.said or 'Working …'} ({job.seconds:.0f} s)"
 
 
-def answer_waiting(app: Dash, work: Work, place: str, output: Output, made: Callable[[Job], Any]) -> None:
-    """Put what a job has made in its place when it is done, and cancel it when somebody says so.
+def answer_waiting(app: Dash, work: Work, prefix: str, output: Output, made: Callable[[Job], Any]) -> None:
+    """Show what a job has made once it is done, and cancel it on request.
 
     Args:
         app: The application.
         work: Where its jobs are.
-        place: Where it is waited for: `waiting`.
+        prefix: As in `waiting`.
         output: What is changed when a job is done.
         made: What it becomes.
     """
 
     @app.callback(
         output,
-        Output(f"{place}-said", "children"),
-        Input(f"{place}-look", "n_intervals"),
-        Input(f"{place}-cancel", "n_clicks"),
-        State(f"{place}-job", "data"),
+        Output(f"{prefix}-said", "children"),
+        Input(f"{prefix}-look", "n_intervals"),
+        Input(f"{prefix}-cancel", "n_clicks"),
+        State(f"{prefix}-job", "data"),
         prevent_initial_call=True,
     )
     def look(_: int, clicked: int | None, name: str) -> Any:

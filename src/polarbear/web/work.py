@@ -113,9 +113,9 @@ class Work:
         Raises:
             ValueError: If there is none.
         """
-        if (found := self._jobs.get(job)) is None:
+        if (known := self._jobs.get(job)) is None:
             raise ValueError("this computation is not known any more; load the page again")
-        return found
+        return known
 
     def forget(self, job: Job) -> None:
         """Drop a job whose result has been fetched."""

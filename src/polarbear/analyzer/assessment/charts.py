@@ -94,7 +94,7 @@ def _expected(
     best: Mapping[tuple[str, int], Reference], cells: Sequence[Cell]
 ) -> tuple[str, RuntimeDistribution] | None:
     """The name of a reference and the distribution of its expected runtimes; None if a cell is missing in it."""
-    found: list[RuntimeDistribution] = []
+    distributions: list[RuntimeDistribution] = []
     name = ""
     for cell in cells:
         reference = best.get((cell.function, cell.dimension))
@@ -102,12 +102,12 @@ def _expected(
             return None
         ert = reference.at(cell.targets)
         name = reference.name or "reference"
-        found.append(runtime_distribution(ert[np.newaxis], [cell.longest], restarts=0))
-    return f"{name} (ERT)", pool(found)
+        distributions.append(runtime_distribution(ert[np.newaxis], [cell.longest], restarts=0))
+    return f"{name} (ERT)", pool(distributions)
 
 
 def runtime_distributions(
-    assessment: Assessment, cells: Sequence[Cell], place: str, backdrop: Backdrop
+    assessment: Assessment, cells: Sequence[Cell], scope: str, backdrop: Backdrop
 ) -> Exhibit | None:
     """Runtime distributions over cells of one dimension; None if no algorithm ran on all of them.
 
@@ -119,17 +119,17 @@ def runtime_distributions(
         return None
     dimension, unit = cells[0].dimension, cells[0].unit
     cost = "evaluations / dimension" if dimension else "evaluations"
-    curves = {name: _curve(one, unit) for name, one in distributions.items()}
+    curves = {name: _curve(distribution, unit) for name, distribution in distributions.items()}
     named = sorted(curves, key=lambda name: (-distributions[name].solved, curves[name].middle))[: len(PALETTE)]
     named = [name for name in curves if name in named]
     others = [curve for name, curve in curves.items() if name not in named]
     if backdrop.others is not None:
-        places = {(cell.suite, cell.function, cell.dimension) for cell in cells}
+        problems = {(cell.suite, cell.function, cell.dimension) for cell in cells}
         archived = [
-            cell for cell in backdrop.others.subject.cells if (cell.suite, cell.function, cell.dimension) in places
+            cell for cell in backdrop.others.subject.cells if (cell.suite, cell.function, cell.dimension) in problems
         ]
         if len(archived) == len(cells):
-            others += [_curve(one, unit) for one in backdrop.others.pooled(archived).values()]
+            others += [_curve(distribution, unit) for distribution in backdrop.others.pooled(archived).values()]
     if backdrop.best is not None:
         best = _expected(backdrop.best, cells)
     else:
@@ -140,14 +140,14 @@ def runtime_distributions(
         background=others,
         order=_colored(assessment, named),
         cost=cost,
-        restarts=any(one.simulated.any() for one in distributions.values()),
+        restarts=any(distribution.simulated.any() for distribution in distributions.values()),
     )
     pairs = next(iter(distributions.values())).problems
     figure = replace(
         figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
     )
     rows = by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
-    return exhibit(figure, f"runtime-distributions {place}", ("algorithm", cost, "share"), rows, place)
+    return exhibit(figure, f"runtime-distributions {scope}", ("algorithm", cost, "share"), rows, scope)
 
 
 def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
@@ -161,7 +161,7 @@ def _curve(distribution: RuntimeDistribution, unit: int) -> Distribution:
     return replace(Distribution.of(distribution), at=steps / unit, share=distribution.at(steps), spent=spent)
 
 
-def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str) -> Exhibit:
+def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], scope: str) -> Exhibit:
     """Heat map of expected runtimes to one target, by algorithm and function."""
     names = assessment.ranked(cells[0].dimension)
     index = _index(assessment, cells)
@@ -182,7 +182,7 @@ def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], place: str)
     )
     alt = f"Matrix of {listed(names)} and functions: {label} to {target}."
     figure = replace(figure, title=f"Expected runtimes to {target}", alt=alt)
-    return exhibit(figure, f"ert {place}", ("algorithm", *functions), labelled(names, table), place)
+    return exhibit(figure, f"ert {scope}", ("algorithm", *functions), labelled(names, table), scope)
 
 
 def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exhibit:
@@ -208,7 +208,7 @@ def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None
     cells = sorted((cell for cell in own if cell.dimension), key=lambda cell: cell.dimension)
     if len(cells) < 2:
         return None
-    place = f"{suite} {function_label(function)}".strip()
+    scope = f"{suite} {function_label(function)}".strip()
     names = [name for name in assessment.subject.algorithms if any(name in cell.trials for cell in cells)]
     index, dimensions = _index(assessment, cells), [cell.dimension for cell in cells]
     ert = {name: [_ert(assessment, cell, name, index) for cell in cells] for name in names}
@@ -227,7 +227,7 @@ def scaling(assessment: Assessment, suite: str, function: str) -> Exhibit | None
         figure = replace(figure, caption=figure.caption + most)
     rows = zip(dimensions, *ert.values(), strict=True)
     where = f"{suite} {function_name(suite, function)}".strip()
-    return exhibit(figure, f"scaling {place}", ("dimension", *ert), rows, where)
+    return exhibit(figure, f"scaling {scope}", ("dimension", *ert), rows, where)
 
 
 def convergence(assessment: Assessment, cell: Cell) -> Exhibit:
@@ -265,7 +265,7 @@ def attainment(cell: Cell, name: str) -> Exhibit:
         title=f"Empirical attainment function of {name}",
         alt=f"Share of the runs of {name} that attained each value within each budget.",
     )
-    return _surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.title)
+    return surface(figure, f"attainment {cell.name} {name}", budgets, values, share, cell.title)
 
 
 def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exhibit:
@@ -282,7 +282,7 @@ def difference(assessment: Assessment, cell: Cell, pair: tuple[str, str]) -> Exh
         order=assessment.subject.algorithms,
         value=value_label(cell),
     )
-    return _surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
+    return surface(figure, f"difference {cell.name} {'-'.join(pair)}", budgets, values, difference, cell.title)
 
 
 def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhibit:
@@ -299,7 +299,7 @@ def portfolio_difference(assessment: Assessment, cell: Cell, name: str) -> Exhib
         order=(*assessment.subject.algorithms, _OTHERS),
         value=value_label(cell),
     )
-    return _surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
+    return surface(figure, f"difference {cell.name} {name} portfolio", budgets, values, difference, cell.title)
 
 
 def _bands(cell: Cell, budgets: FloatArray) -> dict[str, FloatArray]:
@@ -330,18 +330,19 @@ def parameter(assessment: Assessment, cell: Cell, name: str, parameter: str) -> 
 
 
 def exhibit(
-    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], place: str
+    figure: figures.Figure, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]], scope: str
 ) -> Exhibit:
-    """A figure with its data, which are named in letters, digits and hyphens; `place` stands in its title."""
+    """A figure with its data, which are named in letters, digits and hyphens; `scope` stands in its title."""
     slug = "-".join("".join(c if c.isalnum() else " " for c in name).split())
-    return Exhibit(replace(figure, title=f"{figure.title}, {place}"), Data.of(slug, columns, rows))
+    return Exhibit(replace(figure, title=f"{figure.title}, {scope}"), Data.of(slug, columns, rows))
 
 
-def _surface(
-    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, place: str
+def surface(
+    figure: figures.Figure, name: str, budgets: FloatArray, values: FloatArray, shares: FloatArray, scope: str
 ) -> Exhibit:
+    """As `exhibit`, with a share at every budget and value."""
     rows = ((budget, value, shares[t, v]) for t, budget in enumerate(budgets) for v, value in enumerate(values))
-    return exhibit(figure, name, ("evaluations", "value", "share"), rows, place)
+    return exhibit(figure, name, ("evaluations", "value", "share"), rows, scope)
 
 
 def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:

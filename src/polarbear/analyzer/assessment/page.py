@@ -11,7 +11,7 @@ import numpy as np
 from polarbear.analyzer.assessment.charts import Backdrop
 from polarbear.analyzer.assessment.pictures import NOTHING, Plate, comparison_pictures, overview, plates
 from polarbear.analyzer.assessment.verdict import answer_of, failures_in_words
-from polarbear.analyzer.html import Table, fill_in, write_text
+from polarbear.analyzer.html import PAGE, Table, fill_in, write_text
 from polarbear.analyzer.words import instant
 from polarbear.assess.comparisons import DynamicVirtualBest
 from polarbear.assess.report.comparison import Comparison
@@ -23,7 +23,7 @@ from polarbear.quantities import amount, plural
 from polarbear.records import Reference
 from polarbear.store.atomic import make_directory
 
-PAGE, TABLES, FIGURES = "index.html", "tables", "figures"
+TABLES, FIGURES = "tables", "figures"
 _LONGEST_NAME = 180
 """Bytes of a file's name; file systems take 255, and what is being written has a longer one for a while."""
 
@@ -83,9 +83,9 @@ def write_assessment(
     return write_text(folder / PAGE, render(assessment, comparison, sections, backdrop, tables))
 
 
-def _counted(things: Sized, noun: str) -> tuple[str, str]:
+def _counted(items: Sized, noun: str) -> tuple[str, str]:
     """The noun, and how many there are."""
-    number, word = plural(things, noun).split(" ", 1)
+    number, word = plural(items, noun).split(" ", 1)
     return word, number
 
 

@@ -46,10 +46,10 @@ def overview(assessment: Assessment, backdrop: charts.Backdrop = NOTHING) -> lis
     for dimension in assessment.subject.dimensions:
         cells = assessment.subject.within(dimension)
         functions = f"{len(cells)} functions" if len(cells) > 1 else " ".join(cell.label for cell in cells)
-        place = f"{functions} in {dimension}-D" if dimension else functions
-        if drawn := charts.runtime_distributions(assessment, cells, place, backdrop):
+        scope = f"{functions} in {dimension}-D" if dimension else functions
+        if drawn := charts.runtime_distributions(assessment, cells, scope, backdrop):
             pictures.append(drawn.picture)
-        pictures.append(charts.expected_runtimes(assessment, cells, place).picture)
+        pictures.append(charts.expected_runtimes(assessment, cells, scope).picture)
     return pictures
 
 
@@ -62,9 +62,9 @@ def plates(
         for cell in assessment.subject.within(dimension):
             groups.setdefault((cell.suite, cell.group), []).append(cell)
         for (suite, group), cells in groups.items() if len(groups) > 1 else ():
-            place = f"{suite} {group or 'other functions'} in {dimension}-D"
-            if drawn := charts.runtime_distributions(assessment, cells, place, backdrop):
-                yield Plate("function groups", "-".join((*place.split(), "runtime-distributions")), drawn.picture)
+            scope = f"{suite} {group or 'other functions'} in {dimension}-D"
+            if drawn := charts.runtime_distributions(assessment, cells, scope, backdrop):
+                yield Plate("function groups", "-".join((*scope.split(), "runtime-distributions")), drawn.picture)
     for suite, function in dict.fromkeys((cell.suite, cell.function) for cell in assessment.subject.cells):
         if scaled := charts.scaling(assessment, suite, function):
             name = "-".join(filter(None, (suite, function_label(function), "scaling")))

@@ -151,10 +151,10 @@ def shapley_values(worth: ArrayLike, *, group_size: int | None = None) -> FloatA
 
     masks = np.arange(table.size)
     size = np.bitwise_count(masks).astype(np.int64)
-    values, places = np.empty(count), whole_number(count if group_size is None else group_size, "group_size", 1, count)
+    values, largest = np.empty(count), whole_number(count if group_size is None else group_size, "group_size", 1, count)
     for player in range(count):
-        absent = masks[(masks >> player & 1 == 0) & (size < places)]
-        orders = places * comb(count - 1, size[absent])  # for all n places, 1 / orders = |S|! (n - |S| - 1)! / n!
+        absent = masks[(masks >> player & 1 == 0) & (size < largest)]
+        orders = largest * comb(count - 1, size[absent])  # for all n places, 1 / orders = |S|! (n - |S| - 1)! / n!
         values[player] = ((table[absent | 1 << player] - table[absent]) / orders).sum()
     return values
 

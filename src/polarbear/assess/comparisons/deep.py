@@ -190,7 +190,7 @@ def _clustered(items: FloatArray) -> tuple[list[int], Tree]:
         return list(range(len(items))), ()
     linkage = hierarchy.linkage(items, "average", optimal_ordering=True)
     leaves: list[int] = hierarchy.leaves_list(linkage).tolist()
-    nodes = {leaf: (float(place), 0.0) for place, leaf in enumerate(leaves)}
+    nodes = {leaf: (float(position), 0.0) for position, leaf in enumerate(leaves)}
     tree: list[tuple[tuple[float, float], tuple[float, float, float]]] = []
     for number, (first, second, height, _) in enumerate(linkage.tolist(), len(items)):
         (left, left_height), (right, right_height) = sorted((nodes[int(first)], nodes[int(second)]))

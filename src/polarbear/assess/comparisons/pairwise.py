@@ -178,13 +178,13 @@ def kolmogorov_smirnov(
         sides = [highest[first, second], *([highest[second, first]] if alternative == "two-sided" else [])]
         keys = [sizes[first], sizes[second], *(np.rint(side * steps) if method == "exact" else side for side in sides)]
         distinct, examples, where = np.unique(keys, axis=1, return_index=True, return_inverse=True)
-        found = np.array(
+        results = np.array(
             [
                 _distance_test(tuple(key), runs, (names[first[k]], names[second[k]]), alternative, method)
                 for key, k in zip(distinct.T.tolist(), examples.tolist(), strict=True)
             ]
         )
-        return found[where.ravel()]
+        return results[where.ravel()]
 
     return _all_pairs(samples, tests, "Kolmogorov–Smirnov", method, alternative, correction, alpha)
 
@@ -205,14 +205,14 @@ def _distance_test(
     if exact in _EXACT:
         return _EXACT[exact]
     try:
-        found = _kolmogorov_smirnov_pair(runs[pair[0]], runs[pair[1]], alternative, method)
+        result = _kolmogorov_smirnov_pair(runs[pair[0]], runs[pair[1]], alternative, method)
     except ValueError as error:
         raise ValueError(f"{pair[0]} against {pair[1]}: {error}") from error
     if exact:
         if len(_EXACT) >= _MOST_KEPT:
             _EXACT.clear()
-        _EXACT[exact] = found
-    return found
+        _EXACT[exact] = result
+    return result
 
 
 def _kolmogorov_smirnov_pair(first: FloatArray, second: FloatArray, alternative: Alternative, method: Method) -> _Pair:
@@ -339,14 +339,14 @@ def _one_by_one(test: _Test, alternative: Alternative) -> _Tests:
     """Tests of pairs by one of two samples."""
 
     def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> ArrayLike:
-        names, found = tuple(runs), list[_Pair]()
+        names, results = tuple(runs), list[_Pair]()
         pairs: list[tuple[int, int]] = list(zip(first.tolist(), second.tolist(), strict=True))
-        for one, other in ((names[i], names[j]) for i, j in pairs):
+        for name, other in ((names[i], names[j]) for i, j in pairs):
             try:
-                found.append(test(runs[one], runs[other], alternative))
+                results.append(test(runs[name], runs[other], alternative))
             except ValueError as error:
-                raise ValueError(f"{one} against {other}: {error}") from error
-        return found
+                raise ValueError(f"{name} against {other}: {error}") from error
+        return results
 
     return tests
 

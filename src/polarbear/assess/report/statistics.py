@@ -133,12 +133,12 @@ class Assessment:
     @cached_property
     def _best(self) -> dict[Cell, RuntimeDistribution]:
         """The runtime distribution of the best portfolio, by cell."""
-        found: dict[Cell, RuntimeDistribution] = {}
+        distributions: dict[Cell, RuntimeDistribution] = {}
         for cell in self.subject.cells:
             names = list(cell.trials)
             best, _ = best_ert([self.runtimes[cell, name].ert for name in names])
             chosen = np.maximum(best, 0)
-            found[cell] = pool(
+            distributions[cell] = pool(
                 [
                     runtime_distribution(
                         self.hits[cell, names[row]][:, chosen == row],
@@ -149,7 +149,7 @@ class Assessment:
                     for row in sorted(set(map(int, chosen)))
                 ]
             )
-        return found
+        return distributions
 
     @cached_property
     def stopped_early(self) -> int:

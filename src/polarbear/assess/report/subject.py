@@ -77,8 +77,8 @@ class Cell:
     @property
     def title(self) -> str:
         """As `name`, with the function's own name: ``"bbob f3 Rastrigin separable in 5-D"``."""
-        place = f" in {self.dimension}-D" if self.dimension else ""
-        return f"{self.suite} {function_name(self.suite, self.function)}{place}".strip()
+        suffix = f" in {self.dimension}-D" if self.dimension else ""
+        return f"{self.suite} {function_name(self.suite, self.function)}{suffix}".strip()
 
     @property
     def group(self) -> str:

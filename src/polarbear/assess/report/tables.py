@@ -44,13 +44,13 @@ def runtime_statistics(
             *(*(_quantile(level) for level in levels), f"par{penalty:g}", "ert"),
         ),
         (
-            [*where, target, found.runs, *row]
+            [*where, target, summary.runs, *row]
             for cell, name, where in _cells(subject)
             for at, times in [_hits(cell, name, targets)]
-            for found in [summarize(times, cell.trials[name].evaluations, levels=levels, penalty=penalty)]
+            for summary in [summarize(times, cell.trials[name].evaluations, levels=levels, penalty=penalty)]
             for target, *row in zip(
-                *(at, found.successes, found.success_rate, found.mean, found.standard_deviation, found.median),
-                *(*found.quantiles, found.par, found.ert),
+                *(at, summary.successes, summary.success_rate, summary.mean, summary.standard_deviation),
+                *(summary.median, *summary.quantiles, summary.par, summary.ert),
                 strict=True,
             )
         ),
@@ -78,10 +78,10 @@ def value_statistics(subject: Subject, budgets: ArrayLike | None = None, *, leve
             [*where, *row]
             for cell, name, where in _cells(subject)
             for at, values in [_values(cell, name, budgets)]
-            for found in [summarize_values(values, levels=levels)]
+            for summary in [summarize_values(values, levels=levels)]
             for row in zip(
-                *(at, found.count, found.mean, found.geometric_mean, found.standard_deviation, found.median),
-                *found.quantiles,
+                *(at, summary.count, summary.mean, summary.geometric_mean, summary.standard_deviation, summary.median),
+                *summary.quantiles,
                 strict=True,
             )
         ),
@@ -148,9 +148,11 @@ def parameter_statistics(
         (
             [*where, *row]
             for _, _, where, at, values in samples
-            for found in [summarize_values(values, levels=levels, omit_unknown=True)]
+            for summary in [summarize_values(values, levels=levels, omit_unknown=True)]
             for row in zip(
-                *(at, found.count, found.mean, found.standard_deviation, found.median), *found.quantiles, strict=True
+                *(at, summary.count, summary.mean, summary.standard_deviation, summary.median),
+                *summary.quantiles,
+                strict=True,
             )
         ),
     )
@@ -179,8 +181,8 @@ def _hits(cell: Cell, name: str, targets: ArrayLike | None) -> tuple[FloatArray,
 
 def _grid(cell: Cell) -> FloatArray:
     """Targets between the extremes of what the runs of the cell found, from easy to hard."""
-    found = [curve.y for name in cell.trials for curve in cell.curves(name)]
-    reached = np.concatenate([np.empty(0), *found])
+    values = [curve.y for name in cell.trials for curve in cell.curves(name)]
+    reached = np.concatenate([np.empty(0), *values])
     positive = reached[reached > 0] if cell.knows_optima else reached
     return even_grid(positive if positive.size else reached)[::-1]
 
@@ -217,9 +219,9 @@ def _samples(name: str, what: str, samples: Iterator[_Sample], *, wide: bool) ->
     if not wide:
         rows = (
             [*where, run.key.instance, run.key.seed, at, value]
-            for cell, algorithm, where, places, numbers in every
+            for cell, algorithm, where, grid, numbers in every
             for run, row in zip(cell.trials[algorithm].runs, numbers, strict=True)
-            for at, value in zip(places, row, strict=True)
+            for at, value in zip(grid, row, strict=True)
         )
         return Data.of(name, (*_WHERE, "instance", "seed", what, "value"), rows)
     most = max((len(numbers) for *_, numbers in every), default=0)
@@ -228,7 +230,7 @@ def _samples(name: str, what: str, samples: Iterator[_Sample], *, wide: bool) ->
         (*_WHERE, what, *(f"run{number}" for number in range(1, most + 1))),
         (
             [*where, at, *column, *[None] * (most - column.size)]
-            for _, _, where, places, numbers in every
-            for at, column in zip(places, numbers.T, strict=True)
+            for _, _, where, grid, numbers in every
+            for at, column in zip(grid, numbers.T, strict=True)
         ),
     )

@@ -40,9 +40,9 @@ class Command(NamedTuple):
 
 def commands() -> Iterator[Command]:
     """All commands in order; the name of a module may end in ``_`` where the command's is a keyword."""
-    found = {module.name.rstrip("_"): module.name for module in iter_modules(__path__)}
+    modules = {module.name.rstrip("_"): module.name for module in iter_modules(__path__)}
     group_of = {name: group for group, names in GROUPS.items() for name in names}
-    for name in (*group_of, *(name for name in found if name not in group_of)):
-        module = import_module(f"{__name__}.{found[name]}")
+    for name in (*group_of, *(name for name in modules if name not in group_of)):
+        module = import_module(f"{__name__}.{modules[name]}")
         renamed: Mapping[str, str] = getattr(module, "RENAMED", {})
-        yield Command(name, group_of.get(name, "More"), getattr(module, found[name]), module.EXAMPLE, renamed)
+        yield Command(name, group_of.get(name, "More"), getattr(module, modules[name]), module.EXAMPLE, renamed)

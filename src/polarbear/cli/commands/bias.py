@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from polarbear.cli.cluster import Workers
-from polarbear.cli.executing import execute_plan, look_in
+from polarbear.cli.executing import execute_plan, open_plan
 from polarbear.cli.options import JsonOption, place_option, to_data, to_json
 from polarbear.cli.recorded import bad_input
 from polarbear.cli.terminal import echo
@@ -58,18 +58,16 @@ def bias(
     with bad_input(), Console(stderr=True).status("judging"):
         verdicts = judge_runs(store.read(data), alpha=significance, samples=samples)
         written = write_bias_page(verdicts, page or Path(f"{data.stem}.bias"))
-    told = [*(verdict.sentence for verdict in verdicts), f"page: {written}"]
-    echo(to_json([_values(verdict) for verdict in verdicts]) if as_json else "\n".join(told))
+    lines = [*(verdict.sentence for verdict in verdicts), f"page: {written}"]
+    echo(to_json([_values(verdict) for verdict in verdicts]) if as_json else "\n".join(lines))
 
 
 def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:
     """Run a plan, to its end or from where it was left, and return its study."""
     from polarbear.bias import SUITE
     from polarbear.records import Instance
-    from polarbear.study import read_plan
 
-    look_in(plan_file.parent)
-    plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
+    plan, path = open_plan(plan_file), into or plan_file.with_suffix(".study")
     if others := [problem.name for problem in plan.problems if Instance.parse(problem.name).suite != SUITE]:
         raise typer.BadParameter(f"{plan_file} has {others[0]}; a structural bias shows on {SUITE!r} alone")
     again = ["polarbear", "bias", str(plan_file), *(["--into", str(into)] if into else [])]
@@ -78,16 +76,16 @@ def _run(plan_file: Path, into: Path | None, workers: Workers) -> Path:
 
 
 def _values(verdict: Verdict) -> dict[str, Any]:
-    found = verdict.bias
+    result = verdict.bias
     return {
         "algorithm": verdict.algorithm,
         "dimension": verdict.dimension,
-        "runs": found.runs,
+        "runs": result.runs,
         "lost": verdict.lost,
-        "biased": found.biased,
-        "kind": found.kind,
-        "probabilities": found.probabilities,
-        "p_value": found.p_value,
-        "level": found.level,
-        "tests": [name for name, counts in zip(found.tests, found.counts, strict=True) if counts],
+        "biased": result.biased,
+        "kind": result.kind,
+        "probabilities": result.probabilities,
+        "p_value": result.p_value,
+        "level": result.level,
+        "tests": [name for name, counts in zip(result.tests, result.counts, strict=True) if counts],
     }

@@ -102,8 +102,8 @@ def _print(examination: Examination) -> None:
     print_columns(
         ["assumption", "check", "p", "what it says"],
         [
-            [one.name, verdicts[one.passed], "–" if one.p_value is None else f"{one.p_value:.3f}", one.verdict]
-            for one in examination.checks
+            [each.name, verdicts[each.passed], "–" if each.p_value is None else f"{each.p_value:.3f}", each.verdict]
+            for each in examination.checks
         ],
         words=(1, 3),
     )

@@ -74,8 +74,8 @@ def configure(
     _print(result)
     echo(f"\nstudy: {path}")
     if result.race:
-        place = shlex.quote(str(result.path))
-        echo(f"Ask its race for any budget: polarbear select {place}; polarbear report {place}")
+        race = shlex.quote(str(result.path))
+        echo(f"Ask its race for any budget: polarbear select {race}; polarbear report {race}")
 
 
 def _print_assessment(assessed: ModuleAssessment) -> None:
@@ -97,24 +97,21 @@ def _print_assessment(assessed: ModuleAssessment) -> None:
     echo(f"\n{module} in the elites of the search with it:")
     print_columns(["configuration", module], [[name, str(option)] for name, option in assessed.options.items()])
     echo(f"\nanytime Pareto set: {', '.join(assessed.race.pareto_set)}")
-    place = shlex.quote(str(assessed.path))
-    echo(f"Ask their race for any budget: polarbear select {place}; polarbear report {place}")
+    race = shlex.quote(str(assessed.path))
+    echo(f"Ask their race for any budget: polarbear select {race}; polarbear report {race}")
 
 
 def _print(result: ConfigurationResult) -> None:
     from polarbear.cli.console import print_columns
 
-    names, found = result.configurator.space.names, result.configurations
-    same = {key for key in names if len(found) > 1 and len({str(each.get(key, "–")) for each in found.values()}) == 1}
-    varied = [key for key in names if key not in same]
-    echo(f"anytime Pareto set: {len(found)} of {plural(result.configurator.configurations, 'configuration')} tried")
-    print_columns(
-        ["configuration", *varied],
-        [[name, *(str(each.get(key, "–")) for key in varied)] for name, each in found.items()],
-    )
+    names, elites = result.configurator.space.names, result.configurations
+    options = {key: [str(each.get(key, "–")) for each in elites.values()] for key in names}
+    same = {key: shown[0] for key, shown in sorted(options.items()) if len(shown) > 1 and len(set(shown)) == 1}
+    varied = {key: shown for key, shown in options.items() if key not in same}
+    echo(f"anytime Pareto set: {len(elites)} of {plural(result.configurator.configurations, 'configuration')} tried")
+    print_columns(["configuration", *varied], zip(elites, *varied.values(), strict=True))
     if same:
-        first = next(iter(found.values()))
-        echo("all of them: " + ", ".join(f"{key} = {first.get(key, '–')}" for key in sorted(same)))
+        echo("all of them: " + ", ".join(f"{key} = {option}" for key, option in same.items()))
     criterion = result.configurator.settings.criterion
     columns = ["on fresh instances", "beats the default", "promised", criterion, "promised"]
     rows = [

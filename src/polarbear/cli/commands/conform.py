@@ -67,10 +67,10 @@ def _optimizers(name: str) -> list[Optimizer]:
         if ":" not in name:
             return [optimizers.from_description({"optimizer": name})]
         look_in()
-        found = imported(name, "the optimizer")
-        if isinstance(found, type):
-            found = own_class(found, "optimizer", name)()
-        return [optimizers.as_optimizer(found)]
+        candidate = imported(name, "the optimizer")
+        if isinstance(candidate, type):
+            candidate = own_class(candidate, "optimizer", name)()
+        return [optimizers.as_optimizer(candidate)]
     except (ValueError, TypeError, ImportError) as error:
         raise typer.BadParameter(str(error)) from error
 

@@ -85,7 +85,7 @@ def _progress() -> Progress:
 
 
 def _pair(option: str, text: str, form: str) -> tuple[str, str]:
-    one, equals, other = text.partition("=")
-    if not (one and equals and other):
+    left, equals, right = text.partition("=")
+    if not (left and equals and right):
         raise typer.BadParameter(f"--{option} is {text!r}; write it as {form}")
-    return one, other
+    return left, right

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -95,23 +95,26 @@ def knowledge(
                 stated = _fields(about or (), "about", "license=CC0")
                 named = {study: name or Path(study).name.removesuffix(".study") for study in given}
                 counts = {of: known.add(to_data(of), name=called, about=stated, **kept) for of, called in named.items()}
-                echo(
-                    to_json(counts)
-                    if as_json
-                    else "\n".join(f"{of}: {plural(n, 'statement')}" for of, n in counts.items())
-                )
+                _print_counts(counts, "statement", as_json=as_json)
             case _What.FEATURES:
                 count = known.add_feature_table(_table(Path(given[0])), sample_size=points)
-                echo(to_json({given[0]: count}) if as_json else f"{given[0]}: {plural(count, 'instance')}")
+                _print_counts({given[0]: count}, "instance", as_json=as_json)
             case _What.LOAD:
                 count = known.load(Path(given[0]).read_text("utf-8"), name or Path(given[0]).stem, form.value)
-                echo(to_json({given[0]: count}) if as_json else f"{given[0]}: {plural(count, 'statement')}")
+                _print_counts({given[0]: count}, "statement", as_json=as_json)
             case _What.EXPORT:
                 echo(known.export(form.value).rstrip("\n"))
             case _What.ASK:
                 _print(known.ask(given[0], **_fields(field or ())), as_json=as_json)
             case _What.QUERY:
                 _print(_queried(known, given[0], seconds), as_json=as_json)
+
+
+def _print_counts(counts: Mapping[str, int], noun: str, *, as_json: bool) -> None:
+    """Print how much was added from where."""
+    from polarbear.quantities import plural
+
+    echo(to_json(counts) if as_json else "\n".join(f"{of}: {plural(count, noun)}" for of, count in counts.items()))
 
 
 def _table(path: Path) -> Any:

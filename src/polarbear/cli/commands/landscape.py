@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.executing import look_in
-from polarbear.cli.options import JsonOption, WorkersOption, repeatable, to_data, to_json
+from polarbear.cli.executing import open_plan
+from polarbear.cli.options import JsonOption, WorkersOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
 from polarbear.cli.termination import interruptible
@@ -55,7 +55,7 @@ class Sampling:
     seed: Annotated[int, typer.Option(min=0, help="Of the first design; the others count up.")] = 0
 
     def options(self) -> list[str]:
-        """As they are given on the command line."""
+        """The words that give these options on the command line."""
         numbers = {"--designs": self.designs, "--points": self.points, "--seed": self.seed}
         given = [(name, str(number)) for name, number in numbers.items()]
         return [word for pair in (*given, *(("--set", name) for name in self.sets or ())) for word in pair]
@@ -66,12 +66,7 @@ class Tests:
     """What is compared."""
 
     runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            parser=to_data,
-            help="Of compare: a study or archive with runs on the instances; repeatable.",
-            show_default=False,
-        ),
+        list[Path] | None, data_option("Of compare: a study or archive with runs on the instances; repeatable.")
     ] = None
     budget: Annotated[
         list[float] | None,
@@ -101,31 +96,29 @@ def landscape(
     workers: WorkersOption = 1,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute features of a plan's instances, and compare those of each function; goes on where it was ended."""
+    """Compute features of a plan's instances, and compare those of each function; resumes what was interrupted."""
     from polarbear.landscape import by_box
     from polarbear.quantities import plural
-    from polarbear.study import read_plan
 
-    look_in(plan_file.parent)
-    plan, folder = read_plan(plan_file), into or plan_file.with_suffix(".landscape")
+    plan, folder = open_plan(plan_file), into or plan_file.with_suffix(".landscape")
     again = ["polarbear", "landscape", what, str(plan_file), "--into", str(folder), *sampling.options()]
     with bad_input(), interruptible("every finished design", shlex.join(again)):
         boxes = by_box(plan.problems)
-        found = _features(boxes, folder, sampling, workers)
-        told: dict[str, Any] = {"table": str(_write_table(found, folder, form))}
-        said = [f"{plural(plan.problems, 'instance')} on {plural(sampling.designs, 'design')}: {told['table']}"]
+        computed = _features(boxes, folder, sampling, workers)
+        answer: dict[str, Any] = {"table": str(_write_table(computed, folder, form))}
+        said = [f"{plural(plan.problems, 'instance')} on {plural(sampling.designs, 'design')}: {answer['table']}"]
         if what is _What.COMPARE:
-            compared = _compare(boxes, found, tests)
+            compared = _compare(boxes, computed, tests)
             performances = _performances(plan, tests)
-            told |= _written(compared, performances, folder, tests.significance)
-            said += [f"{told['headline']}.", f"page: {told['page']}"]
-    echo(to_json(told) if as_json else "\n".join(said))
+            answer |= _written(compared, performances, folder, tests.significance)
+            said += [f"{answer['headline']}.", f"page: {answer['page']}"]
+    echo(to_json(answer) if as_json else "\n".join(said))
 
 
 def _features(
     boxes: Sequence[Sequence[ProblemSpec]], folder: Path, sampling: Sampling, workers: int
 ) -> list[InstanceFeatures]:
-    """Those of each box; designs that are there are read."""
+    """The features of each box; designs that were completed before are read."""
     from polarbear.cli.console import Console
     from polarbear.landscape import SETS, instances
     from polarbear.progress import steps
@@ -158,13 +151,13 @@ def _pool(workers: int) -> Generator[Executor | None]:
         yield pool
 
 
-def _write_table(found: Sequence[InstanceFeatures], folder: Path, form: _Format) -> Path:
+def _write_table(computed: Sequence[InstanceFeatures], folder: Path, form: _Format) -> Path:
     import polars as pl
 
     from polarbear.assess.report.data import Data
     from polarbear.store.atomic import write_atomically
 
-    frame, content = pl.concat([each.frame() for each in found]), io.BytesIO()
+    frame, content = pl.concat([each.frame() for each in computed]), io.BytesIO()
     if form is _Format.PARQUET:
         frame.write_parquet(content)
     else:
@@ -175,7 +168,7 @@ def _write_table(found: Sequence[InstanceFeatures], folder: Path, form: _Format)
 
 
 def _compare(
-    boxes: Sequence[Sequence[ProblemSpec]], found: Sequence[InstanceFeatures], tests: Tests
+    boxes: Sequence[Sequence[ProblemSpec]], computed: Sequence[InstanceFeatures], tests: Tests
 ) -> list[InstanceComparison]:
     from polarbear.cli.console import Console
     from polarbear.landscape import compare_instances
@@ -183,12 +176,12 @@ def _compare(
     with Console(stderr=True).status("comparing"):
         return [
             compare_instances(features, box, alpha=tests.significance, method=tests.embedding.value)
-            for features, box in zip(found, boxes, strict=True)
+            for features, box in zip(computed, boxes, strict=True)
         ]
 
 
 def _performances(plan: Plan, tests: Tests) -> list[Performance]:
-    """Of the runs on the plan's instances, after each budget."""
+    """How algorithms performed on the plan's instances after each budget."""
     from polarbear.landscape import performance
 
     if not tests.runs:
@@ -204,7 +197,7 @@ def _performances(plan: Plan, tests: Tests) -> list[Performance]:
 def _written(
     compared: Sequence[InstanceComparison], performances: Sequence[Performance], folder: Path, alpha: float
 ) -> dict[str, Any]:
-    """The page, and what it says as plain values."""
+    """Write the page, and return what it says as plain values."""
     from polarbear.analyzer.landscape import headline, write_instances_page
 
     page = write_instances_page(compared, folder, performances=performances, alpha=alpha)

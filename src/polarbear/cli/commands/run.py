@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from polarbear.cli.cluster import Workers
-from polarbear.cli.executing import Repairs, execute_plan, look_in, quiet_warnings
+from polarbear.cli.executing import Repairs, execute_plan, open_plan, quiet_warnings
 from polarbear.cli.options import JsonOption, SecondsOption, place_option, to_json
 from polarbear.cli.terminal import echo
 
@@ -43,10 +43,7 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Run every optimizer of a plan on every problem, resuming if the study exists."""
-    from polarbear.study import read_plan
-
-    look_in(plan_file.parent)
-    plan, path = read_plan(plan_file), into or plan_file.with_suffix(".study")
+    plan, path = open_plan(plan_file), into or plan_file.with_suffix(".study")
     if dry_run:
         _estimate(plan, path, workers, as_json=as_json)
         return
@@ -122,7 +119,7 @@ def print_estimate(cost: Estimate, plan: Plan) -> None:
     known = f", {cost.there:,} of them are there already" if cost.there else ""
     spent = "" if cost.evaluations is None else f", {amount(cost.evaluations)} evaluations at most"
     factors = ((plan.algorithms, "algorithm"), (plan.problems, "problem"), (plan.repetitions, "repetition"))
-    made_of = " × ".join(plural(things, name) for things, name in factors)
+    made_of = " × ".join(plural(factor, name) for factor, name in factors)
     echo(f"{plural(cost.total, 'run')}: {made_of}{known}{spent}")
     for name, algorithm in cost.algorithms.items():
         if algorithm.trouble:

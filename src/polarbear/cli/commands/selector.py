@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.executing import look_in
-from polarbear.cli.options import JsonOption, repeatable, to_data, to_json
+from polarbear.cli.executing import open_plan
+from polarbear.cli.options import JsonOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
 
@@ -45,12 +45,7 @@ class Known:
     """How algorithms did on a plan's problems, and how features are computed."""
 
     runs: Annotated[
-        list[Path] | None,
-        typer.Option(
-            parser=to_data,
-            help="Of plans: a study or archive with runs on their problems; repeatable.",
-            show_default=False,
-        ),
+        list[Path] | None, data_option("Of plans: a study or archive with runs on their problems; repeatable.")
     ] = None
     budget: Annotated[
         int | None, typer.Option(min=1, help="Of --runs: how they did up to so many evaluations.", show_default=False)
@@ -111,40 +106,45 @@ def selector(
     as_json: JsonOption = False,
 ) -> None:
     """Learn which algorithm to use on a problem, judge selectors on problems that they have not seen, or ask one."""
-    from polarbear import selectors
-
     with bad_input():
         kinds = [each.value.replace("-", " ") for each in learning.kind or ()]
         if what is _What.TRAIN:
-            if len(kinds) > 1:
-                raise ValueError(f"--kind is given {len(kinds)} times; a selector is of one kind")
-            cases = _cases(source, known, seed)
-            of_table = source.suffix.lower() == ".csv"
-            sampling = {} if of_table else {"sets": _sets(known), "points_per_variable": known.points}
-            path = into or source.with_suffix(".selector.npz")
-            trained = selectors.train(
-                cases,
-                kinds[0] if kinds else "ratings",  # pyright: ignore[reportArgumentType]
-                confidence=learning.confidence,
-                seed=seed,
-                sampling=sampling,
-                source=source.name,
-            )
-            selectors.save(trained, path)
-            told: dict[str, Any] = {"selector": str(path), "default": trained.default, **trained.trained_on}
-            said = (
-                f"{trained.kind} from {len(cases.losses)} cases of {len(told['functions'])} functions: {path}; "
-                f"the single best is {trained.default}"
-            )
+            values, text = _train(source, known, learning, kinds, seed, into or source.with_suffix(".selector.npz"))
         elif what is _What.EVALUATE:
             evaluation = _evaluate(_cases(source, known, seed), known, learning, kinds, seed)
-            told, said = evaluation.as_dict(), _in_words(evaluation)
+            values, text = evaluation.as_dict(), _scores_in_words(evaluation)
+        elif problems is None:
+            raise ValueError("ask needs a plan beside the selector, whose problems it is asked about")
         else:
-            if problems is None:
-                raise ValueError("ask needs a plan beside the selector, whose problems it is asked about")
             advices = _advices(source, problems, seed)
-            told, said = {name: asdict(each) for name, each in advices.items()}, _told(advices)
-    echo(to_json(told) if as_json else said)
+            values, text = {name: asdict(each) for name, each in advices.items()}, _advices_in_words(advices)
+    echo(to_json(values) if as_json else text)
+
+
+def _train(
+    source: Path, known: Known, learning: Learning, kinds: list[Any], seed: int, path: Path
+) -> tuple[dict[str, Any], str]:
+    """Train a selector and save it; what it learnt from, as values and in words."""
+    from polarbear import selectors
+
+    if len(kinds) > 1:
+        raise ValueError(f"--kind is given {len(kinds)} times; a selector is of one kind")
+    cases = _cases(source, known, seed)
+    of_table = source.suffix.lower() == ".csv"
+    trained = selectors.train(
+        cases,
+        kinds[0] if kinds else "ratings",
+        confidence=learning.confidence,
+        seed=seed,
+        sampling={} if of_table else {"sets": _sets(known), "points_per_variable": known.points},
+        source=source.name,
+    )
+    selectors.save(trained, path)
+    functions = len(trained.trained_on["functions"])
+    return {"selector": str(path), "default": trained.default, **trained.trained_on}, (
+        f"{trained.kind} from {len(cases.losses)} cases of {functions} functions: {path}; "
+        f"the single best is {trained.default}"
+    )
 
 
 def _sets(known: Known) -> list[str]:
@@ -154,26 +154,24 @@ def _sets(known: Known) -> list[str]:
 
 
 def _cases(source: Path, known: Known, seed: int) -> Cases:
-    """Of a table, or of a plan's problems and the runs on them."""
+    """Cases from a table, or from a plan's problems and the runs on them."""
     from polarbear.cli.console import Console
     from polarbear.landscape import by_box, instances
     from polarbear.selectors import Cases
-    from polarbear.study import read_plan
 
     if source.suffix.lower() == ".csv":
         return Cases.of_table(source)
     if not known.runs or known.budget is None:
         raise ValueError(f"{source.name} is a plan; give --runs, how algorithms did on its problems, and --budget")
-    look_in(source.parent)
-    plan = read_plan(source)
+    plan = open_plan(source)
     with Console(stderr=True).status("computing features"):
-        found = [
+        computed = [
             instances(
                 box, designs=1, points=known.points * box[0].build().dimension, sets=tuple(_sets(known)), seed=seed
             )
             for box in by_box(plan.problems)
         ]
-    return Cases.of_runs(found, read_runs(known.runs), known.budget)
+    return Cases.of_runs(computed, read_runs(known.runs), known.budget)
 
 
 def _evaluate(cases: Cases, known: Known, learning: Learning, kinds: list[Any], seed: int) -> Evaluation:
@@ -196,7 +194,7 @@ def _evaluate(cases: Cases, known: Known, learning: Learning, kinds: list[Any], 
         )
 
 
-def _in_words(evaluation: Evaluation) -> str:
+def _scores_in_words(evaluation: Evaluation) -> str:
     lines = [f"{'':22} regret  beside the single best       gap closed  others chosen"]
     for kind, score in evaluation.scores.items():
         mean, low, high = score.beside_single_best
@@ -208,14 +206,12 @@ def _in_words(evaluation: Evaluation) -> str:
 
 def _advices(path: Path, plan_file: Path, seed: int) -> dict[str, Advice]:
     from polarbear.selectors import load
-    from polarbear.study import read_plan
 
-    look_in(plan_file.parent)
     asked = load(path)
-    return {problem.name: asked.ask(problem, seed=seed) for problem in read_plan(plan_file).problems}
+    return {problem.name: asked.ask(problem, seed=seed) for problem in open_plan(plan_file).problems}
 
 
-def _told(advices: dict[str, Advice]) -> str:
+def _advices_in_words(advices: dict[str, Advice]) -> str:
     lines = list[str]()
     for name, advice in advices.items():
         line = f"{name}: {advice.algorithm}"

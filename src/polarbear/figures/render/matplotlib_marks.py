@@ -256,16 +256,16 @@ def draw_end_labels(ax: Axes, labels: Sequence[EndLabel], drawing: Drawing) -> N
     size = SMALL if drawing.width > 5 else SMALL - 0.5
     ends = _fractions(ax, [(right, label.y) for label in labels])[:, 1].tolist()
     gap = 1.3 * size / 72 / (ax.bbox.height / figure.dpi)
-    places = spread(ends, gap, min(0.0, 1 - gap * len(ends)), 1.0)
-    farthest = float(np.abs(places - ends).max(initial=0.0))
+    heights = spread(ends, gap, min(0.0, 1 - gap * len(ends)), 1.0)
+    farthest = float(np.abs(heights - ends).max(initial=0.0))
     lead = (14 + 30 * farthest) / 72 / (ax.bbox.width / figure.dpi)
     bend = np.array([1, 1 + lead * 0.25, 1 + lead * 0.75, 1 + lead * 0.9])
-    for label, color, end, place in zip(labels, colors, ends, places, strict=True):
-        level = [end, end, place, place]
+    for label, color, end, height in zip(labels, colors, ends, heights, strict=True):
+        level = [end, end, height, height]
         ax.plot(bend, level, transform=ax.transAxes, color=color, linewidth=0.8, clip_on=False, gid="leader")
         ax.text(
             1 + lead,
-            place,
+            height,
             literal(label.text),
             transform=ax.transAxes,
             color=readable(color),

@@ -13,7 +13,7 @@ from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel
 from polarbear.figures.render.plotly_marks import (
     PIXELS,
     SYMBOLS,
-    Place,
+    Subplot,
     coordinate,
     drawn_at,
     escaped,
@@ -70,7 +70,7 @@ def draw(
     for at, panel in enumerate(figure.panels):
         _panel(replace(panel, x=_scaled(panel.x, x), y=_scaled(panel.y, y)), at, figure, tint, traces, layout)
     entries = [*(figure.key.entries if figure.key else ()), *(e for p in figure.panels if p.key for e in p.key.entries)]
-    first = Place(figure.panels[0].x, figure.panels[0].y, "", figure.looks, tint)
+    first = Subplot(figure.panels[0].x, figure.panels[0].y, "", figure.looks, tint)
     traces += [_entry(entry, first) for entry in entries]
     return {"data": list(_once(traces)), "layout": layout}
 
@@ -151,7 +151,7 @@ def _panel(
     if panel.equal:
         layout[f"yaxis{number}"] |= {"scaleanchor": f"x{number}", "constrain": "domain"}
         layout[f"xaxis{number}"] |= {"constrain": "domain"}
-    place = Place(panel.x, panel.y, number, figure.looks, tint)
+    subplot = Subplot(panel.x, panel.y, number, figure.looks, tint)
     if panel.behind:
         second = str(len(figure.panels) + at + 1)
         layout[f"yaxis{second}"] = _axis(panel.behind.y, tint) | {
@@ -159,17 +159,17 @@ def _panel(
             "side": "right",
             "anchor": f"x{number}",
         }
-        behind = Place(panel.x, panel.behind.y, number, figure.looks, tint)
+        behind = Subplot(panel.x, panel.behind.y, number, figure.looks, tint)
         for mark in sorted(panel.behind.marks, key=_layer):
             traces += [trace | {"yaxis": f"y{second}"} for trace in traces_of(mark, behind)]
     for mark in sorted(panel.marks, key=_layer):
-        traces += traces_of(mark, place)
+        traces += traces_of(mark, subplot)
     if panel.title:
         layout["annotations"].append(_heading(panel.title, number, tint))
     if panel.bar:
-        traces.append(_bar(panel.bar, place, up, tint))
-    layout["shapes"] += place.shapes
-    layout["annotations"] += place.annotations
+        traces.append(_bar(panel.bar, subplot, up, tint))
+    layout["shapes"] += subplot.shapes
+    layout["annotations"] += subplot.annotations
 
 
 def _layer(mark: Mark) -> float:
@@ -215,19 +215,19 @@ def _axis(axis: Axis, tint: Callable[[str], str]) -> dict[str, Any]:
     return look
 
 
-def _entry(entry: Entry, place: Place) -> dict[str, Any]:
+def _entry(entry: Entry, subplot: Subplot) -> dict[str, Any]:
     """An entry of a key in the legend; those without line and symbol are areas."""
     mark = Mark(algorithm=entry.algorithm, color=entry.color, ink=entry.ink)
-    color = place.color(mark)
+    color = subplot.color(mark)
     line = {"color": color, "width": entry.width * PIXELS} if entry.width else None
     if line and entry.dash:
         line["dash"] = "dash"
     symbol = entry.symbol or ("" if entry.width else "s")
     marker = {"symbol": SYMBOLS[symbol], "size": 9, "color": color} if symbol else None
-    return legend_entry(mark, escaped(entry.text), place, line, marker)
+    return legend_entry(mark, escaped(entry.text), subplot, line, marker)
 
 
-def _bar(bar: Bar, place: Place, up: list[float], tint: Callable[[str], str]) -> dict[str, Any]:
+def _bar(bar: Bar, subplot: Subplot, up: list[float], tint: Callable[[str], str]) -> dict[str, Any]:
     """The numbers that shades stand for, beside a trace without points."""
     if bar.shades:
         ends = np.log10([bar.shades.low, bar.shades.high]) if bar.shades.log else [bar.shades.low, bar.shades.high]
@@ -251,7 +251,7 @@ def _bar(bar: Bar, place: Place, up: list[float], tint: Callable[[str], str]) ->
     elif log:
         drawn |= {"tickprefix": "10<sup>", "ticksuffix": "</sup>", "dtick": 1}
     marker = {"color": [low], "cmin": low, "cmax": high, "colorscale": scale, "showscale": True, "colorbar": drawn}
-    return place.trace(Mark(), [np.nan], [np.nan], mode="markers", marker=marker, hoverinfo="skip")
+    return subplot.trace(Mark(), [np.nan], [np.nan], mode="markers", marker=marker, hoverinfo="skip")
 
 
 def _beside(up: list[float]) -> dict[str, Any]:

@@ -53,7 +53,7 @@ Traces = list[dict[str, Any]]
 
 
 @dataclass(slots=True)
-class Place:
+class Subplot:
     """Where marks are drawn, and what they have become so far.
 
     Attributes:
@@ -121,8 +121,8 @@ def coordinate(axis: Axis, value: float) -> float:
 
 
 @singledispatch
-def traces_of(mark: Mark, place: Place) -> Traces:  # noqa: ARG001
-    """The traces of a mark; shapes and annotations are added to `place`.
+def traces_of(mark: Mark, subplot: Subplot) -> Traces:  # noqa: ARG001
+    """The traces of a mark; shapes and annotations are added to `subplot`.
 
     Raises:
         TypeError: If there is no such kind of mark.
@@ -137,8 +137,8 @@ def _dash(lengths: Sequence[float], width: float) -> dict[str, str]:
 
 
 @traces_of.register
-def _(mark: Line, place: Place) -> Traces:
-    line = {"color": place.color(mark), "width": mark.width * PIXELS} | _dash(mark.dash, mark.width)
+def _(mark: Line, subplot: Subplot) -> Traces:
+    line = {"color": subplot.color(mark), "width": mark.width * PIXELS} | _dash(mark.dash, mark.width)
     options: dict[str, Any] = {"mode": "lines", "line": line, "cliponaxis": mark.clip}
     if mark.steps:
         line["shape"] = "hv"
@@ -149,34 +149,34 @@ def _(mark: Line, place: Place) -> Traces:
         options["mode"] = "lines+markers"
         if markers.apart:
             options["marker"]["maxdisplayed"] = 8
-    return [place.trace(mark, mark.x, mark.y, **options)]
+    return [subplot.trace(mark, mark.x, mark.y, **options)]
 
 
 @traces_of.register
-def _(mark: Points, place: Place) -> Traces:
-    color = place.color(mark)
-    edge = {"width": mark.edge * PIXELS, "color": place.tint(mark.rim) if mark.rim else color}
-    fill = place.tint(mark.fill) if mark.fill else color
+def _(mark: Points, subplot: Subplot) -> Traces:
+    color = subplot.color(mark)
+    edge = {"width": mark.edge * PIXELS, "color": subplot.tint(mark.rim) if mark.rim else color}
+    fill = subplot.tint(mark.fill) if mark.fill else color
     marker = {"symbol": SYMBOLS[mark.symbol], "size": mark.size * PIXELS, "color": fill, "line": edge}
-    return [place.trace(mark, mark.x, mark.y, mode="markers", marker=marker, cliponaxis=mark.clip)]
+    return [subplot.trace(mark, mark.x, mark.y, mode="markers", marker=marker, cliponaxis=mark.clip)]
 
 
 @traces_of.register
-def _(mark: Bars, place: Place) -> Traces:
-    color = place.color(mark)
-    low, high = drawn_at(place.y, mark.low), drawn_at(place.y, mark.high)
+def _(mark: Bars, subplot: Subplot) -> Traces:
+    color = subplot.color(mark)
+    low, high = drawn_at(subplot.y, mark.low), drawn_at(subplot.y, mark.high)
     reach = {"type": "data", "symmetric": False, "array": numbers(high - low), "arrayminus": [0.0] * mark.x.size}
     bars = reach | {"color": color, "thickness": mark.width * PIXELS, "width": mark.cap * PIXELS}
-    return [place.trace(mark, mark.x, mark.low, mode="markers", marker={"size": 0.1, "color": color}, error_y=bars)]
+    return [subplot.trace(mark, mark.x, mark.low, mode="markers", marker={"size": 0.1, "color": color}, error_y=bars)]
 
 
 @traces_of.register
-def _(mark: Band, place: Place) -> Traces:
+def _(mark: Band, subplot: Subplot) -> Traces:
     low, high = np.broadcast_to(floats(mark.low), mark.x.shape), mark.high
     known = np.isfinite(mark.x) & np.isfinite(low) & np.isfinite(high)
     parts = [part for part in np.split(np.arange(known.size), np.flatnonzero(~known)) if known[part].any()]
     outlines = [_outline(mark, low, part[known[part]]) for part in parts]
-    return [_area(mark, place, outlines, mark.opacity)]
+    return [_area(mark, subplot, outlines, mark.opacity)]
 
 
 def _outline(mark: Band, low: FloatArray, part: Any) -> tuple[FloatArray, FloatArray]:
@@ -188,33 +188,33 @@ def _outline(mark: Band, low: FloatArray, part: Any) -> tuple[FloatArray, FloatA
 
 
 def _area(
-    mark: Mark, place: Place, outlines: Iterable[tuple[FloatArray, FloatArray]], opacity: float
+    mark: Mark, subplot: Subplot, outlines: Iterable[tuple[FloatArray, FloatArray]], opacity: float
 ) -> dict[str, Any]:
     """A filled trace of closed outlines."""
     closed = [(np.append(x, np.nan), np.append(y, np.nan)) for x, y in outlines]
     x, y = (np.concatenate([np.empty(0), *(outline[at] for outline in closed)])[:-1] for at in (0, 1))
-    look = {"fill": "toself", "fillcolor": place.color(mark), "opacity": opacity, "line": {"width": 0}}
-    return place.trace(mark, x, y, mode="lines", hoverinfo="skip", hovertemplate=None, **look)
+    look = {"fill": "toself", "fillcolor": subplot.color(mark), "opacity": opacity, "line": {"width": 0}}
+    return subplot.trace(mark, x, y, mode="lines", hoverinfo="skip", hovertemplate=None, **look)
 
 
 @traces_of.register
-def _(mark: Steps, place: Place) -> Traces:
+def _(mark: Steps, subplot: Subplot) -> Traces:
     x = np.repeat(mark.edges, 2)
     y = np.concatenate([[mark.base], np.repeat(mark.y, 2), [mark.base]])
-    hints = [_hints(mark, place)] if mark.hints else []
+    hints = [_hints(mark, subplot)] if mark.hints else []
     if mark.fill:
-        return [_area(mark, place, [(x, y)], 1.0), *hints]
-    line = {"color": place.color(mark), "width": mark.width * PIXELS}
-    return [place.trace(mark, x, y, mode="lines", line=line), *hints]
+        return [_area(mark, subplot, [(x, y)], 1.0), *hints]
+    line = {"color": subplot.color(mark), "width": mark.width * PIXELS}
+    return [subplot.trace(mark, x, y, mode="lines", line=line), *hints]
 
 
-def _hints(mark: Steps, place: Place) -> dict[str, Any]:
+def _hints(mark: Steps, subplot: Subplot) -> dict[str, Any]:
     """Points that are not seen in the middle of each column, with its hint."""
-    log = place.x.scale == "log"
+    log = subplot.x.scale == "log"
     edges = np.log(mark.edges) if log else mark.edges
     middle = (edges[1:] + edges[:-1]) / 2
     at = np.exp(middle) if log else middle
-    return place.trace(
+    return subplot.trace(
         mark,
         at,
         np.full(at.size, mark.base),
@@ -227,66 +227,66 @@ def _hints(mark: Steps, place: Place) -> dict[str, Any]:
 
 
 @traces_of.register
-def _(mark: Edge, place: Place) -> Traces:
+def _(mark: Edge, subplot: Subplot) -> Traces:
     begin, straight, *controls, end = mark.points
     t = np.linspace(0, 1, 20)[:, np.newaxis]
     stops, weights = (straight, *controls, end), (1, 3, 3, 1)
     curve = sum(w * t**k * (1 - t) ** (3 - k) * at for k, (w, at) in enumerate(zip(weights, stops, strict=True)))
     x, y = np.vstack([begin, curve]).T  # a cubic Bézier curve, by Bernstein's polynomials
-    line = {"color": place.color(mark), "width": mark.width * PIXELS}
-    return [place.trace(mark, x, y, mode="lines", line=line, hoverinfo="skip", hovertemplate=None)]
+    line = {"color": subplot.color(mark), "width": mark.width * PIXELS}
+    return [subplot.trace(mark, x, y, mode="lines", line=line, hoverinfo="skip", hovertemplate=None)]
 
 
 @traces_of.register
-def _(mark: Label, place: Place) -> Traces:
+def _(mark: Label, subplot: Subplot) -> Traces:
     above = mark.y is None
     text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
-    place.annotations.append(
+    subplot.annotations.append(
         {
             "text": text,
-            "xref": f"x{place.number} domain",
-            "yref": f"y{place.number} domain" if above else f"y{place.number}",
+            "xref": f"x{subplot.number} domain",
+            "yref": f"y{subplot.number} domain" if above else f"y{subplot.number}",
             "x": 0 if mark.left else 1,
-            "y": 1 if mark.y is None else coordinate(place.y, mark.y),
+            "y": 1 if mark.y is None else coordinate(subplot.y, mark.y),
             "xshift": mark.shift[0] * PIXELS,
             "yshift": mark.shift[1] * PIXELS,
             "xanchor": "right" if mark.ends else "left",
             "yanchor": "bottom" if above else "middle",
             "showarrow": False,
-            "font": {"size": mark.size * 1.55, "color": place.color(mark)},
+            "font": {"size": mark.size * 1.55, "color": subplot.color(mark)},
         }
     )
     return []
 
 
 @traces_of.register
-def _(mark: PointLabel, place: Place) -> Traces:
+def _(mark: PointLabel, subplot: Subplot) -> Traces:
     options: dict[str, Any] = {"mode": "text", "text": [escaped(mark.text)], "textposition": "bottom right"}
-    font = {"size": 10, "color": place.color(mark)}
-    return [place.trace(mark, [mark.x], [mark.y], hoverinfo="skip", hovertemplate=None, textfont=font, **options)]
+    font = {"size": 10, "color": subplot.color(mark)}
+    return [subplot.trace(mark, [mark.x], [mark.y], hoverinfo="skip", hovertemplate=None, textfont=font, **options)]
 
 
 @traces_of.register
-def _(mark: EndLabel, place: Place) -> Traces:
+def _(mark: EndLabel, subplot: Subplot) -> Traces:
     """Names at the ends of lines are entries of the legend, where a click hides what they name."""
     text = f"<b>{escaped(mark.text)}</b>" if mark.bold else escaped(mark.text)
-    return [legend_entry(mark, text, place, {"color": place.color(mark), "width": 2})]
+    return [legend_entry(mark, text, subplot, {"color": subplot.color(mark), "width": 2})]
 
 
 def legend_entry(
-    mark: Mark, text: str, place: Place, line: Mapping[str, Any] | None, marker: Mapping[str, Any] | None = None
+    mark: Mark, text: str, subplot: Subplot, line: Mapping[str, Any] | None, marker: Mapping[str, Any] | None = None
 ) -> dict[str, Any]:
     """A trace without points that stands in the legend alone."""
     mode = "+".join(kind for kind, look in (("lines", line), ("markers", marker)) if look)
     looks = {name: look for name, look in (("line", line), ("marker", marker)) if look}
-    return place.trace(mark, [np.nan], [np.nan], mode=mode, showlegend=True, **looks) | {"name": text}
+    return subplot.trace(mark, [np.nan], [np.nan], mode=mode, showlegend=True, **looks) | {"name": text}
 
 
 @traces_of.register
-def _(mark: Surface, place: Place) -> Traces:
-    x, y = (np.append(at, end) for at, end in ((mark.x, _end(place.x, mark.x)), (mark.y, _end(place.y, mark.y))))
+def _(mark: Surface, subplot: Subplot) -> Traces:
+    x, y = (np.append(at, end) for at, end in ((mark.x, _end(subplot.x, mark.x)), (mark.y, _end(subplot.y, mark.y))))
     inside = np.where((mark.z >= mark.edges[0]) & (mark.z <= mark.edges[-1]), mark.z, np.nan)
-    heat = place.trace(mark, x, y) | {
+    heat = subplot.trace(mark, x, y) | {
         "type": "heatmap",
         "z": [numbers(row) for row in inside.T],
         "zmin": float(mark.edges[0]),
@@ -295,7 +295,7 @@ def _(mark: Surface, place: Place) -> Traces:
         "showscale": False,
         "hovertemplate": f"{_AT}: %{{z:.3g}}<extra></extra>",
     }
-    return [heat, *(_border(mark, place, x, y, *border) for border in mark.borders)]
+    return [heat, *(_border(mark, subplot, x, y, *border) for border in mark.borders)]
 
 
 def _end(axis: Axis, grid: FloatArray) -> float:
@@ -304,7 +304,7 @@ def _end(axis: Axis, grid: FloatArray) -> float:
 
 
 def _border(
-    mark: Surface, place: Place, x: FloatArray, y: FloatArray, level: float, color: str, width: float
+    mark: Surface, subplot: Subplot, x: FloatArray, y: FloatArray, level: float, color: str, width: float
 ) -> dict[str, Any]:
     """The sides of cells between which a surface reaches a number."""
     above = mark.z >= level
@@ -314,7 +314,7 @@ def _border(
     sides_y = np.column_stack([np.r_[y[across[1]], y[up[1] + 1]], np.r_[y[across[1] + 1], y[up[1] + 1]], gaps])
     line = {"color": color, "width": width * PIXELS}
     quiet = {"hoverinfo": "skip", "hovertemplate": None, "meta": ""}
-    return place.trace(mark, sides_x, sides_y, mode="lines", line=line, **quiet)
+    return subplot.trace(mark, sides_x, sides_y, mode="lines", line=line, **quiet)
 
 
 def stepped(edges: ArrayLike, colors: Sequence[str]) -> list[list[Any]]:
@@ -333,14 +333,14 @@ def shade(shades: Shades, value: float) -> str:
 
 
 @traces_of.register
-def _(mark: Cells, place: Place) -> Traces:
+def _(mark: Cells, subplot: Subplot) -> Traces:
     colors = [shade(mark.shades, value) for value in mark.value.tolist()]
     for left, right, y, color in zip(mark.x, mark.x_end, mark.y, colors, strict=True):
         ends = {"x0": float(left), "x1": float(right), "y0": y - mark.height / 2, "y1": y + mark.height / 2}
         edge = {"line": {"width": 1 if mark.gaps else 0, "color": "#FFFFFF"}, "layer": "below"}
-        refs = {"xref": f"x{place.number}", "yref": f"y{place.number}"}
-        place.shapes.append({"type": "rect", "fillcolor": color, **ends, **edge, **refs})
-    middle = np.sqrt(mark.x * mark.x_end) if place.x.scale == "log" else (mark.x + mark.x_end) / 2
+        refs = {"xref": f"x{subplot.number}", "yref": f"y{subplot.number}"}
+        subplot.shapes.append({"type": "rect", "fillcolor": color, **ends, **edge, **refs})
+    middle = np.sqrt(mark.x * mark.x_end) if subplot.x.scale == "log" else (mark.x + mark.x_end) / 2
     marks = {"color": [_text_on(color) for color in colors], "size": 10}
     texts = [escaped(text) for text in mark.text]
     shown = {"mode": "text", "text": texts, "textfont": marks, "customdata": numbers(mark.value)}
@@ -348,7 +348,7 @@ def _(mark: Cells, place: Place) -> Traces:
         invisible = {"size": 9, "opacity": 0.0, "symbol": "square"}
         shown |= {"mode": "markers", "marker": invisible}
     names = [escaped(name) for name in mark.names] or [mark.name] * len(texts)
-    return [place.trace(mark, middle, mark.y, hovertext=names, hovertemplate="%{text}<extra></extra>", **shown)]
+    return [subplot.trace(mark, middle, mark.y, hovertext=names, hovertemplate="%{text}<extra></extra>", **shown)]
 
 
 def _text_on(color: str) -> str:

@@ -116,7 +116,7 @@ def _of_rankings(
         first,
     )
     replicator, observed = persistent(outcomes, centre, rng), outcomes.observed()
-    wins, ranks, presence, noise, places = (
+    wins, ranks, presence, noise, winners = (
         Evidence.of(statistic(observed), replicated)
         for statistic, replicated in zip(statistics, _replicated(statistics, replicator, log_theta, rng), strict=True)
     )
@@ -128,7 +128,7 @@ def _of_rankings(
         coverage.added_to(verdicts.rank_correlations(ranks, pairs)),
         coverage.added_to(verdicts.irrelevant_alternatives(presence, triples)),
         coverage.added_to(verdicts.noise_shape(noise), rounded=int(np.count_nonzero(~smooth))),
-        coverage.added_to(verdicts.first_places(places, names, posterior.times[at], ratings, instances)),
+        coverage.added_to(verdicts.first_places(winners, names, posterior.times[at], ratings, instances)),
     )
 
 

@@ -328,8 +328,8 @@ class Replicator:
         """Draws replicates of these outcomes."""
         tied = (outcomes.alone != outcomes.present).any(axis=2)
         values, alone = outcomes.values[tied], outcomes.alone[tied]
-        places = np.argsort(values, axis=1)
-        order, alone = np.take_along_axis(values, places, axis=1), np.take_along_axis(alone, places, axis=1)
+        by_value = np.argsort(values, axis=1)
+        order, alone = np.take_along_axis(values, by_value, axis=1), np.take_along_axis(alone, by_value, axis=1)
         return cls(outcomes, tied, order, alone, persistence)
 
     def won(self, log_theta: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -20,17 +20,17 @@ class Orders:
     """Rankings as strict orders.
 
     The log-likelihood of a tie is its mean over all orders of those that tie. Cyclic shifts of an order make it exact
-    for two and three; of larger ties twelve orders, shifts of random ones, take its place.
+    for two and three; larger ties are approximated by twelve orders, shifts of random ones.
 
     Attributes:
-        place: (R, n) algorithms from the best to the worst, then those that were not run.
+        order: (R, n) algorithms from the best to the worst, then those that were not run.
         size: (R,) how many were run.
         choices: (R,) how many were chosen from others: all but the last, and those whose order is unknown.
         start: (T P + 1,) the first of the orders of each cell, timepoint by timepoint, and R.
         shape: T and P.
     """
 
-    place: NDArray[np.intp]
+    order: NDArray[np.intp]
     size: NDArray[np.intp]
     choices: NDArray[np.intp]
     start: NDArray[np.intp]
@@ -51,13 +51,13 @@ class Orders:
         cell = np.repeat(np.arange(len(ranks)), copies)
         start = np.append(0, np.cumsum(copies))
         shift = (np.arange(cell.size) - start[cell])[:, np.newaxis]
-        within = np.stack([_random_places(first, rng) for _ in range(-(-_MOST // 4))])
-        turn = np.minimum(shift // tied[cell], len(within) - 1)
-        places = first[cell] + (within[turn, cell[:, np.newaxis], np.arange(n)] + shift) % tied[cell]
-        place = np.empty_like(places)
-        np.put_along_axis(place, places, np.broadcast_to(np.arange(n, dtype=np.intp), places.shape), axis=1)
+        within = np.stack([_positions_in_ties(first, rng) for _ in range(-(-_MOST // 4))])
+        draw = np.minimum(shift // tied[cell], len(within) - 1)
+        positions = first[cell] + (within[draw, cell[:, np.newaxis], np.arange(n)] + shift) % tied[cell]
+        order = np.empty_like(positions)
+        np.put_along_axis(order, positions, np.broadcast_to(np.arange(n, dtype=np.intp), positions.shape), axis=1)
         choices = np.minimum(ordered, size - 1)
-        return cls(place, size[cell], choices[cell], start, (timepoints, count))
+        return cls(order, size[cell], choices[cell], start, (timepoints, count))
 
     def expand(self, log_ratings: FloatArray) -> Expansion:
         """The log-likelihood at log ratings (T, P, n), or (T, 1, n) if all instances have the same."""
@@ -66,15 +66,15 @@ class Orders:
         copies = np.diff(self.start)
         cell = np.repeat(np.arange(copies.size), copies)
         strength = np.exp(each - each.max(axis=1, keepdims=True))[cell]
-        by_place = np.take_along_axis(strength, self.place, axis=1)
+        in_order = np.take_along_axis(strength, self.order, axis=1)
         position = np.arange(n, dtype=np.intp)
-        by_place[position >= self.size[:, np.newaxis]] = 0.0
-        left = np.maximum(np.cumsum(by_place[:, ::-1], axis=1)[:, ::-1], _TINY)
+        in_order[position >= self.size[:, np.newaxis]] = 0.0
+        left = np.maximum(np.cumsum(in_order[:, ::-1], axis=1)[:, ::-1], _TINY)
         chosen = position < self.choices[:, np.newaxis]
         rate = np.where(chosen, 1 / left, 0.0)
-        value = np.log(np.where(chosen, np.maximum(by_place, _TINY) / left, 1.0)).sum(axis=1)
-        mass = self._by_algorithm(by_place * np.cumsum(rate, axis=1))
-        squares = self._by_algorithm(np.where(by_place > 0, np.cumsum(rate**2, axis=1), 0.0))
+        value = np.log(np.where(chosen, np.maximum(in_order, _TINY) / left, 1.0)).sum(axis=1)
+        mass = self._by_algorithm(in_order * np.cumsum(rate, axis=1))
+        squares = self._by_algorithm(np.where(in_order > 0, np.cumsum(rate**2, axis=1), 0.0))
         scores = self._by_algorithm(chosen.astype(np.float64)) - mass
         value, scores = (self.means(part).reshape(*self.shape, *part.shape[1:]) for part in (value, scores))
         return Expansion(value, scores, self, strength, mass, squares)
@@ -88,9 +88,9 @@ class Orders:
         totals = np.add.reduceat(values, start[:-1] - start[0], axis=0)
         return totals / np.diff(start).reshape(-1, *(1,) * (values.ndim - 1))
 
-    def _by_algorithm(self, by_place: FloatArray) -> FloatArray:
-        result = np.empty_like(by_place)
-        np.put_along_axis(result, self.place, by_place, axis=1)
+    def _by_algorithm(self, in_order: FloatArray) -> FloatArray:
+        result = np.empty_like(in_order)
+        np.put_along_axis(result, self.order, in_order, axis=1)
         return result
 
 
@@ -127,9 +127,9 @@ class Expansion:
         return self.orders.means(result, timepoint)
 
 
-def _random_places(first: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
-    """(C, n) places of algorithms among those that they tie with, 0 for the first of them."""
+def _positions_in_ties(first: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.intp]:
+    """(C, n) random positions of algorithms among those that they tie with, 0 for the first of them."""
     order = np.lexsort((rng.random(first.shape), first), axis=1)
-    places = np.empty_like(order)
-    np.put_along_axis(places, order, np.broadcast_to(np.arange(first.shape[1], dtype=np.intp), order.shape), axis=1)
-    return places - first
+    positions = np.empty_like(order)
+    np.put_along_axis(positions, order, np.broadcast_to(np.arange(first.shape[1], dtype=np.intp), order.shape), axis=1)
+    return positions - first

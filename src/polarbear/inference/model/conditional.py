@@ -146,14 +146,7 @@ class ConditionalRatings:
             some = draws[..., own]
             parts[self.covariates.names[index]] = ((some @ self.spread[np.ix_(own, own)]) * some).sum(axis=(2, 3))
         total = np.maximum(((draws @ self.spread) * draws).sum(axis=(2, 3)), np.finfo(np.float64).tiny)
-        if not parts:
-            return {}
-        shares = np.stack(list(parts.values())) / total
-        largest = shares.argmax(axis=0)
-        return {
-            name: Band.of(shares[index])._replace(positive=(largest == index).mean(axis=0))
-            for index, name in enumerate(parts)
-        }
+        return Band.of_shares({name: part / total for name, part in parts.items()})
 
 
 def fit_conditional(

@@ -9,6 +9,7 @@ new.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -45,6 +46,15 @@ class Band(NamedTuple):
         """The band of draws (D, ...)."""
         low, high = np.quantile(draws, (0.025, 0.975), axis=0)
         return cls(draws.mean(axis=0), low, high, (draws > 0).mean(axis=0))
+
+    @classmethod
+    def of_shares(cls, shares: Mapping[str, FloatArray]) -> dict[str, Band]:
+        """The band of each share (D, T), where ``positive`` is the probability that it is the largest."""
+        largest = np.stack(list(shares.values())).argmax(axis=0) if shares else np.empty(0)
+        return {
+            name: cls.of(share)._replace(positive=(largest == index).mean(axis=0))
+            for index, (name, share) in enumerate(shares.items())
+        }
 
 
 class Design(Protocol):

@@ -117,8 +117,8 @@ def cells_in_line(design: Design) -> NDArray[np.intp]:
     """(t, 3) all cells that lie between two others in a variable's direction, in the middle."""
     coordinates = np.indices(design.blocks[::-1]).reshape(design.dimension, -1)[::-1]
     lines = [
-        np.flatnonzero((place > 0) & (place < blocks - 1))[:, None] + [-stride, 0, stride]
-        for place, blocks, stride in zip(coordinates, design.blocks, design.strides, strict=True)
+        np.flatnonzero((coordinate > 0) & (coordinate < blocks - 1))[:, None] + [-stride, 0, stride]
+        for coordinate, blocks, stride in zip(coordinates, design.blocks, design.strides, strict=True)
     ]
     return np.concatenate(lines)
 

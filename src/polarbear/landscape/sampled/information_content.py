@@ -48,7 +48,7 @@ def _entropies(signs: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
         signs: (m,) of the slopes.
         shown: (m,) for how many ε, from the smallest, each slope counts as such; beyond them its symbol is 0.
     """
-    both, one = np.minimum(shown[:-1], shown[1:]), np.maximum(shown[:-1], shown[1:])
+    both, either = np.minimum(shown[:-1], shown[1:]), np.maximum(shown[:-1], shown[1:])
     later = shown[1:] > shown[:-1]  # the second symbol outlasts the first
     total = np.zeros(len(EPSILONS))
     for first, second in _BLOCKS:
@@ -56,7 +56,7 @@ def _entropies(signs: FloatArray, shown: NDArray[np.intp]) -> FloatArray:
             chosen, begin, end = (signs[:-1] == first) & (signs[1:] == second), np.zeros_like(both), both
         else:
             lasting = signs[1:] == second if second else signs[:-1] == first
-            chosen, begin, end = lasting & (later == bool(second)), both, one
+            chosen, begin, end = lasting & (later == bool(second)), both, either
         share = _covered(begin[chosen], end[chosen]) / len(both)
         total += np.where(share > 0, share * np.log(np.where(share > 0, share, 1)) / np.log(6), 0)
     return -total
@@ -92,8 +92,8 @@ def _partial_information(slopes: FloatArray, shown: NDArray[np.intp]) -> FloatAr
 
 def _first(condition: NDArray[np.bool_], values: FloatArray) -> FloatArray:
     """The first of the values where a condition holds, NaN if it never does or the value is infinite."""
-    found = np.where(condition.any(axis=1), values[condition.argmax(axis=1)], np.nan)
-    return np.where(np.isfinite(found), found, np.nan)
+    first = np.where(condition.any(axis=1), values[condition.argmax(axis=1)], np.nan)
+    return np.where(np.isfinite(first), first, np.nan)
 
 
 INFORMATION_CONTENT = FeatureSet(

@@ -49,14 +49,14 @@ def nearest_better(design: Design, values: FloatArray) -> NDArray[np.intp]:
     Of several equally near ones the first counts, so that nothing is random.
     """
     better = values[design.neighbours] < values[:, None]
-    found = np.where(better.any(axis=1), design.neighbours[np.arange(design.size), better.argmax(axis=1)], -1)
+    nearest = np.where(better.any(axis=1), design.neighbours[np.arange(design.size), better.argmax(axis=1)], -1)
     for compare in (np.less, np.equal):
-        rows = np.flatnonzero(found < 0)
+        rows = np.flatnonzero(nearest < 0)
         candidates = compare(values[None, :], values[rows, None])
         candidates[np.arange(len(rows)), rows] = False
         distances = np.where(candidates, design.distances[rows], np.inf)
-        found[rows] = np.where(candidates.any(axis=1), distances.argmin(axis=1), -1)
-    return found
+        nearest[rows] = np.where(candidates.any(axis=1), distances.argmin(axis=1), -1)
+    return nearest
 
 
 NEAREST_BETTER = FeatureSet(

@@ -221,11 +221,11 @@ class Search:
             )
         else:
             shares = weights
-        one, mu = parameters.rank_one, parameters.rank_mu
-        kept = 1 + one * stalled * (2 - stalled) - one - mu * float(weights.sum())
+        c_1, c_mu = parameters.rank_one, parameters.rank_mu
+        kept = 1 + c_1 * stalled * (2 - stalled) - c_1 - c_mu * float(weights.sum())
         if parameters.diagonal:
-            return kept * self.covariance + one * np.square(path) + mu * (shares @ np.square(stretched))
-        return kept * self.covariance + one * np.outer(path, path) + mu * ((stretched.T * shares) @ stretched)
+            return kept * self.covariance + c_1 * np.square(path) + c_mu * (shares @ np.square(stretched))
+        return kept * self.covariance + c_1 * np.outer(path, path) + c_mu * ((stretched.T * shares) @ stretched)
 
 
 def _factor(covariance: FloatArray) -> FloatArray:
