@@ -307,6 +307,15 @@ class Resumable(Protocol):
         ...
 
 
+@runtime_checkable
+class Reseedable(Protocol):
+    """An optimizer whose library draws from random states of its own, seeded from the run's generator."""
+
+    def reseed(self, state: Any, rng: np.random.Generator, /) -> None:
+        """Seed them anew from the run's generator, in place: all further chance comes from it."""
+        ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True, eq=False)
 class WarmStart:
     """What another optimizer can start from, in the problem's coordinates; None where it is unknown.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -108,8 +108,27 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
         echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
 
 
-def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_json: bool, **settings: Any) -> None:
-    """Run a plan to its end or to a limit; `again` is the command that goes on."""
+def execute_plan(
+    plan: Plan,
+    path: Path,
+    again: str,
+    workers: Workers,
+    *,
+    as_json: bool,
+    tell: Callable[[], tuple[Mapping[str, Any], str]] | None = None,
+    **settings: Any,
+) -> None:
+    """Run a plan to its end or to a limit.
+
+    Args:
+        plan: What to run.
+        path: Its study.
+        again: The command that goes on.
+        workers: What runs are executed by.
+        as_json: Whether to print JSON.
+        tell: What there is to say of the runs at the end, for JSON and for people.
+        **settings: As `polarbear.study.run_plan` takes them.
+    """
     from polarbear.cli.console import Console
     from polarbear.progress import PlanProgress
     from polarbear.study import run_plan
@@ -121,10 +140,13 @@ def execute_plan(plan: Plan, path: Path, again: str, workers: Workers, *, as_jso
         PlanProgress(Console(stderr=True)) as progress,
     ):
         summary = run_plan(plan, path, workers=workers.workers, executor=executor, observer=progress, **settings)
+    values, text = tell() if tell else (dict[str, Any](), "")
     if as_json:
-        echo(to_json(summary.as_dict()))
+        echo(to_json({**summary.as_dict(), **values}))
     else:
         print_summary(summary)
+        if text:
+            echo(text)
         if any(failures.traceback for failures in summary.failures):
             echo(f"Tracebacks: polarbear show {shlex.quote(str(path))}")
         echo(f"study: {path}")

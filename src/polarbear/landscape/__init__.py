@@ -13,10 +13,13 @@ from polarbear.landscape.properties import (
     optimum_location,
     performance,
 )
+from polarbear.landscape.recent import LAST, RECENT_SETS, recent_features, recent_names
 from polarbear.landscape.two_samples import p_values, rejections
 
 __all__ = [
     "EVALUATED",
+    "LAST",
+    "RECENT_SETS",
     "SETS",
     "Design",
     "Features",
@@ -38,6 +41,8 @@ __all__ = [
     "optimum_location",
     "p_values",
     "performance",
+    "recent_features",
+    "recent_names",
     "rejections",
     "run_diversity",
 ]

@@ -45,6 +45,14 @@ class OwnGenerators:
             self._own = _global_states()
             _set_global_states(*self._others)
 
+    def reseed(self, seed: int) -> None:
+        """Go on from another seed."""
+        if self._depth:
+            np.random.seed(seed)  # noqa: NPY002 - what the libraries draw from
+            random.seed(seed)
+        else:
+            self._seed, self._own = seed, None
+
     def __getstate__(self) -> dict[str, Any]:
         own = _global_states() if self._depth else self._own
         return {"_seed": self._seed, "_depth": 0, "_own": own, "_others": None}

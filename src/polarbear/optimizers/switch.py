@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from polarbear.optimizers.descriptions import as_optimizer
 from polarbear.optimizers.driver import drive
 from polarbear.optimizers.settings import differences, family, joined_name
 from polarbear.optimizers.telemetry import end_step, expose, offer_warm_start
-from polarbear.protocols import Continuing, Objective, Traits, WarmStart, refusal
+from polarbear.protocols import Continuing, Objective, Reseedable, Traits, WarmStart, refusal
 from polarbear.records import FloatArray
 from polarbear.validation import Checked, parse_number, real, set_fields, whole_number
 
@@ -142,16 +142,9 @@ class Switch:
 
     def __call__(self, problem: Objective, rng: np.random.Generator) -> None:
         """Run the first optimizer until the switch, then the second one until the problem stops it."""
-        stepwise = getattr(self.first, "ends_steps", False)
-        watched = _Watched(problem, self._is_due(problem.dimension), stepwise=stepwise)
         expose(problem, stage=lambda: 1.0)
-        try:
-            drive(self.first, watched, rng)
-        except Switched as switched:
-            if switched.watched is not watched:  # of a switch around this one
-                raise
+        start = _run_until(self._is_due(problem.dimension), self.first, problem, rng).warm_start
         expose(problem, stage=lambda: 2.0)
-        start = watched.progress.warm_start
         if self.transfer == "nothing":
             drive(self.second, problem, rng)
         elif self.transfer == "best":
@@ -165,6 +158,71 @@ class Switch:
         value = -np.inf if self.value is None else self.value
         rule = self.rule
         return lambda now: now.evaluations >= at or now.value <= value or (rule is not None and bool(rule(now)))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branched:
+    """A recorded run once more, which from some evaluation on takes another way.
+
+    Its generator plays no part: up to there chance is that of the recorded run, afterwards it comes from a seed of its
+    own, the same whatever goes on. Where the first optimizer's generation ends, as for a `Switch`, its random states
+    are seeded anew (see `polarbear.protocols.Reseedable`), or the second one takes over what it has left.
+
+    Attributes:
+        first: The optimizer of the recorded run.
+        second: The one that takes over; None: the first one stays.
+        at: After how many evaluations.
+        before: The seed of the recorded run's generator.
+        after: The seed of what comes then.
+        name: Its name.
+    """
+
+    first: Any
+    second: Any
+    at: int
+    before: int
+    after: int
+    name: str
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether runs of one of the optimizers disturb each other within a process."""
+        return any(getattr(each, "one_at_a_time", False) for each in (self.first, self.second))
+
+    def __call__(self, problem: Objective, rng: np.random.Generator) -> None:  # noqa: ARG002 - see above
+        """Repeat the run, and go on."""
+        own, new = (np.random.default_rng(np.random.SeedSequence(seed)) for seed in (self.before, self.after))
+        stays = self.second is None
+        renewed = False
+
+        def is_due(now: Progress) -> bool:
+            nonlocal renewed
+            if renewed or now.evaluations < self.at:
+                return False
+            if stays:
+                renewed = True
+                own.bit_generator.state = new.bit_generator.state
+                state = now.warm_start.state
+                if isinstance(self.first, Reseedable) and state is not None:
+                    self.first.reseed(state, own)
+            return not stays
+
+        progress = _run_until(is_due, self.first, problem, own)
+        if not stays:
+            self.second.run_from(problem, new, progress.warm_start)
+
+
+def _run_until(
+    is_due: Callable[[Progress], bool], optimizer: Any, problem: Objective, rng: np.random.Generator
+) -> Progress:
+    """Run an optimizer until a switch is due, or it ends by itself."""
+    watched = _Watched(problem, is_due, stepwise=getattr(optimizer, "ends_steps", False))
+    try:
+        drive(optimizer, watched, rng)
+    except Switched as switched:
+        if switched.watched is not watched:  # of a switch around this one
+            raise
+    return watched.progress
 
 
 class Switched(BaseException):

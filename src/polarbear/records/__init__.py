@@ -6,6 +6,7 @@ problem enters with its sign flipped.
 """
 
 from polarbear.records.arrays import FloatArray, IntArray
+from polarbear.records.branches import STAY, Branch
 from polarbear.records.keys import Instance, RunKey
 from polarbear.records.reference import Reference
 from polarbear.records.runs import RECOMMENDATION, Parameters, Run, Samples, lost, tried_again, without_samples
@@ -16,7 +17,9 @@ __all__ = [
     "AXES",
     "CUT_SHORT",
     "RECOMMENDATION",
+    "STAY",
     "Axis",
+    "Branch",
     "FloatArray",
     "Instance",
     "IntArray",

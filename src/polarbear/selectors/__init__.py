@@ -5,6 +5,8 @@ from polarbear.selectors.evaluation import Evaluation, Score, cross_validate, tr
 from polarbear.selectors.selector import KINDS, SETS, Advice, Kind, Selector, train
 from polarbear.selectors.shift import nearest_share, shift_probability
 from polarbear.selectors.stored import load, save
+from polarbear.selectors.switch_evaluation import SwitchEvaluation, evaluate_policy
+from polarbear.selectors.switching import SwitchPoints, SwitchPolicy, switch_points, train_policy
 
 __all__ = [
     "KINDS",
@@ -15,11 +17,17 @@ __all__ = [
     "Kind",
     "Score",
     "Selector",
+    "SwitchEvaluation",
+    "SwitchPoints",
+    "SwitchPolicy",
     "cross_validate",
+    "evaluate_policy",
     "load",
     "nearest_share",
     "save",
     "shift_probability",
+    "switch_points",
     "train",
+    "train_policy",
     "transfer",
 ]

@@ -36,7 +36,7 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int) 
         known = np.zeros((forest.classes_.size, n))
         known[np.arange(len(known)), forest.classes_] = 1.0
     else:
-        forest = ensemble.RandomForestRegressor(random_state=seed).fit(values, targets)
+        forest = ensemble.RandomForestRegressor(random_state=seed).fit(values, targets if n > 1 else targets[:, 0])
         known = np.eye(n)
     trees = [each.tree_ for each in forest.estimators_]
     roots = np.cumsum([0, *(tree.node_count for tree in trees[:-1])])

@@ -98,7 +98,7 @@ class Selector:
         """
         rows = self._rows(values)
         phi = self.covariates.phi(rows)
-        looking, probability = self._looking(self._within(rows))
+        looking, probability = self._looking(within(self.covariates, self.cases, rows))
         familiar = nearest_share(self.cases, self.groups, phi)
         default = self.algorithms.index(self.default)
         sure = np.isnan(probability) | (probability >= self.confidence)
@@ -148,15 +148,6 @@ class Selector:
             raise ValueError(f"values have shape {rows.shape}; give (k, {len(names)})")
         return rows
 
-    def _within(self, rows: FloatArray) -> FloatArray:
-        """Features moved into the range of the training: what they do beyond it is not known."""
-        varying = self.covariates.scale > 0
-        centre, scale = self.covariates.centre[varying], self.covariates.scale[varying]
-        seen = centre + scale * self.cases[:, 1 : 1 + centre.size]
-        within = rows.copy()
-        within[:, varying] = np.clip(rows[:, varying], seen.min(axis=0), seen.max(axis=0))
-        return within
-
     def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         """(k,) which algorithm looks best, and the probability that it is better than the default, NaN if unknown."""
         default = self.algorithms.index(self.default)
@@ -176,6 +167,22 @@ class Selector:
             looking.append(best)
             probability.append(np.where(best == default, 1.0, (theirs > ratings[:, default]).mean(axis=0)))
         return np.concatenate(looking), np.concatenate(probability)
+
+
+def within(covariates: Covariates, cases: FloatArray, rows: FloatArray) -> FloatArray:
+    """Features (k, m) moved into the range of the training: what they do beyond it is not known.
+
+    Args:
+        covariates: How features become φ.
+        cases: (P, c) φ of the training.
+        rows: (k, m) features, NaN where not known.
+    """
+    varying = covariates.scale > 0
+    centre, scale = covariates.centre[varying], covariates.scale[varying]
+    seen = centre + scale * cases[:, 1 : 1 + centre.size]
+    moved = rows.copy()
+    moved[:, varying] = np.clip(rows[:, varying], seen.min(axis=0), seen.max(axis=0))
+    return moved
 
 
 _ADVICE = ("algorithm", "default", "probability", "best_looking", "familiar")

@@ -22,7 +22,7 @@ repeated rankings; since 4 races name the size of their rounds; since 5 runs kee
 SPEC, RUNS, ROUNDS, SAMPLES = "study.json", "runs", "rounds", "samples"
 COUNTED = ("plan", "problems")
 """The number of problems of a plan; studies of earlier versions lack it."""
-GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED})
+GROWING = frozenset({("plan", "repetitions"), ("plan", "draws"), COUNTED, ("branch", "repeats")})
 """Numbers in a specification that may grow: there is more to run then."""
 MISSING: Final = object()
 """Stands for a setting that is absent."""

@@ -1,6 +1,7 @@
 """Studies: races and plans, the runs they ask for and the directory that keeps them, joined. Run, resume, read."""
 
 from polarbear.experiment.machine import OversubscriptionWarning
+from polarbear.study.branching import BranchPlan, NotRepeatable, branch, branch_features, plan_branches
 from polarbear.study.configuration_file import ConfigureSpec, read_configurator
 from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure, effects_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
@@ -33,6 +34,7 @@ from polarbear.study.view import StudyView, load, view_of
 __all__ = [
     "AlgorithmCost",
     "AlgorithmRuns",
+    "BranchPlan",
     "Budget",
     "ConfigurationResult",
     "ConfigureObserver",
@@ -44,6 +46,7 @@ __all__ = [
     "EveryRunFailed",
     "Failures",
     "ModuleAssessment",
+    "NotRepeatable",
     "NotTrusted",
     "NothingToCompare",
     "Observer",
@@ -67,6 +70,8 @@ __all__ = [
     "Verification",
     "Worth",
     "assess_module",
+    "branch",
+    "branch_features",
     "check_same",
     "check_spec",
     "configure",
@@ -76,6 +81,7 @@ __all__ = [
     "load",
     "load_plan",
     "modules_of",
+    "plan_branches",
     "plan_from_spec",
     "race",
     "race_from_spec",

@@ -174,8 +174,7 @@ def estimate(
 def remaining_runs(plan: Plan, there: Iterable[RunKey] = ()) -> Counter[tuple[str, int]]:
     """How many runs are to be run, by algorithm and dimension; they are not listed, as there may be very many."""
     dimensions = {problem.name: d for problem, d in zip(plan.problems, plan.dimensions, strict=True)}
-    problems = Counter(plan.dimensions)
-    runs = Counter({(name, d): problems[d] * plan.repetitions for name in plan.algorithms for d in problems})
+    runs = plan.counts()
     runs.subtract((key.algorithm, dimensions[key.instance]) for key in there if key in plan)
     return runs
 

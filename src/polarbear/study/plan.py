@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
@@ -16,7 +17,7 @@ from polarbear.experiment import Limits, Task
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.problems import ProblemSpec
 from polarbear.protocols import identity_of
-from polarbear.records import Axis, RunKey, check_axis
+from polarbear.records import Axis, Run, RunKey, check_axis
 from polarbear.study.resume import built
 from polarbear.study.suitability import check_optima, check_pairs
 from polarbear.validation import parse_number, whole_number
@@ -173,6 +174,11 @@ class Plan:
         once = sum(int(self.budget.at(dimension, self.axis)) for dimension in self.dimensions)
         return once * len(self.algorithms) * self.repetitions
 
+    def counts(self) -> Counter[tuple[str, int]]:
+        """How many runs there are, by algorithm and dimension."""
+        problems = Counter(self.dimensions)
+        return Counter({(name, d): problems[d] * self.repetitions for name in self.algorithms for d in problems})
+
     def order(self) -> Iterator[tuple[RunKey, int]]:
         """All runs in the order in which they are started, each with its position in `problems`.
 
@@ -203,6 +209,9 @@ class Plan:
             watch=self.watch,
             warm_up=self.axis == "seconds",
         )
+
+    def check(self, run: Run) -> None:
+        """Whether a run that was executed can be what it was to be; raise if it cannot."""
 
     def describe(self) -> dict[str, Any]:
         """Plain values that a study keeps; `plan_from_spec` reads them."""

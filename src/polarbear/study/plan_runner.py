@@ -68,6 +68,7 @@ def run_plan(
         with executor_or_pool(executor, workers, plan.limits.timeout, plan.axis) as pool:
             runs = RunMaker(study, pool, again, retry_killed)
             for run in runs.make(plan.tasks(runs.has), None if seconds is None else began + seconds):
+                plan.check(run)
                 tally.add(run.key, run.outcome)
                 ran += 1
                 observer.run_finished(run)

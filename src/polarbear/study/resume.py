@@ -185,7 +185,7 @@ def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = 
         StudyError: If the study holds no race, or a setting is missing, unknown or not what it has to be.
     """
     if "race" not in spec:
-        made = {"plan": "a plan", "configure": "a configurator"}
+        made = {"plan": "a plan", "configure": "a configurator", "branch": "branches"}
         instead = next((f"the runs of {name}, not a race" for key, name in made.items() if key in spec), "no race")
         raise store.StudyError(f"the study holds {instead}; assess, compare or race on its runs ({file})")
     check_spec(spec, file)

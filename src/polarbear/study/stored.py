@@ -111,6 +111,18 @@ class _ConfigureSpec(Section):
     limits: _Limits
 
 
+class _Branch(Section):
+    repeats: PositiveInt
+    horizon: PositiveInt
+
+
+class _BranchSpec(Section):
+    branch: _Branch
+    instances: _Description
+    algorithms: _Algorithms
+    limits: _Limits
+
+
 class _Rival(Section):
     name: str
     probability: NonNegativeFloat
@@ -156,8 +168,16 @@ class _Record(Section):
     state: _State
 
 
+_SCHEMAS: dict[str, type[Section]] = {
+    "race": _RaceSpec,
+    "plan": _PlanSpec,
+    "configure": _ConfigureSpec,
+    "branch": _BranchSpec,
+}
+
+
 def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
-    """Check the specification of a study, if it is that of a race, a plan or a configurator.
+    """Check the specification of a study, if it is that of a race, a plan, a configurator or of branches.
 
     Args:
         spec: The specification.
@@ -166,7 +186,7 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
     Raises:
         polarbear.store.StudyError: If a field is missing, unknown or not what it has to be; the message names it.
     """
-    for name, schema in (("race", _RaceSpec), ("plan", _PlanSpec), ("configure", _ConfigureSpec)):
+    for name, schema in _SCHEMAS.items():
         if name in spec:
             _check(file, schema, spec)
             if spec.get("log") is not None:
@@ -174,7 +194,7 @@ def check_spec(spec: Mapping[str, Any], file: object = SPEC) -> None:
                     Watch(**spec["log"])
                 except (ValueError, TypeError) as error:
                     raise _unusable(file, f"log: {error}") from error
-    if not {"race", "plan", "configure"} & spec.keys() and {"instances", "limits"} & spec.keys():
+    if not _SCHEMAS.keys() & spec.keys() and {"instances", "limits"} & spec.keys():
         raise _unusable(file, "race or plan is missing")
 
 

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from typing import Any, NamedTuple
 
 GROUPS = {
-    "Run": ("race", "run", "resume", "configure", "conform"),
+    "Run": ("race", "run", "resume", "branch", "configure", "conform"),
     "Look": ("show", "serve", "check", "report", "verify", "optimizers", "suites", "models"),
     "Compare": ("select", "assess", "compare", "modules", "selector", "switches", "table", "landscape", "bias"),
     "Share": ("import", "archive", "export", "merge", "knowledge"),

@@ -46,6 +46,8 @@ def resume(
         raise typer.BadParameter("--instances, --evaluations and --withdraw are for races; this study is of a plan")
     if "configure" in spec:
         raise typer.BadParameter(f"{study} was made by a configurator; go on with polarbear configure and its file")
+    if "branch" in spec:
+        raise typer.BadParameter(f"{study} holds branches of runs; go on with polarbear branch and the runs' study")
     if "plan" not in spec and "race" not in spec:
         raise store.StudyError(
             f"{study / 'study.json'} tells of no race or plan to go on with, so {study} holds runs alone; assess or "

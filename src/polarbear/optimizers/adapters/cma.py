@@ -214,6 +214,11 @@ class PyCMA(Distributed[_State], SingleObjective):
         with _own_draws(state.other):
             self._start(state, (np.clip(mean, state.box.lower, state.box.upper), step_size, settings))
 
+    def reseed(self, state: _State, rng: np.random.Generator) -> None:
+        """Seed both random states of `cma` anew; the generation that it has asked for stays."""
+        state.settings["randn"].__self__.seed(int(rng.integers(2**32)))
+        state.other.seed(int(rng.integers(2**32)))
+
     def _start(self, state: _State, begin: tuple[FloatArray, float, dict[str, Any]] | None = None) -> None:
         """Begin a start of `cma` as `fmin2` does, or with a mean, step size and options."""
         cma = optional(*self.requires, "this optimizer")

@@ -118,6 +118,10 @@ class CMAES(Distributed[_State], SingleObjective):
             begin["cov"] = covariance
         state.strategy = self.start(space, state.rng, state.restarts, begin)
 
+    def reseed(self, state: _State, rng: np.random.Generator) -> None:
+        """Seed the random state of `cmaes` anew."""
+        state.inner["_rng"].seed(int(rng.integers(2**32)))
+
     def _ask(self, state: _State) -> FloatArray:
         space = state.space
         with np.errstate(all="ignore"):

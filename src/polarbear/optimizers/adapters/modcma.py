@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from polarbear.optimizers.ask_tell import AskTell
 from polarbear.optimizers.distributions import Distribution, axes_of, expose_distribution
-from polarbear.optimizers.modcma_state import set_covariance, transplant
+from polarbear.optimizers.modcma_state import seed_modcma, set_covariance, transplant
 from polarbear.optimizers.native import SingleObjective, check_suitable
 from polarbear.optimizers.settings import differences, family, label
 from polarbear.optimizers.telemetry import offer_warm_start
@@ -269,13 +269,17 @@ class ModularCMAES(SingleObjective):
             set_covariance(es.p.adaptation, covariance)
         self._run(es, problem, rng)
 
+    def reseed(self, state: c_maes.ModularCMAES, rng: np.random.Generator) -> None:  # noqa: ARG002 - the protocol
+        """Seed the random state of `modcma` anew; points of Sobol's and Halton's sequences go on."""
+        seed_modcma(int(rng.integers(2**31)))
+
     def _begin(
         self, problem: Objective, rng: np.random.Generator, center: FloatArray | None = None
     ) -> c_maes.ModularCMAES:
         """`modcma`'s optimizer at the start of a run; the first centre (d,) is drawn if it is not known."""
         from modcma import c_maes
 
-        _seed(int(rng.integers(2**31)))
+        seed_modcma(int(rng.integers(2**31)))
         return self._made(c_maes.ModularCMAES(self.settings(problem, rng, center)), problem)
 
     def _made(self, es: c_maes.ModularCMAES, problem: Objective) -> c_maes.ModularCMAES:
@@ -471,24 +475,6 @@ def _declare_broken(state: c_maes.Parameters, center: FloatArray) -> None:
     state.criteria.update(state)
     if not np.isfinite(state.adaptation.m).all():
         state.adaptation.m = center
-
-
-def _seed(seed: int) -> None:
-    """Make `modcma`'s random state, the only one in a process, depend on the seed alone.
-
-    Its normal numbers come in pairs, and the second of a pair outlives `set_seed`. Of two series drawn after equal
-    seeds the first is shifted by one against the second if it began with such a leftover; then the second leaves
-    another one.
-    """
-    from modcma import c_maes
-
-    series: list[list[float]] = []
-    for _ in range(2):
-        c_maes.utils.set_seed(0)
-        series.append([c_maes.utils.random_normal() for _ in range(3)])
-    if series[0][1] == series[1][0]:
-        c_maes.utils.random_normal()
-    c_maes.utils.set_seed(seed)
 
 
 def _coverage_factor(dimension: int) -> float:

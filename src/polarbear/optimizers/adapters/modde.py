@@ -261,6 +261,12 @@ class ModularDE(Continuable[_State], SingleObjective):
         if not len(state.units):
             self._initialize(state, state.known[1][:0])
 
+    def reseed(self, state: _State, rng: np.random.Generator) -> None:
+        """Seed its random state anew, and draw offspring that are not evaluated yet again; F and CR stay theirs."""
+        state.parameters.rng.seed(int(rng.integers(2**31)))
+        if state.stage == _OFFSPRING and state.asked is None:
+            state.vary()
+
     def _initialize(self, state: _State, values: Any) -> None:
         """Begin with the first population: the points known before, and those asked for."""
         units, known = state.known

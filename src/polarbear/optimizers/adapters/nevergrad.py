@@ -235,6 +235,11 @@ class Nevergrad(Continuable[_State]):
         except nevergrad.errors.TellNotAskedNotSupportedError as error:
             raise ValueError(reason) from error
 
+    def reseed(self, state: _State, rng: np.random.Generator) -> None:
+        """Seed its random states anew; the point that it has asked for stays."""
+        state.generators.reseed(seed_from(rng))
+        state.optimizer.parametrization.random_state.seed(seed_from(rng))
+
     def _ask(self, state: _State) -> FloatArray:
         return state.box.point(state.candidate)
 

@@ -26,8 +26,9 @@ import numpy as np
 from polarbear.extras import Extra, optional
 from polarbear.optimizers.archives import center_of
 from polarbear.optimizers.generators import OwnGenerators, seed_from
-from polarbear.optimizers.native import Native, Space, State, clip_values
+from polarbear.optimizers.native import Continuable, Space, State, clip_values
 from polarbear.optimizers.settings import check_options, choice_of, family
+from polarbear.optimizers.transfer import known_points
 from polarbear.protocols import Traits, WarmStart
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, whole
@@ -126,7 +127,7 @@ class _State(State):
 
 
 @family("pymoo", "pymoo-{algorithm}", algorithms=("pymoo", "algorithm", lambda: ALGORITHMS))
-class Pymoo(Native[_State]):
+class Pymoo(Continuable[_State]):
     """An algorithm of pymoo, in the problem's box.
 
     Integer variables are rounded before they are evaluated. It recommends pymoo's optimum: with one objective the best
@@ -184,6 +185,28 @@ class Pymoo(Native[_State]):
         with np.errstate(all="ignore"):
             state.algorithm.setup(state.problem, seed=seed_from(state.rng), verbose=False)
         self._advance(state)
+
+    def _warm(self, state: _State, start: WarmStart) -> None:
+        """In place of the first points to evaluate take the latest ones known, and the best one."""
+        points, values = known_points(start, state.space)
+        individuals = np.atleast_1d(state.individuals)
+        size = len(individuals)
+        chosen = list(range(max(len(values) - size, 0), len(values)))
+        if len(values) and (best := int(values.argmin())) not in chosen:
+            chosen[0] = best
+        for individual, index in zip(individuals, chosen, strict=False):
+            individual.X, individual.F = points[index].copy(), clip_values(values[index : index + 1])
+            individual.evaluated = {"F", "G", "H"}
+        state.points = state.points[len(chosen) :]
+        if not state.points:
+            with state.generators, np.errstate(all="ignore"):
+                state.algorithm.advance(infills=state.individuals)
+                self._advance(state)
+
+    def reseed(self, state: _State, rng: np.random.Generator) -> None:
+        """Seed its random states anew; the generation that it has asked for stays."""
+        state.algorithm.random_state = np.random.default_rng(seed_from(rng))
+        state.generators.reseed(seed_from(rng))
 
     def _advance(self, state: _State) -> None:
         """To the next points to evaluate, with a new start if the algorithm has stopped."""

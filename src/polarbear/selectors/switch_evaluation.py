@@ -1,0 +1,142 @@
+"""What policies of switching gain on functions that they have not seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polarbear.inference.model.conditional import Covariates
+from polarbear.records import FloatArray
+from polarbear.selectors import forests
+from polarbear.selectors.switching import SwitchPoints, train_policy
+from polarbear.validation import whole_number
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchEvaluation:
+    """What was said at P points by policies that were trained without their functions, and what came true.
+
+    Attributes:
+        points: The points.
+        horizon: Evaluations after a point that count.
+        chances: (P, T, n) how probable ratings said it is that a way beats staying, within each horizon.
+        looking: (P,) the way with the highest mean rating within the horizon.
+        sure: (P,) how probable it is that its rating is above that of staying.
+        forest: (P, n) the benefit that forests, one for each way, predicted; 0 for staying.
+        constant: (P, n) the mean benefit of the other functions.
+    """
+
+    points: SwitchPoints
+    horizon: float
+    chances: FloatArray
+    looking: NDArray[np.intp]
+    sure: FloatArray
+    forest: FloatArray
+    constant: FloatArray
+
+    @property
+    def benefits(self) -> FloatArray:
+        """(P, k, n) of eq. 5.1 within the horizon."""
+        return self.points.benefits()[:, :, self.points.horizons.tolist().index(self.horizon)]
+
+    @property
+    def attainable(self) -> FloatArray:
+        """(P, n) the squared error of the best possible prediction of a mean benefit: the noise of a mean of k."""
+        benefits = self.benefits
+        return benefits.var(axis=1, ddof=1) / benefits.shape[1]
+
+    def errors(self, predicted: FloatArray) -> FloatArray:
+        """(P, n) squared errors of predicted mean benefits."""
+        return (predicted - self.benefits.mean(axis=1)) ** 2
+
+    def chosen(self, confidence: float) -> NDArray[np.intp]:
+        """(P,) the way that ratings choose: the best-looking one if it is surely better than staying, else staying."""
+        return np.where(self.sure >= confidence, self.looking, 0)
+
+    def gains(self, chosen: NDArray[np.intp]) -> FloatArray:
+        """(P,) the mean benefit of what was chosen at each point."""
+        return self.benefits.mean(axis=1)[np.arange(len(chosen)), chosen]
+
+    @property
+    def by_repeats(self) -> FloatArray:
+        """(P,) what a way gains that is chosen for its mean benefit in the other repeats of the same point.
+
+        Chosen and valued by the same repeats it would gain too much: the best of several is partly luck.
+        """
+        benefits = self.benefits
+        best = (benefits.sum(axis=1, keepdims=True) - benefits).argmax(axis=2)  # (P, k), without the repeat itself
+        valued = np.take_along_axis(benefits, best[..., np.newaxis], axis=2)[..., 0]
+        return valued.mean(axis=1)
+
+
+def evaluate_policy(
+    points: SwitchPoints,
+    horizon: float,
+    *,
+    features: Sequence[str] | None = None,
+    squares: bool = True,
+    folds: int | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], object] | None = None,
+) -> SwitchEvaluation:
+    """Judge ratings, forests and constants at points of functions that they have not seen.
+
+    Args:
+        points: What became of branches.
+        horizon: Evaluations after a point that count.
+        features: Of ratings, see `train_policy`; forests have all of them.
+        squares: As of `train_policy`.
+        folds: How often is trained; default once for each function, that is left out.
+        seed: Of all random choices.
+        progress: Called with the number of folds done, and of all.
+
+    Raises:
+        ValueError: If there are fewer than three functions or folds are out of range, the horizon is unknown, or as
+            `train_policy`.
+        ExtraMissing: If scikit-learn is not installed.
+    """
+    groups, ways = points.groups, len(points.ways)
+    count = int(groups.max()) + 1
+    if count < 3:
+        raise ValueError(f"there are {count} functions; to leave one out takes three")
+    folds = count if folds is None else whole_number(folds, "folds", 2, count)
+    if horizon not in points.horizons:
+        raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in points.horizons)}")
+    at = points.horizons.tolist().index(horizon)
+    labels = points.benefits()[:, :, at].mean(axis=1)
+    chances = np.empty((len(groups), len(points.horizons), ways))
+    forest, constant = np.zeros((len(groups), ways)), np.zeros((len(groups), ways))
+    looking, sure = np.zeros(len(groups), dtype=np.intp), np.ones(len(groups))
+    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
+    for number in range(folds):
+        test = fold == number
+        training = points.among(~test)
+        policy = train_policy(training, features=features, squares=squares, seed=seed)
+        own = points.known[test][:, [points.features.index(name) for name in policy.ratings.covariates.names]]
+        chances[test] = policy.chances(own)
+        advice = policy.selector(horizon).choose(own)
+        looking[test] = [points.ways.index(each.best_looking) for each in advice]
+        sure[test] = [each.probability for each in advice]
+        known = _usable(training.known, points.known)
+        for way in range(1, ways):
+            grown = forests.grow(known[~test], labels[~test, way : way + 1], classify=False, seed=seed)
+            forest[test, way] = forests.ask(grown, known[test])[:, 0]
+        sizes = np.bincount(groups[~test], minlength=count)[groups[~test]]
+        constant[test] = np.average(labels[~test], axis=0, weights=1 / sizes)
+        if progress:
+            progress(number + 1, folds)
+    return SwitchEvaluation(points, horizon, chances, looking, sure, forest, constant)
+
+
+def _usable(training: FloatArray, known: FloatArray) -> FloatArray:
+    """Features that vary in the training and are known for a tenth of it or more, standardized; the mean if unknown.
+
+    So the thesis does, which drops features that are NaN for more than 90 % of samples.
+    """
+    covariates = Covariates.of(training, tuple(map(str, range(training.shape[1]))), squares=False)
+    kept = (covariates.scale > 0) & (np.isfinite(training).mean(axis=0) >= 0.1)
+    z = (known[:, kept] - covariates.centre[kept]) / covariates.scale[kept]
+    return np.where(np.isfinite(z), z, 0.0)

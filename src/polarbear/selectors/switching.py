@@ -1,0 +1,290 @@
+"""Whether to switch in mid-run: what became of branches, and a policy that stays when it is unsure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polarbear.inference import ConditionalRatings, fit_conditional
+from polarbear.rankings import Rankings
+from polarbear.records import STAY, Branch, FloatArray, IntArray, Run, RunKey
+from polarbear.selectors.selector import Selector, within
+
+_DRAWS = 500
+_AT_ONCE = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchPoints:
+    """P points at which runs of one optimizer were left, and what became of the k repeats of n ways to go on.
+
+    Attributes:
+        first: The optimizer.
+        ways: The n ways: ``"stay"`` first, then those that take over.
+        horizons: (T,) evaluations after a point.
+        values: (P, k, T, n) the best value of the run by then, low is good; where `precise`, minus the optimum.
+        precise: Whether the optimum was known everywhere.
+        features: The m features.
+        known: (P, m) of the features, NaN where not known.
+        at: (P,) evaluations at the point.
+        functions: (P,) the function of each; points of one function are no news of each other.
+        instances: (P,) the instance.
+    """
+
+    first: str
+    ways: tuple[str, ...]
+    horizons: FloatArray
+    values: FloatArray
+    precise: bool
+    features: tuple[str, ...]
+    known: FloatArray
+    at: IntArray
+    functions: tuple[str, ...]
+    instances: tuple[str, ...]
+
+    @property
+    def groups(self) -> NDArray[np.intp]:
+        """(P,) numbers of the functions, from 0."""
+        return np.unique(np.array(self.functions), return_inverse=True)[1].reshape(-1)
+
+    def among(self, some: NDArray[np.bool_]) -> SwitchPoints:
+        """The points that are true in (P,)."""
+        functions, instances = (tuple(np.array(each)[some].tolist()) for each in (self.functions, self.instances))
+        return replace(
+            self,
+            values=self.values[some],
+            known=self.known[some],
+            at=self.at[some],
+            functions=functions,
+            instances=instances,
+        )
+
+    def rankings(self) -> Rankings:
+        """The ranking of the ways within each horizon, one for each point and repeat: a race over branches."""
+        points, repeats = self.values.shape[:2]
+        return Rankings.of(
+            self.values.reshape(points * repeats, *self.values.shape[2:]),
+            times=self.horizons,
+            instances=np.repeat(np.array(self.instances), repeats).tolist(),
+            algorithms=self.ways,
+            groups=np.repeat(self.groups, repeats),
+        )
+
+    def wins(self) -> FloatArray:
+        """(P, T, n) the share of repeats in which a way beats staying; ties count half."""
+        stay = self.values[..., :1]
+        return ((self.values < stay) + 0.5 * (self.values == stay)).mean(axis=1)
+
+    def benefits(self) -> FloatArray:
+        """(P, k, T, n) by how much a way is better than staying, from -1 to 1.
+
+        r = (1 - min(a_s, a_r) / max(a_s, a_r)) (2 · 1[a_s < a_r] - 1) (eq. 5.1 of Vermetten 2025), where a_s and a_r
+        are precisions with and without the switch, and 0 / 0 is 0.
+
+        Raises:
+            ValueError: If an optimum is not known: ratios of values would depend on where 0 is.
+        """
+        if not self.precise:
+            raise ValueError("an optimum is not known; benefits are ratios of precisions, wins need none")
+        values = np.maximum(self.values, 0.0)
+        stay = np.broadcast_to(values[..., :1], values.shape)
+        greater = np.maximum(values, stay)
+        with np.errstate(invalid="ignore"):
+            ratio = np.where(greater > 0, np.minimum(values, stay) / np.where(greater > 0, greater, 1.0), 1.0)
+        return (1 - ratio) * np.where(values < stay, 1.0, -1.0)
+
+    def noise(self) -> FloatArray:
+        """(P, T, n) the variance of benefits among the repeats: what no prediction of a single one can get below.
+
+        Raises:
+            ValueError: If there is one repeat alone, or as `benefits`.
+        """
+        if self.values.shape[1] < 2:
+            raise ValueError("branches were made once; noise of labels needs two repeats or more")
+        return self.benefits().var(axis=1, ddof=1)
+
+    @property
+    def unvaried(self) -> bool:
+        """Whether the repeats of staying are all alike: the optimizer has no chance, or cannot be seeded anew."""
+        return self.values.shape[1] > 1 and bool((np.ptp(self.values[..., 0], axis=1) == 0).all())
+
+
+def switch_points(
+    branches: Iterable[Run],
+    horizons: Sequence[float],
+    features: Mapping[tuple[RunKey, int], Mapping[str, float]] | None = None,
+) -> dict[str, SwitchPoints]:
+    """What became of branches, by the optimizer that they leave; without those of which no point is whole.
+
+    Args:
+        branches: The runs of `polarbear.study.branch`. A point at which one is missing or has failed is left out.
+        horizons: Evaluations after a point, increasing.
+        features: What was known at each point, by the key of the recorded run and the number of evaluations, such as of
+            `polarbear.landscape.recent_features`; none by default.
+
+    Raises:
+        ValueError: If a run is no branch, features of a point are missing, or horizons are not increasing numbers
+            above 0.
+    """
+    times = np.asarray(horizons, dtype=np.float64)
+    if times.ndim != 1 or not times.size or not (np.diff(times, prepend=0.0) > 0).all():
+        raise ValueError(f"horizons are {horizons!r}; give increasing numbers of evaluations above 0")
+    of_run = sorted(((Branch.of(run.key), run) for run in branches), key=lambda each: _place(each[0]))
+    by_first = groupby(of_run, key=lambda each: each[0].run.algorithm)
+    found = {first: _points_of(first, list(group), times, features) for first, group in by_first}
+    return {first: points for first, points in found.items() if points.at.size}
+
+
+def _place(branch: Branch) -> tuple[Any, ...]:
+    return branch.run.algorithm, branch.run, branch.at
+
+
+def _points_of(
+    first: str,
+    branches: list[tuple[Branch, Run]],
+    times: FloatArray,
+    features: Mapping[tuple[RunKey, int], Mapping[str, float]] | None,
+) -> SwitchPoints:
+    ways = (STAY, *sorted({branch.into for branch, _ in branches} - {STAY}))
+    repeats = 1 + max(branch.repeat for branch, _ in branches)
+    rows, places = list[FloatArray](), list[tuple[Branch, Run]]()
+    for _, group in groupby(branches, key=lambda each: _place(each[0])):
+        one = list(group)
+        values = np.full((repeats, times.size, len(ways)), np.nan)
+        for branch, run in one:
+            if run.outcome.ok:
+                values[branch.repeat, :, ways.index(branch.into)] = _values(run, branch.at + times)
+        if not np.isnan(values).any():
+            rows.append(values)
+            places.append(one[0])
+    wanted = [(branch.run, branch.at) for branch, _ in places]
+    if features is not None and (missing := [place for place in wanted if place not in features]):
+        raise ValueError(f"there are no features of {missing[0][0]} after {missing[0][1]} evaluations")
+    table = [dict[str, float]() if features is None else features[place] for place in wanted]
+    names = tuple(table[0]) if table else ()
+    return SwitchPoints(
+        first,
+        ways,
+        times,
+        np.array(rows).reshape(len(rows), repeats, times.size, len(ways)),
+        all(run.optimum is not None for _, run in branches),
+        names,
+        np.array([[each[name] for name in names] for each in table], dtype=np.float64).reshape(len(table), len(names)),
+        np.array([branch.at for branch, _ in places], dtype=np.int64),
+        tuple(run.problem.function for _, run in places),
+        tuple(branch.run.instance for branch, _ in places),
+    )
+
+
+def _values(run: Run, times: FloatArray) -> FloatArray:
+    """The best value by each time, minus the optimum if it is known; those that count as solved are alike."""
+    values = run.trajectory.value_at(times)
+    if run.target is not None:
+        values = np.where(values <= run.target, run.target, values)
+    return values - (run.optimum or 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SwitchPolicy:
+    """Says whether a run of one optimizer should go on with another: only if it surely gains.
+
+    Attributes:
+        first: The optimizer.
+        ratings: Of the ways to go on, within each horizon, conditional on features of the run.
+        confidence: How probable it has to be that another way has a higher rating than staying.
+        cases: (P, c) φ of the points that it has learnt from.
+        groups: (P,) their functions, numbered.
+    """
+
+    first: str
+    ratings: ConditionalRatings
+    confidence: float
+    cases: FloatArray
+    groups: NDArray[np.intp]
+
+    @property
+    def ways(self) -> tuple[str, ...]:
+        """The ways to go on; ``"stay"`` first."""
+        return self.ratings.names
+
+    def chances(self, values: ArrayLike) -> FloatArray:
+        """(p, T, n) how probable it is that each way beats staying within each horizon; 0.5 for staying itself.
+
+        Args:
+            values: (p, m) features, NaN where not known.
+        """
+        draws, covariates = self.ratings.draws, self.ratings.covariates
+        phi = covariates.phi(within(covariates, self.cases, np.asarray(values, dtype=np.float64)))
+        found = list[FloatArray]()
+        for start in range(0, len(phi), _AT_ONCE):
+            ratings = draws @ phi[start : start + _AT_ONCE].T  # (D, T, n, p)
+            ahead = ratings - ratings[:, :, :1]
+            found.append(np.moveaxis((1 / (1 + np.exp(-ahead))).mean(axis=0), -1, 0))
+        return np.concatenate(found)
+
+    def selector(self, horizon: float) -> Selector:
+        """The policy within one horizon, a `Selector` that stays unless another way is surely better.
+
+        Its `choose` takes features of runs, and `polarbear.selectors.save` writes it to a plain file.
+
+        Raises:
+            ValueError: If it knows no such horizon.
+        """
+        times = self.ratings.times.tolist()
+        if horizon not in times:
+            raise ValueError(f"horizon is {horizon}; the policy knows {', '.join(f'{time:g}' for time in times)}")
+        trained_on = {"first": self.first, "horizon": float(horizon), "points": len(self.cases)}
+        return Selector(
+            "ratings",
+            self.ways,
+            STAY,
+            self.confidence,
+            self.ratings.covariates,
+            self.cases,
+            self.groups,
+            {"draws": self.ratings.draws[:, times.index(horizon)]},
+            trained_on,
+        )
+
+
+def train_policy(
+    points: SwitchPoints,
+    *,
+    features: Sequence[str] | None = None,
+    confidence: float = 0.95,
+    squares: bool = True,
+    seed: int = 0,
+) -> SwitchPolicy:
+    """Learn when to switch, from rankings of all ways to go on.
+
+    Args:
+        points: What became of branches, with features.
+        features: Which features take part; default all. The fit takes time and memory with the square of their number.
+        confidence: How probable it has to be that another way is better than staying.
+        squares: Whether the squares of features take part.
+        seed: Of all draws.
+
+    Raises:
+        ValueError: If the confidence is no probability, there is no such feature, or as
+            `polarbear.inference.fit_conditional`.
+    """
+    if not 0 <= confidence <= 1:
+        raise ValueError(f"confidence is {confidence!r}; it is a probability")
+    chosen = points.features if features is None else tuple(features)
+    if missing := [name for name in chosen if name not in points.features]:
+        raise ValueError(f"there is no feature {missing[0]!r} of the points")
+    seen = points.known[:, [points.features.index(name) for name in chosen]]
+    repeated = np.repeat(seen, points.values.shape[1], axis=0)
+    ratings = fit_conditional(
+        points.rankings(),
+        dict(zip(chosen, repeated.T, strict=True)),
+        squares=squares,
+        draws=_DRAWS,
+        rng=np.random.default_rng(seed),
+    )
+    return SwitchPolicy(points.first, ratings, confidence, ratings.covariates.phi(seen), points.groups)

@@ -1,0 +1,316 @@
+"""Branches of recorded runs: what becomes of a run that stays as it is, or goes on with another optimizer."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polarbear import optimizers, store
+from polarbear.descriptions import did_you_mean
+from polarbear.experiment import Task
+from polarbear.landscape import LAST, RECENT_SETS, recent_features
+from polarbear.optimizers.switch import Branched
+from polarbear.problems import FiniteInstances, ProblemSpec
+from polarbear.protocols import Continuing
+from polarbear.records import STAY, Branch, Reason, Run, RunKey
+from polarbear.records.branches import MOST_REPEATS
+from polarbear.study.plan import Plan, plan_from_spec
+from polarbear.study.plan_runner import run_plan
+from polarbear.study.suitability import traits_and_dimension
+from polarbear.study.summary import PlanSummary
+from polarbear.validation import parse_number, whole_number
+
+_LARGEST_SEED = 2**63 // MOST_REPEATS - 1
+_SAME = 1e-9
+"""Relative difference up to which a value counts as the recorded one."""
+
+
+class NotRepeatable(ValueError):  # noqa: N818 - states what happened
+    """A recorded run comes out otherwise when it is repeated, so that nothing can leave it."""
+
+
+class BranchPlan(Plan):
+    """All branches of recorded runs, as a plan to execute; `plan_branches` makes it.
+
+    Args:
+        plan: By which the runs were made.
+        recorded: The runs.
+        alternatives: What they may go on with, by name.
+        at: After how many evaluations they are left.
+        repeats: How often.
+        horizon: Evaluations of a branch after that.
+
+    Attributes:
+        recorded: The runs by key.
+        moments: For each of them after how many evaluations it is left.
+        horizon: As given.
+        skipped: How many points there are at which a run had ended, so that nothing goes on.
+
+    Raises:
+        ValueError: If an argument is out of range, no run goes on, or an alternative cannot take over.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        recorded: Sequence[Run],
+        alternatives: Mapping[str, optimizers.Optimizer],
+        at: Sequence[int | str],
+        repeats: int = 5,
+        horizon: int = 500,
+    ) -> None:
+        self.recorded = {run.key: run for run in recorded}
+        self.horizon = whole_number(horizon, "horizon", 1)
+        if not at:
+            raise ValueError("at is empty; say after how many evaluations runs are left, such as 100 or '20*d'")
+        self._entrants = dict(plan.algorithms), dict(alternatives)
+        named = {spec.name: (spec, d) for spec, d in zip(plan.problems, plan.dimensions, strict=True)}
+        self.moments, self.skipped = dict[RunKey, list[int]](), 0
+        for key, run in self.recorded.items():
+            moments = {_evaluations(each, named[key.instance][1]) for each in at}
+            self.moments[key] = sorted(moment for moment in moments if _goes_on(run, moment))
+            self.skipped += len(moments) - len(self.moments[key])
+        chosen = dict.fromkeys(key.instance for key, moments in self.moments.items() if moments)
+        if not chosen:
+            raise ValueError(f"at is {', '.join(map(str, at))}; every run had ended by then, so that none goes on")
+        specs = [named[name][0] for name in chosen]
+        _check_repeatable(specs)
+        super().__init__(
+            {branch.key.algorithm: self._switch(branch) for branch in self._branches([0])},
+            FiniteInstances(tuple(specs)),
+            repetitions=whole_number(repeats, "repeats", 1, MOST_REPEATS),
+            budget=self.horizon,
+            target_precision=plan.limits.target_precision,
+            timeout=plan.limits.timeout,
+        )
+        self._position = {spec.name: position for position, spec in enumerate(self.problems)}
+
+    def __contains__(self, key: RunKey) -> bool:
+        """Whether a run is one of the branches."""
+        return key in self._of_key
+
+    @property
+    def size(self) -> int:
+        """How many branches there are in all."""
+        return len(self._of_key)
+
+    @property
+    def evaluations(self) -> int:
+        """The evaluations of all branches if none ends by itself, those up to the branching included."""
+        return sum(branch.at + self.horizon for branch in self._of_key.values())
+
+    def counts(self) -> Counter[tuple[str, int]]:
+        """How many runs there are, by algorithm and dimension."""
+        return Counter((key.algorithm, self.dimensions[self._position[key.instance]]) for key in self._of_key)
+
+    def order(self) -> Iterator[tuple[RunKey, int]]:
+        """All branches, repeat by repeat, each with the position of its problem in `problems`."""
+        for key in self._of_key:
+            yield key, self._position[key.instance]
+
+    def task(self, key: RunKey, position: int, **limits: Any) -> Task:
+        """One branch: the recorded run up to where it is left, and what comes then."""
+        branch = self._of_key[key]
+        firsts, alternatives = self._entrants
+        optimizer = Branched(
+            first=firsts[branch.run.algorithm],
+            second=None if branch.into == STAY else alternatives[branch.into],
+            at=branch.at,
+            before=branch.run.entropy(),
+            after=branch.entropy,
+            name=key.algorithm,
+        )
+        reach = dataclasses.replace(self.limits, evaluations=branch.at + self.horizon)
+        return Task(key, self.problems[position], optimizer, dataclasses.replace(reach, **limits))
+
+    def check(self, run: Run) -> None:
+        """See to it that the recorded run came out as it did: its best value at the branching is the recorded one.
+
+        Raises:
+            NotRepeatable: If it did not.
+        """
+        branch = self._of_key[run.key]
+        recorded, now = (_value_at(each, branch.at) for each in (self.recorded[branch.run], run))
+        if run.outcome.ok and not np.isclose(now, recorded, rtol=_SAME, atol=0):
+            raise NotRepeatable(
+                f"the run of {branch.run} had {recorded!r} after {branch.at} evaluations, and has {now!r} when it is "
+                "repeated here; record it again with these versions on this machine, and branch that into a new study"
+            )
+
+    def describe(self) -> dict[str, Any]:
+        """Plain values that a study keeps."""
+        plan = super().describe()
+        return {"branch": {"repeats": self.repetitions, "horizon": self.horizon}} | {
+            part: plan[part] for part in ("instances", "algorithms", "limits")
+        }
+
+    @cached_property
+    def _of_key(self) -> dict[RunKey, Branch]:
+        return {branch.key: branch for branch in self._branches(range(self.repetitions))}
+
+    def _branches(self, repeats: Collection[int]) -> Iterator[Branch]:
+        for repeat in repeats:
+            for run, moments in self.moments.items():
+                others = [name for name in self._entrants[1] if name != run.algorithm]
+                for at in moments:
+                    yield from (Branch(run, at, into, repeat) for into in (STAY, *others))
+
+    def _switch(self, branch: Branch) -> optimizers.Optimizer:
+        """What a branch amounts to, but for its chance."""
+        firsts, alternatives = self._entrants
+        first = firsts[branch.run.algorithm]
+        return first if branch.into == STAY else optimizers.Switch(first, alternatives[branch.into], at=branch.at)
+
+
+def plan_branches(
+    source: str | Path,
+    *,
+    at: Sequence[int | str],
+    into: Sequence[object] | Mapping[str, object] | None = None,
+    repeats: int = 5,
+    horizon: int = 500,
+    runs: Callable[[RunKey], bool] | None = None,
+    imports: Collection[str] = (),
+) -> BranchPlan:
+    """What `branch` executes; arguments and errors as of `branch`."""
+    with store.open(source) as study:
+        spec = study.spec
+        if "plan" not in spec:
+            raise ValueError(f"{source} holds no plan; the runs that are left have to be those of polarbear run")
+        plan = plan_from_spec(spec, imports)
+        keys = [key for key in study if key in plan and (runs is None or runs(key))]
+        recorded = [run for run in study.runs(keys) if run.outcome.reason is not Reason.FAILED]
+    if plan.axis != "evaluations":
+        raise ValueError(f"{source} is counted in {plan.axis}; where a run is left has to be counted in evaluations")
+    if (most := max((key.seed for key in keys), default=0)) > _LARGEST_SEED:
+        raise ValueError(f"a run has the seed {most}; branches number their own, and take seeds up to {_LARGEST_SEED}")
+    if not recorded:
+        raise ValueError(f"{source} holds no run that was chosen and did not fail; make them by polarbear run")
+    alternatives = _alternatives(into, plan)
+    if odd := next((name for name in (*plan.algorithms, *alternatives) if "@" in name or name == STAY), None):
+        raise ValueError(f"an algorithm is called {odd!r}; names of branches need one without @, and not {STAY!r}")
+    return BranchPlan(plan, recorded, alternatives, at, repeats, horizon)
+
+
+def branch(
+    source: str | Path,
+    path: str | Path,
+    *,
+    at: Sequence[int | str],
+    into: Sequence[object] | Mapping[str, object] | None = None,
+    repeats: int = 5,
+    horizon: int = 500,
+    runs: Callable[[RunKey], bool] | None = None,
+    imports: Collection[str] = (),
+    **settings: Any,
+) -> PlanSummary:
+    """Leave recorded runs after some evaluations: each stays as it is, and goes on with each of other optimizers.
+
+    A branch is a run from the first evaluation on: the recorded run is repeated from its key up to the branching, where
+    a population-based optimizer completes its generation. There an optimizer that takes over starts from what the first
+    one has left, as in `polarbear.optimizers.Switch`, and one that stays has its random states seeded anew, so that
+    repeats differ; points that it has drawn already remain. Branches at one point with the same repeat have common
+    seeds. The study is an ordinary one, whose keys say which branch a run is (`polarbear.records.Branch`); a further
+    call goes on with it, also with more repeats, evaluations or optimizers.
+
+    Args:
+        source: A study of a plan, counted in evaluations.
+        path: The study of the branches; made if there is none.
+        at: After how many evaluations: numbers, or multiples of the dimension such as ``"10*d"``. Runs that had ended
+            by then are passed over.
+        into: Optimizers, or names of the plan's; default all of the plan's. No run is switched to its own.
+        repeats: How often each branch is made, with other chance each time.
+        horizon: Evaluations of a branch after `at`.
+        runs: Which runs are left; default all.
+        imports: Modules and packages that the study may import from, see `polarbear.study.modules_of`.
+        **settings: As `polarbear.study.run_plan` takes them, such as `workers`.
+
+    Raises:
+        NotRepeatable: If a recorded run comes out otherwise now, such as on another machine.
+        ValueError: If the study holds no such plan, an optimizer is unknown or cannot take over, its problems are
+            noisy, or an argument is out of range.
+    """
+    chosen: dict[str, Any] = {"at": at, "into": into, "repeats": repeats, "horizon": horizon, "runs": runs}
+    return run_plan(plan_branches(source, **chosen, imports=imports), path, **settings)
+
+
+def branch_features(
+    source: str | Path, plan: BranchPlan, *, last: Sequence[int] = LAST, sets: Sequence[str] = RECENT_SETS
+) -> dict[tuple[RunKey, int], dict[str, float]]:
+    """What was known of the runs where they are left: `polarbear.landscape.recent_features`, by run and evaluations.
+
+    Args:
+        source: The study of the runs, which has to hold all points (``points = "all"`` in the plan's log).
+        plan: The branches.
+        last: Sizes of windows.
+        sets: Sets of features of landscapes.
+
+    Raises:
+        ValueError: If not all points of a run were kept.
+    """
+    boxes = {spec.name: spec.build() for spec in plan.problems}
+    found = dict[tuple[RunKey, int], dict[str, float]]()
+    with store.open(source) as study:
+        for run in chain.from_iterable(study.with_samples(plan.recorded.values())):
+            for at in plan.moments[run.key]:
+                kept, box = run.samples, boxes[run.key.instance]
+                if kept is None or len(kept.evaluations) < at or kept.evaluations[at - 1] != at:
+                    raise ValueError(
+                        f'not all points of {run.key} were kept; record it with points = "all" in the log of its plan'
+                    )
+                now = kept.points[:at], kept.values[:at]
+                found[run.key, at] = recent_features(*now, box.lower, box.upper, last=last, sets=sets)
+    return found
+
+
+def _alternatives(into: Sequence[object] | Mapping[str, object] | None, plan: Plan) -> dict[str, optimizers.Optimizer]:
+    """What runs may go on with, by name: the plan's algorithms if they are named."""
+    if isinstance(into, Mapping):
+        given: dict[str, optimizers.Optimizer] = {
+            str(name): optimizers.as_optimizer(each) for name, each in into.items()
+        }
+    else:
+        given = {}
+        for each in plan.algorithms if into is None else into:
+            if isinstance(each, str):
+                if each not in plan.algorithms:
+                    raise ValueError(f"the study has no algorithm {each!r};{did_you_mean(each, plan.algorithms)}")
+                given[each] = plan.algorithms[each]
+            else:
+                optimizer = optimizers.as_optimizer(each)
+                given[optimizer.name] = optimizer
+    if not set(given) - set(plan.algorithms) and len(plan.algorithms) < 2:
+        raise ValueError("into names nothing but the study's only algorithm; name another optimizer")
+    if unable := [name for name, each in given.items() if not isinstance(each, Continuing)]:
+        raise ValueError(f"{unable[0]} cannot start from another optimizer; leave it out: into=… names the others")
+    return given
+
+
+def _evaluations(at: int | str, dimension: int) -> int:
+    """A number of evaluations, rounded down."""
+    return whole_number(int(parse_number(at, dimension)) if isinstance(at, str) else at, "at", 1)
+
+
+def _value_at(run: Run, evaluations: int) -> float:
+    return float(run.trajectory.value_at([evaluations])[0])
+
+
+def _goes_on(run: Run, at: int) -> bool:
+    """Whether there is a run to leave then: one that had ended by itself is none."""
+    end = run.outcome
+    return at < end.evaluations or (at == end.evaluations and end.reason is Reason.BUDGET)
+
+
+def _check_repeatable(specs: Sequence[ProblemSpec]) -> None:
+    """Refuse problems with noise, which a repeated run would meet otherwise."""
+    for spec in specs:
+        built = traits_and_dimension(spec)
+        if built is not None and built[0].noisy:
+            raise ValueError(f"{spec.name} is noisy; branches need problems without noise, as runs are repeated")
