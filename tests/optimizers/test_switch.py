@@ -296,7 +296,6 @@ def test_descriptions_are_nested():
     [
         (lambda: Switch("random-search", "random-search"), ValueError, "nothing says when to switch; give at=1000"),
         (lambda: Switch("random-search", Grid(), at=5), ValueError, "grid cannot start from another optimizer"),
-        (lambda: Switch("random-search", "pymoo-GA", at=5), ValueError, "cannot start from another optimizer"),
         (lambda: Switch("random-search", "random-search", at=0), ValueError, "at is 0; valid is 1 or more"),
         (lambda: Switch("random-search", "random-search", at="ten"), ValueError, "'ten' is no budget"),
         (lambda: Switch("random-search", "random-search", rule=3), ValueError, "rule is 3; write it as 'module:name'"),

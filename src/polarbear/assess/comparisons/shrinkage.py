@@ -13,9 +13,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import stats
-from scipy.linalg import solve_triangular
-from scipy.optimize import minimize
 
 from polarbear.assess.arrays import floats
 from polarbear.records import FloatArray
@@ -121,6 +118,8 @@ def _kernels(count: int, settings: ArrayLike | None) -> FloatArray:
 
 def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rng: np.random.Generator) -> FloatArray:
     """(draws, n) of the logarithms of mean durations."""
+    from scipy.linalg import solve_triangular  # slow to import, as scipy.stats and scipy.optimize are
+
     seen = np.array([index for index, spell in enumerate(spells) if spell.times.size])
     able = [spell for spell in spells if spell.times.size]
     logs = np.log([float(spell.times.mean()) for spell in able])
@@ -148,6 +147,8 @@ def _normal_draws(spells: Sequence[_Spells], kernels: FloatArray, draws: int, rn
 
 def _chain(loss: Callable[[FloatArray], float], begin: FloatArray, rng: np.random.Generator) -> FloatArray:
     """(states, k) of a random walk by Metropolis from the mode, whose density is exp(-loss)."""
+    from scipy.optimize import minimize
+
     found: Any = minimize(loss, begin, method="L-BFGS-B", bounds=[(-16.0, 5.0)] * len(begin))
     state, level = np.asarray(found.x, dtype=np.float64), float(found.fun)
     kept = list[FloatArray]()
@@ -172,6 +173,8 @@ def _noise(spells: Sequence[_Spells]) -> FloatArray:
 
 def _beta_prior(hits: FloatArray, trials: FloatArray) -> tuple[float, float]:
     """The parameters of the beta distribution of success, by the mode of their posterior."""
+    from scipy import stats
+    from scipy.optimize import minimize
 
     def loss(logs: FloatArray) -> float:
         alpha, beta = np.exp(logs)
