@@ -31,8 +31,9 @@ lint: setup
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 
+# Compiled once: told to write no bytecode, every process that a test starts would compile all of polarbear again.
 # Files in the order of conftest.py, those that take longest first. Two processes share the cores, so that BLAS has one thread each.
-TEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+TEST := $(BIN)/python -m compileall -q src && OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test: lint
 	$(TEST)

@@ -1,5 +1,7 @@
 """The command line, run as a user runs it."""
 
+import ast
+import inspect
 import io
 import json
 import os
@@ -7,6 +9,7 @@ import re
 import shutil
 import signal
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -320,13 +323,24 @@ def test_every_field_of_a_study_file_is_documented():
 
 def check_documented(section, page):
     """Each field of a table has a row with its default, and with its description if the code has one."""
+    described = descriptions(section)
     for name, field in section.model_fields.items():
         start = f"| `{name}` |"
         if not issubclass(section, Root):
             default = "none" if field.default in (None, ()) else f"`{json.dumps(field.default, default=str)}`"
             start += f" {'required' if field.is_required() else default} |"
         rows = [line for line in page.splitlines() if line.startswith(start)]
-        assert any((field.description or "") in row for row in rows), f"{section.__name__}.{name} is not documented"
+        assert any(described.get(name, "") in row for row in rows), f"{section.__name__}.{name} is not documented"
+
+
+def descriptions(section):
+    """The strings below the fields of a table's class, by field."""
+    body = ast.parse(inspect.getsource(section)).body[0].body
+    return {
+        field.target.id: inspect.cleandoc(below.value.value)
+        for field, below in pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr)
+    }
 
 
 def test_progress_tells_the_withdrawn_from_those_set_aside_and_nothing_of_rivals_before_the_first_run():

@@ -15,7 +15,6 @@ import numpy as np
 from polarbear import optimizers, store
 from polarbear.descriptions import did_you_mean
 from polarbear.experiment import Task
-from polarbear.landscape import LAST, RECENT_SETS, recent_features
 from polarbear.optimizers.switch import Branched
 from polarbear.problems import FiniteInstances, ProblemSpec
 from polarbear.protocols import Continuing
@@ -242,19 +241,20 @@ def branch(
 
 
 def branch_features(
-    source: str | Path, plan: BranchPlan, *, last: Sequence[int] = LAST, sets: Sequence[str] = RECENT_SETS
+    source: str | Path, plan: BranchPlan, **settings: Any
 ) -> dict[tuple[RunKey, int], dict[str, float]]:
     """What was known of the runs where they are left: `polarbear.landscape.recent_features`, by run and evaluations.
 
     Args:
         source: The study of the runs, which has to hold all points (``points = "all"`` in the plan's log).
         plan: The branches.
-        last: Sizes of windows.
-        sets: Sets of features of landscapes.
+        settings: ``last`` and ``sets`` of `polarbear.landscape.recent_features`.
 
     Raises:
         ValueError: If not all points of a run were kept.
     """
+    from polarbear.landscape import recent_features  # slow to import
+
     boxes = {spec.name: spec.build() for spec in plan.problems}
     found = dict[tuple[RunKey, int], dict[str, float]]()
     with store.open(source) as study:
@@ -266,7 +266,7 @@ def branch_features(
                         f'not all points of {run.key} were kept; record it with points = "all" in the log of its plan'
                     )
                 now = kept.points[:at], kept.values[:at]
-                found[run.key, at] = recent_features(*now, box.lower, box.upper, last=last, sets=sets)
+                found[run.key, at] = recent_features(*now, box.lower, box.upper, **settings)
     return found
 
 

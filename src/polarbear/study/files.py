@@ -35,9 +35,7 @@ class StudyFileError(ValueError):
 class Section(BaseModel):
     """A table of a study file."""
 
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, use_attribute_docstrings=True, allow_inf_nan=False
-    )
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
 
 def section_of(settings: type[Any], *names: str, base: type[Section] = Section) -> type[Section]:
