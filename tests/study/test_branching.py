@@ -9,6 +9,7 @@ import pytest
 import polarbear as pb
 from polarbear import store
 from polarbear.experiment.logging_schedule import Watch
+from polarbear.landscape import run_features
 from polarbear.records import STAY, Branch, Run, RunKey
 from polarbear.study import BranchPlan, NotRepeatable, OtherSettings, Plan, branch, branch_features, plan_branches
 from tests.study.entrants import descend, sphere
@@ -146,6 +147,20 @@ def test_features_are_those_of_the_evaluations_until_then(source):
     points = run.samples.points[5:20]
     assert len(found) == 6 * 2
     assert 10 ** found[key, 20]["pop_div@15"] == pytest.approx((points / 4).std(axis=0).mean())
+
+
+def test_other_features_are_computed_of_runs_with_what_they_logged(threads, tmp_path):
+    algorithms = {"CMA-ES": ALGORITHMS["CMA-ES"], "DE": pb.optimizers.ModularDE()}
+    runs = recorded(tmp_path / "s.study", threads, algorithms, repetitions=1, watch=Watch(points="all", every=7))
+    plan = plan_branches(runs, at=[40], runs=lambda key: key.algorithm == "CMA-ES", imports=["tests"])
+    (key,) = plan.recorded
+    settings = {"size": 7, "parameters": ["step_size"], "sets": ("ela_distr",)}
+    found = branch_features(runs, plan, run_features, **settings)[key, 40]
+    with store.open(runs) as study:
+        (run,) = study.runs([key], samples=True)
+    assert found == pytest.approx(run_features(run, [-2] * 3, [2] * 3, until=40, **settings), nan_ok=True)
+    logged = run.parameters.values["step_size"][run.parameters.evaluations <= 40]
+    assert found["step_size:last"] == pytest.approx(np.log10(logged[-1]))
 
 
 def test_a_run_that_comes_out_otherwise_is_noticed(source):

@@ -5,6 +5,7 @@ from polarbear.landscape.design import Design
 from polarbear.landscape.diversity import RunDiversity, diversity, run_diversity
 from polarbear.landscape.exploration import EVALUATED, explore, latin_hypercube
 from polarbear.landscape.features import SETS, Features, changed_by, feature_names, features
+from polarbear.landscape.first_part import POSITIVE, SERIES, run_features, series_features
 from polarbear.landscape.instances import InstanceFeatures, by_box, instances
 from polarbear.landscape.properties import (
     Performance,
@@ -19,7 +20,9 @@ from polarbear.landscape.two_samples import p_values, rejections
 __all__ = [
     "EVALUATED",
     "LAST",
+    "POSITIVE",
     "RECENT_SETS",
+    "SERIES",
     "SETS",
     "Design",
     "Features",
@@ -45,4 +48,6 @@ __all__ = [
     "recent_names",
     "rejections",
     "run_diversity",
+    "run_features",
+    "series_features",
 ]

@@ -1,7 +1,16 @@
 """Selectors: which algorithm to use on a problem, by features of it, and whether to trust the answer."""
 
 from polarbear.selectors.cases import Cases
-from polarbear.selectors.evaluation import Evaluation, Score, cross_validate, transfer
+from polarbear.selectors.evaluation import (
+    Evaluation,
+    Interval,
+    Reliability,
+    Score,
+    clustered_mean,
+    cross_validate,
+    reliability,
+    transfer,
+)
 from polarbear.selectors.selector import KINDS, SETS, Advice, Kind, Selector, train
 from polarbear.selectors.shift import nearest_share, shift_probability
 from polarbear.selectors.stored import load, save
@@ -14,16 +23,20 @@ __all__ = [
     "Advice",
     "Cases",
     "Evaluation",
+    "Interval",
     "Kind",
+    "Reliability",
     "Score",
     "Selector",
     "SwitchEvaluation",
     "SwitchPoints",
     "SwitchPolicy",
+    "clustered_mean",
     "cross_validate",
     "evaluate_policy",
     "load",
     "nearest_share",
+    "reliability",
     "save",
     "shift_probability",
     "switch_points",

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess import Bounds, aocc, step_functions
+from polarbear.descriptions import did_you_mean
 from polarbear.landscape import InstanceFeatures, changed_by
 from polarbear.rankings.rankings import checked_names
 from polarbear.records import FloatArray, Run
@@ -173,6 +174,23 @@ class Cases:
             tuple(np.array(self.instances)[some].tolist()),
         )
 
+    def knowing(self, features: Sequence[str]) -> Cases:
+        """The cases with these features alone.
+
+        Raises:
+            ValueError: If there is no such feature.
+        """
+        if missing := [name for name in features if name not in self.features]:
+            raise ValueError(f"there is no feature {missing[0]!r};{did_you_mean(missing[0], self.features)}")
+        columns = [self.features.index(name) for name in features]
+        return replace(self, features=tuple(features), values=self.values[:, columns])
+
+    @property
+    def best(self) -> FloatArray:
+        """(P, n) whether an algorithm was the best one of a case; those that tie share it."""
+        least = self.losses == self.losses.min(axis=1, keepdims=True)
+        return least / least.sum(axis=1, keepdims=True)
+
     @property
     def groups(self) -> NDArray[np.intp]:
         """(P,) numbers of the functions, from 0."""
@@ -181,6 +199,16 @@ class Cases:
     @property
     def single_best(self) -> str:
         """The algorithm with the least mean loss, all functions counting alike."""
+        return self.algorithms[int((self._weights @ self.losses).argmin())]
+
+    @property
+    def shares_of_best(self) -> FloatArray:
+        """(n,) in which share of the cases each algorithm was the best one, all functions counting alike."""
+        return self._weights @ self.best
+
+    @property
+    def _weights(self) -> FloatArray:
+        """(P,) of the cases, such that all functions count alike; they sum to 1."""
         groups = self.groups
-        weights = 1 / np.bincount(groups)[groups]
-        return self.algorithms[int((weights @ self.losses).argmin())]
+        sizes = np.bincount(groups)
+        return 1 / (sizes.size * sizes[groups])

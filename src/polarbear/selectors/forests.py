@@ -13,7 +13,7 @@ from polarbear.records import FloatArray
 Arrays = dict[str, NDArray[Any]]
 
 
-def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int) -> Arrays:
+def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, separate: bool = False) -> Arrays:
     """A forest with scikit-learn's defaults.
 
     Args:
@@ -21,16 +21,20 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int) 
         targets: (P, n) of a regression of all outputs at once, or where it classifies the classes, the least wins.
         classify: Whether it predicts which is least, or how large all are.
         seed: Of all random choices.
+        separate: Whether a regression has a forest for each output, all of them with the same bootstrap samples.
 
     Returns:
         Nodes of all trees in a row: the feature asked, negative in leaves; at how much at most to go on to the left,
-        else to the right; (nodes, n) what is found there, of classes their shares; and the root of each tree.
+        else to the right; (nodes, n) what is found there, of classes their shares; and the root of each tree. Of
+        separate forests ``outputs`` says how many there are; each finds 0 for the others' outputs.
 
     Raises:
         ExtraMissing: If scikit-learn is not installed.
     """
     ensemble = optional("sklearn.ensemble", "landscape", "a forest")
     n = targets.shape[1]
+    if separate and n > 1 and not classify:
+        return _joined([grow(values, targets[:, [i]], classify=False, seed=seed) for i in range(n)])
     if classify:
         forest = ensemble.RandomForestClassifier(random_state=seed).fit(values, targets.argmin(axis=1))
         known = np.zeros((forest.classes_.size, n))
@@ -54,10 +58,32 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int) 
 
 def ask(forest: Arrays, values: FloatArray) -> FloatArray:
     """(k, n) means over the trees of what they find at values (k, m)."""
+    return np.asarray(found_by_trees(forest, values).mean(axis=0), dtype=np.float64)
+
+
+def found_by_trees(forest: Arrays, values: FloatArray) -> FloatArray:
+    """(trees, k, n) what each tree finds at values (k, m); of separate forests, trees with one sample together."""
     rows = np.arange(len(values))
     rounded = values.astype(np.float32)  # as scikit-learn does
     node = np.repeat(forest["roots"][:, np.newaxis], len(values), axis=1)
     while (inner := forest["feature"][node] >= 0).any():
         left = rounded[rows, np.maximum(forest["feature"][node], 0)] <= forest["threshold"][node]
         node = np.where(inner, np.where(left, forest["left"][node], forest["right"][node]), node)
-    return np.asarray(forest["found"][node].mean(axis=0), dtype=np.float64)
+    found = np.asarray(forest["found"][node], dtype=np.float64)
+    outputs = int(forest["outputs"]) if "outputs" in forest else 1
+    return found.reshape(outputs, -1, *found.shape[1:]).sum(axis=0) if outputs > 1 else found
+
+
+def _joined(forests: list[Arrays]) -> Arrays:
+    """Forests of one output each in a row."""
+    sizes = [len(forest["feature"]) for forest in forests]
+    starts = np.cumsum([0, *sizes[:-1]]).astype(np.int32)
+    found = np.zeros((sum(sizes), len(forests)))
+    for output, (forest, start) in enumerate(zip(forests, starts, strict=True)):
+        found[start : start + len(forest["found"]), output] = forest["found"][:, 0]
+    shifted = {
+        name: np.concatenate([forest[name] + start for forest, start in zip(forests, starts, strict=True)])
+        for name in ("left", "right", "roots")
+    }
+    same = {name: np.concatenate([forest[name] for forest in forests]) for name in ("feature", "threshold")}
+    return {**same, **shifted, "found": found, "outputs": np.array(len(forests))}

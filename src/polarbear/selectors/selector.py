@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import softmax
 
 from polarbear.inference import fit_conditional
 from polarbear.inference.model.conditional import Covariates
@@ -114,6 +115,33 @@ class Selector:
             for i in range(len(rows))
         ]
 
+    def chances(self, values: Mapping[str, float] | ArrayLike) -> FloatArray:
+        """(k, n) how probable it is that each algorithm is the best one on problems with such features.
+
+        Of ratings the mean over the draws of the Plackett–Luce probability of being first. Of forests the share of
+        trees in whose eyes it is, or of classes the mean share, as if one further tree spoke for each algorithm, so
+        that none is 0. Of the single best in which share of the cases of the training each was best, functions counting
+        alike, as if one further function spoke for each.
+
+        Args:
+            values: As of `choose`.
+
+        Raises:
+            ValueError: If features do not fit.
+        """
+        rows = self._rows(values)
+        if self.kind == "single best":
+            return np.tile(self.arrays["shares"], (len(rows), 1))
+        if self.kind == "ratings":
+            phi = self.covariates.phi(within(self.covariates, self.cases, rows))
+            parts = [self.arrays["draws"] @ phi[i : i + _AT_ONCE].T for i in range(0, len(phi), _AT_ONCE)]
+            return np.concatenate([softmax(part, axis=1).mean(axis=0).T for part in parts])
+        found = forests.found_by_trees(self.arrays, self._filled(rows))
+        if self.kind == "regression forest":
+            least = found == found.min(axis=2, keepdims=True)
+            found = least / least.sum(axis=2, keepdims=True)
+        return _never_none(found.mean(axis=0), len(found))
+
     def ask(self, problem: Any, *, seed: int = 0) -> Advice:
         """What to use on a problem: evaluates it on a Latin hypercube, and computes its features.
 
@@ -148,14 +176,17 @@ class Selector:
             raise ValueError(f"values have shape {rows.shape}; give (k, {len(names)})")
         return rows
 
+    def _filled(self, rows: FloatArray) -> FloatArray:
+        """Features (k, m) for forests, which take the mean of what is not known."""
+        return np.where(np.isnan(rows), self.covariates.centre, rows)
+
     def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         """(k,) which algorithm looks best, and the probability that it is better than the default, NaN if unknown."""
         default = self.algorithms.index(self.default)
         if self.kind == "single best":
             return np.full(len(rows), default), np.full(len(rows), np.nan)
         if self.kind != "ratings":
-            filled = np.where(np.isnan(rows), self.covariates.centre, rows)
-            found = forests.ask(self.arrays, filled)
+            found = forests.ask(self.arrays, self._filled(rows))
             best = found.argmin(axis=1) if self.kind == "regression forest" else found.argmax(axis=1)
             return best.astype(np.intp), np.full(len(rows), np.nan)
         phi = self.covariates.phi(rows)
@@ -167,6 +198,11 @@ class Selector:
             looking.append(best)
             probability.append(np.where(best == default, 1.0, (theirs > ratings[:, default]).mean(axis=0)))
         return np.concatenate(looking), np.concatenate(probability)
+
+
+def _never_none(shares: FloatArray, voices: int) -> FloatArray:
+    """Shares (..., n) of so many voices, and one further voice for each of the n (Laplace's rule of succession)."""
+    return (voices * shares + 1) / (voices + shares.shape[-1])
 
 
 def within(covariates: Covariates, cases: FloatArray, rows: FloatArray) -> FloatArray:
@@ -194,6 +230,7 @@ def train(
     *,
     confidence: float = 0.95,
     squares: bool = True,
+    separate: bool = False,
     seed: int = 0,
     sampling: Mapping[str, Any] | None = None,
     source: str = "",
@@ -209,6 +246,8 @@ def train(
             features.
         confidence: Of ratings: how probable it has to be that an algorithm's rating is above the single best one's.
         squares: Of ratings: whether features' squares take part.
+        separate: Of a regression forest: whether each algorithm has its own (Vermetten 2025, section 5.3), which takes
+            longer, or one predicts the losses of all.
         seed: Of all random choices.
         sampling: How features of new problems are computed; see `Selector`.
         source: What the cases are, for the record.
@@ -235,7 +274,9 @@ def train(
     elif kind != "single best":
         losses = cases.losses[rng.permutation(len(groups))] if kind == "shuffled labels" else cases.losses
         filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
-        arrays = forests.grow(filled, losses, classify=kind != "regression forest", seed=seed)
+        arrays = forests.grow(filled, losses, classify=kind != "regression forest", seed=seed, separate=separate)
+    else:
+        arrays = {"shares": _never_none(cases.shares_of_best, sizes[1])}
     trained_on = {
         "source": source,
         "cases": len(groups),

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.inference import ConditionalRatings, fit_conditional
 from polarbear.rankings import Rankings
 from polarbear.records import STAY, Branch, FloatArray, IntArray, Run, RunKey
+from polarbear.selectors.cases import PRECISIONS, Cases
 from polarbear.selectors.selector import Selector, within
 
 _DRAWS = 500
@@ -107,6 +108,26 @@ class SwitchPoints:
         if self.values.shape[1] < 2:
             raise ValueError("branches were made once; noise of labels needs two repeats or more")
         return self.benefits().var(axis=1, ddof=1)
+
+    def cases(self, horizon: float) -> Cases:
+        """The points as cases of a per-run selection of the way to go on (Vermetten 2025, section 5.3).
+
+        The loss is log10 of the precision within the horizon, at least 1e-8, averaged over the repeats. A regret is
+        then by how many orders of magnitude a choice falls short; the thesis' ratio is 10 to the power of minus it.
+
+        Args:
+            horizon: Evaluations after a point.
+
+        Raises:
+            ValueError: If there is no such horizon, or an optimum is not known.
+        """
+        if horizon not in self.horizons:
+            raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in self.horizons)}")
+        if not self.precise:
+            raise ValueError("an optimum is not known; losses are precisions")
+        precisions = np.maximum(self.values[:, :, self.horizons.tolist().index(horizon)], PRECISIONS.low)
+        losses = np.log10(precisions).mean(axis=1)
+        return Cases(self.ways, losses, self.features, self.known, self.functions, self.instances)
 
     @property
     def unvaried(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from polarbear.experiment import Task
 from polarbear.optimizers.switch import Branched
 from polarbear.problems import FiniteInstances, ProblemSpec
 from polarbear.protocols import Continuing
-from polarbear.records import STAY, Branch, Reason, Run, RunKey
+from polarbear.records import STAY, Branch, Reason, Run, RunKey, Samples
 from polarbear.records.branches import MOST_REPEATS
 from polarbear.study.plan import Plan, plan_from_spec
 from polarbear.study.plan_runner import run_plan
@@ -241,20 +241,20 @@ def branch(
 
 
 def branch_features(
-    source: str | Path, plan: BranchPlan, **settings: Any
+    source: str | Path, plan: BranchPlan, compute: Callable[..., dict[str, float]] | None = None, **settings: Any
 ) -> dict[tuple[RunKey, int], dict[str, float]]:
-    """What was known of the runs where they are left: `polarbear.landscape.recent_features`, by run and evaluations.
+    """What was known of the runs where they are left, by run and evaluations.
 
     Args:
         source: The study of the runs, which has to hold all points (``points = "all"`` in the plan's log).
         plan: The branches.
-        settings: ``last`` and ``sets`` of `polarbear.landscape.recent_features`.
+        compute: What is computed, by ``compute(run, lower, upper, until=at, **settings)``, such as
+            `polarbear.landscape.run_features`; default `polarbear.landscape.recent_features` of the points until then.
+        settings: Of what is computed, such as ``last`` and ``sets`` of `polarbear.landscape.recent_features`.
 
     Raises:
         ValueError: If not all points of a run were kept.
     """
-    from polarbear.landscape import recent_features  # slow to import
-
     boxes = {spec.name: spec.build() for spec in plan.problems}
     found = dict[tuple[RunKey, int], dict[str, float]]()
     with store.open(source) as study:
@@ -265,9 +265,15 @@ def branch_features(
                     raise ValueError(
                         f'not all points of {run.key} were kept; record it with points = "all" in the log of its plan'
                     )
-                now = kept.points[:at], kept.values[:at]
-                found[run.key, at] = recent_features(*now, box.lower, box.upper, **settings)
+                found[run.key, at] = (compute or _recent)(run, box.lower, box.upper, until=at, **settings)
     return found
+
+
+def _recent(run: Run, lower: Any, upper: Any, *, until: int, **settings: Any) -> dict[str, float]:
+    from polarbear.landscape import recent_features  # slow to import
+
+    kept = cast("Samples", run.samples)
+    return recent_features(kept.points[:until], kept.values[:until], lower, upper, **settings)
 
 
 def _alternatives(into: Sequence[object] | Mapping[str, object] | None, plan: Plan) -> dict[str, optimizers.Optimizer]:

@@ -195,11 +195,12 @@ def _evaluate(cases: Cases, known: Known, learning: Learning, kinds: list[Any], 
 
 
 def _scores_in_words(evaluation: Evaluation) -> str:
-    lines = [f"{'':22} regret  beside the single best       gap closed  others chosen"]
+    lines = [f"{'':22} regret  beside the single best       gap closed  log score  others chosen"]
     for kind, score in evaluation.scores.items():
         mean, low, high = score.beside_single_best
         beside, closed = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]", f"{evaluation.gap_closed(kind):10.1%}"
-        lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed}  {score.away.mean():13.1%}")
+        told = f"{score.log_score:9.3f}  {score.away.mean():13.1%}"
+        lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed}  {told}")
     lines.append(f"{evaluation.novel:.1%} of the cases are unlike any other function of the training")
     return "\n".join([*lines, *([f"Caution: {evaluation.warning}."] if evaluation.warning else [])])
 
