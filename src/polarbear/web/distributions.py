@@ -146,8 +146,8 @@ def performance_profile(assessment: Assessment, dimension: Dimension, target: On
     times = np.array(list(erts.values())).T
     if not np.isfinite(times).any():
         raise ValueError(f"no algorithm reached {target} on any function; give a larger target")
-    fastest = times.min(axis=1, keepdims=True)
-    ratios = np.unique((times / fastest)[np.isfinite(times)])
+    reached = times[np.isfinite(times).any(axis=1)]
+    ratios = np.unique((reached / reached.min(axis=1, keepdims=True))[np.isfinite(reached)])
     shares = profile_of(times, ratios)
     curves = {
         name: Distribution(at=ratios, share=share, solved=float(np.isfinite(erts[name]).mean()))
