@@ -197,9 +197,7 @@ def _erts(assessment: Assessment, dimension: str, target: list[float]) -> dict[s
     table = {(cell.suite, cell.function, cell.dimension): target for cell in subject.cells}
     part = Assessment(with_targets(subject, table))
     return {
-        name: np.array(
-            [part.runtimes[cell, name].ert[0] if name in cell.trials else np.inf for cell in part.subject.cells]
-        )
+        name: np.array([part.erts[cell, name][0] if name in cell.trials else np.inf for cell in part.subject.cells])
         for name in assessment.subject.algorithms
     }
 

@@ -379,7 +379,7 @@ def grid_of(cell: Cell) -> tuple[FloatArray, FloatArray]:
 
 def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
     """The expected runtime to one target; NaN if the algorithm did not run there."""
-    return assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan
+    return assessment.erts[cell, name][index] if name in cell.trials else np.nan
 
 
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
@@ -389,7 +389,7 @@ def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
     reached = np.array(
-        [np.isfinite([assessment.runtimes[cell, name].ert for name in cell.trials]).any(axis=0) for cell in cells]
+        [np.isfinite([assessment.erts[cell, name] for name in cell.trials]).any(axis=0) for cell in cells]
     )
     enough = np.flatnonzero(reached.mean(axis=0) >= 0.5)
     return min(wanted, int(enough[-1]) if enough.size else 0)
