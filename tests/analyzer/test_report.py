@@ -368,19 +368,24 @@ def thirty():
     return raced_at_once(30)
 
 
+@pytest.fixture(scope="module")
+def page_of_thirty(thirty):
+    return render(thirty)
+
+
 @pytest.mark.slow
-def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens(thirty):
-    page = render(thirty)
+def test_thirty_algorithms_fit_into_three_megabytes_and_twelve_screens(page_of_thirty):
+    page = page_of_thirty
     assert len(page.encode()) < 3e6
     assert screens(page) < 12
 
 
-def test_members_stand_in_the_order_of_their_mean_probability_to_be_best(thirty):
+def test_members_stand_in_the_order_of_their_mean_probability_to_be_best(thirty, page_of_thirty):
     first = thirty.posterior.first(thirty.pareto_set)
     often = (first == first.max(axis=2, keepdims=True)).mean(axis=(0, 1))
     ranked = [thirty.pareto_set[place] for place in np.argsort(-often)]
     assert [member.name for member in answer(thirty).members] == ranked
-    texts = Page(render(thirty)).texts
+    texts = Page(page_of_thirty).texts
     places = [texts.index(name) for name in ranked]
     assert places == sorted(places)
 
@@ -407,10 +412,10 @@ def test_a_failed_check_of_the_model_stands_in_the_box_at_the_top(monkeypatch, f
     assert box.count("Not as the model assumes: first places: A is first too often.") == 1
 
 
-def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty):
+def test_who_wins_where_is_told_by_dimension_and_group_of_functions(thirty, page_of_thirty):
     """Draws 0 to 23 are BBOB's functions in two dimensions, the next 24 in five."""
     assert [problem.dimension for problem in thirty.problems] == [2] * 24 + [5] * (len(thirty.values) - 24)
-    page = Page(render(thirty))
+    page = Page(page_of_thirty)
     assert "where" in page.ids
     rows = list(csv.DictReader(io.StringIO(page.downloads["best-by-group.csv"])))
     assert {row["group"].strip() for row in rows} >= {"2-D separable", "2-D weakly structured"}

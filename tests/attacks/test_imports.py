@@ -126,7 +126,12 @@ def _sabotaged(fault):
 
 
 @pytest.mark.parametrize(
-    ("name", "first"), [("x.csv", b"evaluations,value"), ("x.info", b""), ("x.txt", b"# function 0")]
+    ("name", "first"),
+    [
+        pytest.param("x.csv", b"evaluations,value", marks=pytest.mark.slow),
+        ("x.info", b""),
+        ("x.txt", b"# function 0"),
+    ],
 )
 def test_compressed_newlines_do_not_fill_the_memory(tmp_path, name, first):
     bomb = gzip.compress(first + b"\n" * (20 << 20))

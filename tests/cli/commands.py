@@ -13,7 +13,12 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 FORKS = multiprocessing.get_context("forkserver")
-FORKS.set_forkserver_preload(["polarbear.cli.app", "polarbear.study", "polarbear.analyzer.assessment"])
+FORKS.set_forkserver_preload(
+    [
+        *("polarbear.cli.app", "polarbear.study", "polarbear.analyzer.assessment", "polarbear.landscape"),
+        *("scipy.stats", "scipy.optimize", "matplotlib.figure", "polarbear.cli.commands"),
+    ]
+)
 LONGEST = 120
 
 

@@ -48,5 +48,8 @@ def test_tables_are_judged_on_tables(tmp_path):
     said, _ = polarbear("selector", "evaluate", "a.csv", "--test", "b.csv", "--kind", "ratings", cwd=tmp_path)
     assert "ratings" in said
     assert "unlike any other function" in said
+    said, _ = polarbear("selector", "train", "a.csv", cwd=tmp_path)
+    assert "features that decide" in said
+    assert "x: 100% [100%, 100%]; the largest with probability 1.00" in said
     two = ("--kind", "ratings", "--kind", "single-best")
     assert "a selector is of one kind" in polarbear("selector", "train", "a.csv", *two, code=2, cwd=tmp_path)[1]

@@ -8,9 +8,9 @@ import pytest
 
 from polarbear.selectors import transfer
 
-DATA = Path(os.environ.get("POLARBEAR_SHARED", "")) / "data" / "ma_bbob_study"
+DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data" / "ma_bbob_study"
 pytestmark = pytest.mark.skipif(
-    "POLARBEAR_SHARED" not in os.environ or not DATA.exists(), reason="the published MA-BBOB data are not here"
+    not DATA.exists(), reason=f"the published MA-BBOB data are not at {DATA}; set POLARBEAR_SHARED"
 )
 
 

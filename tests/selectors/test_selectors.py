@@ -36,6 +36,15 @@ def test_ratings_choose_by_the_feature_that_decides():
     assert novel.novel
 
 
+def test_ratings_tell_which_feature_decides():
+    shares = train(made(1)).ratings.importance()
+    assert shares["x"].low > 0.8
+    assert shares["x"].positive > 0.99
+    assert max(shares["y"].high, shares["z"].high) < 0.2
+    with pytest.raises(ValueError, match="is a single best; only ratings have a posterior"):
+        train(made(1), "single best").ratings  # noqa: B018 - it is a property
+
+
 def test_beyond_the_training_the_nearest_that_was_seen_counts():
     """A parabola would turn back there."""
     cases = made(11)

@@ -43,6 +43,13 @@ def test_a_study_can_be_asked_alone_and_a_base_has_no_runs(sources):
         View("convergence", "known").show(sources)
 
 
+def test_a_study_of_many_runs_is_sent_to_a_base_on_disk(tmp_path, monkeypatch):
+    monkeypatch.setattr("polarbear.web.sources._MOST_KNOWN", 3)
+    studies.recorded(tmp_path / "many.study")
+    with pytest.raises(ValueError, match=r"many.study has \d+ runs, .*: polarbear knowledge add many.study"):
+        View("known-areas", "many").data(Sources([tmp_path / "many.study"]))
+
+
 def test_what_is_added_while_it_is_looked_at_is_seen(tmp_path):
     studies.known(tmp_path / "growing.base")
     sources = Sources([tmp_path / "growing.base"])

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,19 +65,25 @@ def summarize_values(
     values = floats(values)
     if values.ndim != 2 or not values.shape[0]:
         raise ValueError(f"values have shape {values.shape}; they are (runs, budgets), with at least one run")
-    shares = floats(levels)
+    shares, ordered = floats(levels), np.sort(values, axis=0)  # unknown ones last
+    count = (~np.isnan(values)).sum(axis=0)
+    usable = np.unique(count[(count > 0) & (omit_unknown | (count == len(values)))])
 
-    def each(statistic: Callable[[FloatArray], Any], shape: tuple[int, ...] = ()) -> FloatArray:
-        return _by_budget(statistic, values, omit_unknown, shape)
+    def each(statistic: Callable[[FloatArray], FloatArray], shape: tuple[int, ...] = ()) -> FloatArray:
+        result = np.full((*shape, values.shape[1]), np.nan)
+        for known in usable:
+            with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # what is too large is infinite
+                result[..., count == known] = statistic(ordered[:known, count == known])
+        return result
 
     return ValueSummary(
-        count=(~np.isnan(values)).sum(axis=0),
-        mean=each(np.mean),
+        count=count,
+        mean=each(lambda sample: sample.mean(axis=0)),
         geometric_mean=each(_geometric_mean),
-        median=each(np.median),
+        median=each(lambda sample: np.median(sample, axis=0)),
         standard_deviation=each(_standard_deviation),
         levels=shares,
-        quantiles=each(lambda sample: np.sort(sample)[runs_making(shares, sample.size) - 1], shares.shape),
+        quantiles=each(lambda sample: sample[runs_making(shares, len(sample)) - 1], shares.shape),
     )
 
 
@@ -198,27 +204,16 @@ def even_grid(values: ArrayLike, count: int = 10) -> FloatArray:
     return np.unique((np.geomspace if log else np.linspace)(low, high, whole_number(count, "count", 1)))
 
 
-def _by_budget(
-    statistic: Callable[[FloatArray], Any], values: FloatArray, omit_unknown: bool, shape: tuple[int, ...]
-) -> FloatArray:
-    """A statistic of the known values of each column, (*shape, budgets)."""
-    result = np.full((*shape, values.shape[1]), np.nan)
-    for budget, column in enumerate(values.T):
-        known = column[~np.isnan(column)]
-        if known.size == column.size or (known.size and omit_unknown):
-            with np.errstate(over="ignore"):  # what is too large for a float is infinite
-                result[..., budget] = statistic(known)
-    return result
+def _standard_deviation(ordered: FloatArray) -> FloatArray:
+    """(budgets,) of columns (runs, budgets) in ascending order."""
+    if len(ordered) == 1:
+        return np.full_like(ordered[0], np.nan)
+    return floats(np.where(np.isfinite(ordered).all(axis=0), ordered.std(axis=0, ddof=1), np.nan))
 
 
-def _standard_deviation(sample: FloatArray) -> float:
-    return float(np.std(sample, ddof=1)) if sample.size > 1 and np.isfinite(sample).all() else float("nan")
-
-
-def _geometric_mean(sample: FloatArray) -> float:
-    if sample.min() <= 0:
-        return 0.0 if sample.min() == 0 else float("nan")
-    return float(np.exp(np.mean(np.log(sample))))
+def _geometric_mean(ordered: FloatArray) -> FloatArray:
+    """(budgets,) of columns (runs, budgets) in ascending order."""
+    return np.where(ordered[0] == 0, 0.0, np.exp(np.log(ordered).mean(axis=0)))
 
 
 def _sample(values: ArrayLike, *, finite: bool = True) -> FloatArray:

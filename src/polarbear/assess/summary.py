@@ -69,15 +69,16 @@ def summarize(
     """
     times = checked_runtimes(runtimes)
     mean, deviation = _moments(times, checked_weights(weights, len(times)))
+    median, *quantiles = runtime_quantiles(times, [0.5, *levels], weights=weights)
     return RuntimeSummary(
         runs=len(times),
         successes=np.isfinite(times).sum(axis=0),
         success_rate=success_rate(times, weights=weights),
         mean=mean,
         standard_deviation=deviation,
-        median=runtime_quantiles(times, [0.5], weights=weights)[0],
+        median=median,
         levels=floats(levels),
-        quantiles=runtime_quantiles(times, levels, weights=weights),
+        quantiles=np.reshape(quantiles, (len(levels), times.shape[1])),
         par=par(times, evaluations, penalty, weights=weights),
         penalty=penalty,
         ert=ert(times, evaluations, weights=weights),

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
 from polarbear.inference import fit_conditional
-from polarbear.inference.model.conditional import Covariates
+from polarbear.inference.model.conditional import ConditionalRatings, Covariates
 from polarbear.landscape import features, latin_hypercube
 from polarbear.landscape.design import Design
 from polarbear.problems import as_spec
@@ -87,6 +87,20 @@ class Selector:
     arrays: Arrays
     trained_on: Mapping[str, Any]
     sampling: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def ratings(self) -> ConditionalRatings:
+        """What ratings know: the posterior given features, their effects, and which of them decide.
+
+        Its only timepoint stands for the losses of the training.
+
+        Raises:
+            ValueError: If the selector is of another kind.
+        """
+        if self.kind != "ratings":
+            raise ValueError(f"the selector is a {self.kind}; only ratings have a posterior")
+        draws = self.arrays["draws"][:, np.newaxis]
+        return ConditionalRatings.of(self.algorithms, np.ones(1), self.covariates, draws, self.cases)
 
     def choose(self, values: Mapping[str, float] | ArrayLike) -> list[Advice]:
         """What to use on problems with such features.

@@ -146,8 +146,8 @@ def performance_profile(assessment: Assessment, dimension: Dimension, target: On
     times = np.array(list(erts.values())).T
     if not np.isfinite(times).any():
         raise ValueError(f"no algorithm reached {target} on any function; give a larger target")
-    fastest = times.min(axis=1, keepdims=True)
-    ratios = np.unique((times / fastest)[np.isfinite(times)])
+    reached = times[np.isfinite(times).any(axis=1)]
+    ratios = np.unique((reached / reached.min(axis=1, keepdims=True))[np.isfinite(reached)])
     shares = profile_of(times, ratios)
     curves = {
         name: Distribution(at=ratios, share=share, solved=float(np.isfinite(erts[name]).mean()))
@@ -197,9 +197,7 @@ def _erts(assessment: Assessment, dimension: str, target: list[float]) -> dict[s
     table = {(cell.suite, cell.function, cell.dimension): target for cell in subject.cells}
     part = Assessment(with_targets(subject, table))
     return {
-        name: np.array(
-            [part.runtimes[cell, name].ert[0] if name in cell.trials else np.inf for cell in part.subject.cells]
-        )
+        name: np.array([part.erts[cell, name][0] if name in cell.trials else np.inf for cell in part.subject.cells])
         for name in assessment.subject.algorithms
     }
 

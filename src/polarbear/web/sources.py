@@ -21,6 +21,8 @@ from polarbear.web.work import say, say_reading
 
 _OPEN = 8
 """Data sets kept in memory."""
+_MOST_KNOWN = 10_000
+"""Runs of which a knowledge base is made for a visit: more take above a minute and 2 GB."""
 
 
 class Sources:
@@ -159,7 +161,12 @@ def _result(path: Path, _stamp: int) -> Result:
 
 
 @lru_cache(_OPEN)
-def _knowledge(path: Path, _stamp: int) -> KnowledgeBase:
+def _knowledge(path: Path, stamp: int) -> KnowledgeBase:
+    if not is_base(path) and (runs := len(_reading(path, stamp).runs)) > _MOST_KNOWN:
+        raise ValueError(
+            f"{path.name} has {runs:,} runs, too many for a knowledge base in memory; make one on disk and open it: "
+            f"polarbear knowledge add {path.name}; polarbear serve knowledge.base"
+        )
     return open_base(path)
 
 

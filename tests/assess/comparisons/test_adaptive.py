@@ -22,7 +22,7 @@ from polarbear.assess.report import Assessment, adaptive, subject_of
 from tests.analyzer.recorded import runs
 
 INF = np.inf
-DATA = Path(os.environ.get("POLARBEAR_SHARED", "")) / "data" / "adaptive_cma"
+DATA = Path(os.environ.get("POLARBEAR_SHARED", "../shared")) / "data" / "adaptive_cma"
 
 
 def random_ahts(count=40):
@@ -81,7 +81,7 @@ class TestSelection:
         assert again[:3] == ("far", "near", "slower")
 
 
-@pytest.mark.skipif(not DATA.exists() or "POLARBEAR_SHARED" not in os.environ, reason="the published data are not here")
+@pytest.mark.skipif(not DATA.exists(), reason=f"the published data are not at {DATA}; set POLARBEAR_SHARED")
 class TestPublishedData:
     def test_of_one_stage(self):
         from benchmarks.adaptive_published import one_stage

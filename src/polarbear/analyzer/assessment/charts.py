@@ -187,18 +187,20 @@ def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], scope: str)
 
 def over_targets(assessment: Assessment, cell: Cell, targets: FloatArray) -> Exhibit:
     """Expected runtimes of one function over its targets."""
-    summaries = {name: assessment.runtimes[cell, name] for name in cell.trials}
-    sizes = {summary.runs for summary in summaries.values()}
+    erts = {name: assessment.erts[cell, name] for name in cell.trials}
+    hits = {name: np.isfinite(assessment.hits[cell, name]) for name in cell.trials}
+    sizes = set(map(len, hits.values()))
     runs = sizes.pop() if len(sizes) == 1 else None
+    successes = {name: hit.sum(axis=0) for name, hit in hits.items()}
     figure = figures.ert_over_targets(
         targets,
-        {name: summary.ert for name, summary in summaries.items()},
-        successes={name: summary.successes for name, summary in summaries.items()} if runs else None,
+        erts,
+        successes=successes if runs else None,
         runs=runs,
         order=assessment.subject.algorithms,
         target=f"target {'value' if cell.absolute else 'precision'}",
     )
-    rows = by_algorithm({name: (targets, summary.ert, summary.successes) for name, summary in summaries.items()})
+    rows = by_algorithm({name: (targets, erts[name], successes[name]) for name in erts})
     return exhibit(figure, f"ert {cell.name}", ("algorithm", "target", "ert", "successes"), rows, cell.title)
 
 
@@ -347,7 +349,10 @@ def surface(
 
 def by_algorithm(columns: Mapping[str, Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
     """A row for each entry of an algorithm's columns, with its name first."""
-    return ((name, *row) for name, own in columns.items() for row in zip(*own, strict=True))
+    plain = {
+        name: [each.tolist() if isinstance(each, np.ndarray) else each for each in own] for name, own in columns.items()
+    }
+    return ((name, *row) for name, own in plain.items() for row in zip(*own, strict=True))
 
 
 def labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
@@ -379,7 +384,7 @@ def grid_of(cell: Cell) -> tuple[FloatArray, FloatArray]:
 
 def _ert(assessment: Assessment, cell: Cell, name: str, index: int) -> float:
     """The expected runtime to one target; NaN if the algorithm did not run there."""
-    return assessment.runtimes[cell, name].ert[index] if name in cell.trials else np.nan
+    return assessment.erts[cell, name][index] if name in cell.trials else np.nan
 
 
 def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
@@ -389,7 +394,7 @@ def _index(assessment: Assessment, cells: Sequence[Cell]) -> int:
         return -1
     wanted = int(np.argmin(np.abs(np.log(np.maximum(targets, 1e-300) / _SHOWN_TARGET))))
     reached = np.array(
-        [np.isfinite([assessment.runtimes[cell, name].ert for name in cell.trials]).any(axis=0) for cell in cells]
+        [np.isfinite([assessment.erts[cell, name] for name in cell.trials]).any(axis=0) for cell in cells]
     )
     enough = np.flatnonzero(reached.mean(axis=0) >= 0.5)
     return min(wanted, int(enough[-1]) if enough.size else 0)

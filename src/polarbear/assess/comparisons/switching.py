@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT, shapley_values
 from polarbear.assess.comparisons.samples import Result
-from polarbear.assess.runtimes import effort, ert
+from polarbear.assess.runtimes import effort
 from polarbear.records import FloatArray
 from polarbear.validation import whole_number
 
@@ -292,7 +292,14 @@ class _Runs:
 
     @cached_property
     def erts(self) -> FloatArray:
-        return np.array([ert(*each) for each in self.own.values()])
+        """(algorithms, targets), those of all at once."""
+        hits, spent = (np.concatenate(each) for each in zip(*self.own.values(), strict=True))
+        sizes = [len(each) for _, each in self.own.values()]
+        efforts, successes = (
+            np.add.reduceat(each, np.cumsum([0, *sizes[:-1]]), axis=0, dtype=np.float64)
+            for each in (effort(hits, spent), np.isfinite(hits))
+        )
+        return _ratio(efforts, successes)
 
     def best(self, switches: int) -> Policy:
         return best_policy(self.erts, self.names, self.targets, switches)

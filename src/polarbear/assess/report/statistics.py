@@ -16,6 +16,7 @@ from polarbear.assess import (
     Trials,
     aocc,
     best_ert,
+    ert,
     pool,
     runtime_distribution,
     summarize,
@@ -74,6 +75,14 @@ class Assessment:
     def hits(self) -> dict[tuple[Cell, str], FloatArray]:
         """(runs, targets) runtimes of each run to every target, inf where missed, by cell and algorithm."""
         return {(cell, name): cell.runtimes(name) for cell, name, _ in self._each()}
+
+    @cached_property
+    def erts(self) -> dict[tuple[Cell, str], FloatArray]:
+        """(targets,) expected runtimes, by cell and algorithm."""
+        return {
+            (cell, name): ert(self.hits[cell, name], trials.evaluations, weights=trials.weights)
+            for cell, name, trials in self._each()
+        }
 
     @cached_property
     def runtimes(self) -> dict[tuple[Cell, str], RuntimeSummary]:
@@ -136,7 +145,7 @@ class Assessment:
         distributions: dict[Cell, RuntimeDistribution] = {}
         for cell in self.subject.cells:
             names = list(cell.trials)
-            best, _ = best_ert([self.runtimes[cell, name].ert for name in names])
+            best, _ = best_ert([self.erts[cell, name] for name in names])
             chosen = np.maximum(best, 0)
             distributions[cell] = pool(
                 [

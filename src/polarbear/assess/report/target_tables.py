@@ -73,7 +73,7 @@ def budget_based_targets(
     table = targets_of(reference.subject)
     chosen: dict[Where, FloatArray] = {}
     for cell in reference.subject.cells:
-        erts = np.array([reference.runtimes[cell, name].ert for name in cell.trials])
+        erts = np.array([reference.erts[cell, name] for name in cell.trials])
         limits = np.asarray(budgets, dtype=np.float64) * cell.unit
         chosen[_where(cell)] = budget_targets(table[_where(cell)], erts, limits, distinct=distinct)
     return chosen

@@ -17,6 +17,10 @@ from polarbear.cli.terminal import echo
 if TYPE_CHECKING:
     from polarbear.selectors import Advice, Cases, Evaluation
 
+_SHARE = ("share", "lower", "upper", "probability of the largest")
+_MOST_DECIDING = 5
+"""Features that are printed; all are in the JSON."""
+
 EXAMPLE = "polarbear selector train plan.toml --runs plan.study --budget 1000 --into mine.npz"
 
 
@@ -141,10 +145,22 @@ def _train(
     )
     selectors.save(trained, path)
     functions = len(trained.trained_on["functions"])
-    return {"selector": str(path), "default": trained.default, **trained.trained_on}, (
+    lines = [
         f"{trained.kind} from {len(cases.losses)} cases of {functions} functions: {path}; "
         f"the single best is {trained.default}"
-    )
+    ]
+    values = {"selector": str(path), "default": trained.default, **trained.trained_on}
+    if trained.kind == "ratings":
+        shares = {name: [float(part[0]) for part in share] for name, share in trained.ratings.importance().items()}
+        deciding = sorted(shares, key=lambda name: shares[name][0], reverse=True)
+        values["deciding features"] = {name: dict(zip(_SHARE, shares[name], strict=True)) for name in deciding}
+        lines.append("features that decide, by their share in how ratings differ between problems [95 % interval]:")
+        lines += [f"  {name}: {_share_in_words(*shares[name])}" for name in deciding[:_MOST_DECIDING]]
+    return values, "\n".join(lines)
+
+
+def _share_in_words(mean: float, low: float, high: float, largest: float) -> str:
+    return f"{mean:.0%} [{low:.0%}, {high:.0%}]; the largest with probability {largest:.2f}"
 
 
 def _sets(known: Known) -> list[str]:

@@ -107,7 +107,9 @@ def escaped(text: str) -> str:
 
 def numbers(values: ArrayLike) -> list[float | None]:
     """Finite numbers, and None where a line is broken."""
-    return [value if np.isfinite(value) else None for value in floats(values).ravel().tolist()]
+    array = floats(values).ravel()
+    finite = np.isfinite(array)
+    return [value if known else None for value, known in zip(array.tolist(), finite.tolist(), strict=True)]
 
 
 def drawn_at(axis: Axis, values: ArrayLike) -> FloatArray:

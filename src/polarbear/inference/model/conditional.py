@@ -90,6 +90,14 @@ class ConditionalRatings:
     draws: FloatArray
     spread: FloatArray
 
+    @classmethod
+    def of(
+        cls, names: tuple[str, ...], times: FloatArray, covariates: Covariates, draws: FloatArray, phi: FloatArray
+    ) -> ConditionalRatings:
+        """From φ (P, c) of the instances of the fit, else as the attributes."""
+        spread = np.cov(phi, rowvar=False, ddof=0).reshape(phi.shape[1], -1)
+        return cls(names, times, covariates, draws, spread)
+
     def given(self, z: Mapping[str, float] | ArrayLike) -> Posterior:
         """The posterior of the ratings on instances with such features.
 
@@ -192,13 +200,8 @@ def fit_conditional(
     with one_thread():
         drawn = regress(design, rankings, rng).draw(draws, rng)
     by_contrast = drawn.reshape(draws, len(rankings.times), n - 1, phi.shape[1])
-    return ConditionalRatings(
-        rankings.algorithms,
-        rankings.times,
-        covariates,
-        np.asarray(helmert(n) @ by_contrast, dtype=np.float64),
-        np.cov(phi, rowvar=False, ddof=0).reshape(phi.shape[1], -1),
-    )
+    coefficients = np.asarray(helmert(n) @ by_contrast, dtype=np.float64)
+    return ConditionalRatings.of(rankings.algorithms, rankings.times, covariates, coefficients, phi)
 
 
 def _checked_features(
