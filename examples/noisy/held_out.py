@@ -67,9 +67,8 @@ def main(folder: Path) -> None:
     tests = [(part, against, budget) for part in found for against, budget in HYPOTHESES]
     results = [test(found[part], against, budget) for part, against, budget in tests]
     adjusted = holm([p for _, p in results])
-    print(
-        "| | better than | after | wins | functions with more wins, with fewer | p, Holm | |\n|---|---|---|---|---|---|---|"
-    )
+    print("| | better than | after | wins | functions with more wins, with fewer | p, Holm | |")
+    print("|---|---|---|---|---|---|---|")
     for (part, against, budget), (shares, _), p in zip(tests, results, adjusted, strict=True):
         share, low, high = resampled(shares, np.mean)
         verdict = "not decided" if p > LEVEL else "holds" if share > 0.5 else "is refuted"
