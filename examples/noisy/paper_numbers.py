@@ -118,7 +118,7 @@ def wilson(wins: float, count: int) -> tuple[float, float]:
     z = 1.959964
     center, spread = (wins + z * z / 2) / (count + z * z), z / (count + z * z)
     half = spread * np.sqrt(wins * (count - wins) / count + z * z / 4)
-    return float(center - half), float(center + half)
+    return max(0.0, float(center - half)), min(1.0, float(center + half))
 
 
 def area_under(scores: FloatArray, labels: FloatArray) -> float:
