@@ -1,7 +1,9 @@
-"""Tables 1 and 4 to 7 and figures 2 to 6, 9 and 12 to 14 of Wang and Lu (2026) by runs of our own, with intervals.
+"""Tables 1 and 4 to 7 and figures 1 to 6, 8, 9 and 12 to 16 of Wang and Lu (2026) by runs of our own, with intervals.
 
 polarbear run examples/noisy/paper.toml --into paper.study --workers 2
-python examples/noisy/paper.py paper.study [folder for figures]
+polarbear run examples/noisy/estimator.toml --into estimator.study --workers 2
+polarbear run examples/noisy/perceptron.toml --into perceptron.study --workers 2
+python examples/noisy/paper.py paper.study [folder for figures [estimator.study perceptron.study]]
 
 Everything is computed twice, for the points that are recommended and, as in the paper, for the best ones in hindsight.
 """
@@ -16,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
+from paper_figures import WHERE, estimator, perceptron, progress, robustness
 from paper_numbers import (
     BASELINE,
     BOOTSTRAP,
@@ -46,7 +49,6 @@ from polarbear.figures.marks import Bars, Line, Mark, Points
 from polarbear.figures.panels import Axis, Entry, Key, Panel
 from polarbear.figures.style import FAINT, SMALL, WIDE, looks
 
-WHERE = {"recommended": "recommended", "hindsight": "in hindsight"}
 BOTH = tuple(WHERE)
 OTHERS = ("resampled 10", "resampled 5", "UH-CMA-ES", BASELINE, BOOTSTRAP)
 """What table 1 compares probe and switch with."""
@@ -108,7 +110,7 @@ def tables(table: pl.DataFrame, noisy: list[int]) -> None:
     head = ["", "CMA-ES", "UH-CMA-ES", BOOTSTRAP, SWITCH, "published"]
     show("Table 5: median log10, hindsight, 100 d, d = 40", head, table_5(table, noisy))
     show("Table 6: better than CMA-ES, 100 d", ["", "noisy, 15", "others, 15"], table_6(table, noisy))
-    show("Table 7: RB-PEM with logarithmic weights better than CMA-ES, 100 d", ["", *NOISE], table_7(table))
+    show("Table 7: better than CMA-ES, 100 d", ["", *NOISE], table_7(table))
     head = ["", "good", "bad", "p"]
     for by in BOTH:
         diagnostics = good_and_bad(at(table, 100).filter(pl.col("function").is_in(noisy)), "UH-CMA-ES", by)
@@ -163,13 +165,14 @@ def table_6(table: pl.DataFrame, noisy: list[int]) -> Iterator[Sequence[str]]:
 
 
 def table_7(table: pl.DataFrame) -> Iterator[Sequence[str]]:
-    """By family and by the true model of the noise, of all dimensions."""
+    """By family and by the true model of the noise, of all dimensions, and the same for what adapts to noise."""
     for by in BOTH:
-        gains = at(pairs(table, LOGARITHMIC, BASELINE, by), 100)
-        for family, (first, last) in FAMILIES.items():
-            inside = gains.filter(pl.col("function").is_between(first, last))
-            of = [inside.filter((pl.col("function") - 101) % 3 == k) for k in range(3)]
-            yield [f"{family}, {by}", *(percent(share_of_wins(each)) if len(each) else "" for each in of)]
+        for name in (LOGARITHMIC, *ADAPTING, "probe and PSA"):
+            gains = at(pairs(table, name, BASELINE, by), 100)
+            for family, (first, last) in FAMILIES.items():
+                inside = gains.filter(pl.col("function").is_between(first, last))
+                of = [inside.filter((pl.col("function") - 101) % 3 == k) for k in range(3)]
+                yield [f"{name}, {family}, {by}", *(percent(share_of_wins(each)) if len(each) else "" for each in of)]
 
 
 def trade_off(table: pl.DataFrame, noisy: list[int], names: Sequence[str]) -> Figure:
@@ -423,9 +426,10 @@ def areas(table: pl.DataFrame) -> Iterator[Sequence[str]]:
         yield [str(population), *cells]
 
 
-def main(study: str, folder: Path) -> None:
-    """Print tables and draw figures."""
-    table, typical = frame(pb.store.read(study)), typical_probes()
+def main(study: str, folder: Path, settings: str = "", training: str = "") -> None:
+    """Print tables and draw figures; those of the settings and of the perceptron by studies of their own."""
+    runs, typical = list(pb.store.read(study)), typical_probes()
+    table = frame(runs)
     noisy, gap = noisy_functions(typical)
     print(f"{table.height // len(MULTIPLES)} runs; noise hides ranks on {noisy}; the widest gap of P is {gap:.3f}")
     tables(table, noisy)
@@ -437,7 +441,13 @@ def main(study: str, folder: Path) -> None:
         "clusters": two_clusters(table, typical, noisy),
         "advantage": advantage(table),
         "thresholds": thresholds(table),
+        "progress": progress(runs),
+        "robustness": robustness(table, noisy),
     }
+    if settings:
+        drawn["settings"] = estimator(frame(pb.store.read(settings), (20, 50, 100)))
+    if training:
+        drawn["perceptron"] = perceptron(pb.store.read(training))
     folder.mkdir(parents=True, exist_ok=True)
     for name, figure in drawn.items():
         figure.save(folder / f"noisy-{name}.png")
@@ -447,4 +457,4 @@ def main(study: str, folder: Path) -> None:
 if __name__ == "__main__":
     if len(sys.argv) < 2:
         sys.exit(__doc__)
-    main(sys.argv[1], Path(sys.argv[2] if len(sys.argv) > 2 else "."))
+    main(sys.argv[1], Path(sys.argv[2] if len(sys.argv) > 2 else "."), *sys.argv[3:])

@@ -32,17 +32,17 @@ DRAWS = 2000
 SMALLEST = 1e-12
 
 
-def frame(runs: Iterable[pb.Run]) -> pl.DataFrame:
+def frame(runs: Iterable[pb.Run], multiples: Sequence[int] = MULTIPLES) -> pl.DataFrame:
     """A row for each run and budget: log10 of what the recommended and the best point leave to the optimum."""
     rows: list[dict[str, Any]] = []
     for run in runs:
         problem, logged = run.problem, run.parameters
         assert logged is not None, "the study has no logged parameters"
-        times = np.array(MULTIPLES) * problem.dimension
+        times = np.array(multiples) * problem.dimension
         last = np.maximum(np.searchsorted(logged.evaluations, times, side="right") - 1, 0)
         kept = {name: np.asarray(logged.values[name])[last] for name in LOGGED}
         for k, (budget, returned, best) in enumerate(
-            zip(MULTIPLES, run.recommended_at(times), run.trajectory.value_at(times), strict=True)
+            zip(multiples, run.recommended_at(times), run.trajectory.value_at(times), strict=True)
         ):
             rows.append(
                 {"algorithm": run.key.algorithm, "function": int(problem.function), "dimension": problem.dimension}
@@ -118,7 +118,7 @@ def wilson(wins: float, count: int) -> tuple[float, float]:
     z = 1.959964
     center, spread = (wins + z * z / 2) / (count + z * z), z / (count + z * z)
     half = spread * np.sqrt(wins * (count - wins) / count + z * z / 4)
-    return float(center - half), float(center + half)
+    return max(0.0, float(center - half)), min(1.0, float(center + half))
 
 
 def area_under(scores: FloatArray, labels: FloatArray) -> float:

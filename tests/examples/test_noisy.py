@@ -12,9 +12,22 @@ import polars as pl
 import pytest
 from scipy import stats
 
+import polarbear as pb
+from polarbear.experiment import Limits, Task, execute
 from polarbear.study import read_plan
 
 FOLDER = Path(__file__).parents[2] / "examples" / "noisy"
+
+
+def _runs(problems, algorithms, seeds, evaluations):
+    watch = pb.experiment.Watch(per_decade=4, parameters=(), recommendations=True)
+    limits = Limits(evaluations=evaluations)
+    return [
+        execute(Task(pb.RunKey(problem.name, name, seed), problem, optimizer, limits, watch=watch))
+        for problem in problems
+        for name, optimizer in algorithms.items()
+        for seed in seeds
+    ]
 
 
 def _module(name):
@@ -29,6 +42,19 @@ def _module(name):
 def numbers():
     yield _module("paper_numbers")
     del sys.modules["paper_numbers"]
+
+
+@pytest.fixture(scope="module")
+def figures(numbers):
+    yield _module("paper_figures")
+    del sys.modules["paper_figures"]
+
+
+@pytest.fixture(scope="module")
+def held_out(numbers):
+    _module("own_noise")
+    yield _module("held_out")
+    del sys.modules["held_out"], sys.modules["own_noise"]
 
 
 def test_noise_hides_ranks_on_the_functions_that_the_paper_names(numbers):
@@ -78,8 +104,89 @@ def test_the_study_of_the_paper_is_all_functions_up_to_500_evaluations_per_varia
     assert list(plan.algorithms)[:3] == ["CMA-ES", "RB-PEM", "RB-PEM, log weights"]
 
 
+def test_settings_and_tasks_are_those_that_the_figures_name(figures):
+    assert list(read_plan(FOLDER / "estimator.toml").algorithms) == ["CMA-ES", *figures.SETTINGS]
+    assert set(figures.FOLLOWED) | set(figures.RIVALS) <= set(read_plan(FOLDER / "paper.toml").algorithms)
+
+
+def test_whiskers_reach_to_the_last_value_within_one_and_a_half_boxes(figures):
+    values = np.array([0.0, 1, 2, 3, 4, 5, 6, 7, 30])  # quartiles 2 and 6: whiskers to 0 and 7
+    marks = {mark.name: mark for mark in figures.boxes([("A", values)], "#000000")}
+    assert (marks["whiskers-A"].low, marks["whiskers-A"].high) == (0, 7)
+    assert (marks["quartiles-A"].low, marks["quartiles-A"].high) == (2, 6)
+    assert marks["others-A"].y.tolist() == [30]
+
+
+def test_the_loss_of_training_is_compared_by_seed(numbers, figures, monkeypatch, capsys):
+    """The shares under the boxes, and those in the table of tasks, are those of the runs."""
+    optimizers = read_plan(FOLDER / "perceptron.toml").algorithms
+    chosen = {name: optimizers[name] for name in ("CMA-ES", "PSA-CMA-ES")}
+    problems = [pb.problems.NoisyTaskProblem(name) for name in ("mlp-4", "mlp-16", "mlp-256")]
+    runs = _runs(problems, chosen, (0, 1), 40)
+    drawn, cells = figures.perceptron(runs), []
+    assert [panel.title for panel in drawn.panels[:3]] == [f"batches of {n}, recommended" for n in (4, 16, 256)]
+    for panel, problem in zip(drawn.panels[:3], problems, strict=True):
+        last = {
+            (run.key.algorithm, run.key.seed): float(run.recommended_at(40))
+            for run in runs
+            if run.problem.function == problem.function
+        }
+        assert np.isfinite(list(last.values())).all()
+        won = sum(last["PSA-CMA-ES", seed] < last["CMA-ES", seed] for seed in (0, 1))
+        low, high = numbers.wilson(won, 2)
+        assert panel.x.texts == ("CMA-ES", f"PSA-CMA-ES\n{won / 2:.0%}\n{low:.0%} to {high:.0%}")
+        cells.append(f"{won} of 2 ({low:.0%} to {high:.0%})")
+    tasks = _module("tasks")
+    monkeypatch.setattr(tasks.pb.store, "read", lambda study: runs)
+    tasks.main("made up")
+    head, _, row = capsys.readouterr().out.splitlines()
+    assert head == "| | mlp-4 | mlp-16 | mlp-256 | all |"
+    assert row.startswith(f"| PSA-CMA-ES | {' | '.join(cells)} | ")
+
+
+def test_hypotheses_on_held_out_problems_are_tested_by_function(held_out):
+    """Of twelve functions all are won against one method, and half against another; other problems than before."""
+    keys = {"dimension": 10, "instance": "3", "seed": 1, "budget": 50, "probe": 0.0}
+    values = {"probe and PSA": lambda f: 1.0, "growing": lambda f: 2.0, "CMA-ES": lambda f: float(2 * (f % 2))}
+    table = pl.DataFrame(
+        [
+            {"algorithm": name, "function": f, **keys, "recommended": value(f)}
+            for name, value in values.items()
+            for f in range(12)
+        ]
+    )
+    shares, p = held_out.test(table, "growing", 50)
+    assert shares.tolist() == [1.0] * 12
+    assert p == pytest.approx(2 * 0.5**12)
+    assert held_out.test(table, "CMA-ES", 50)[1] == 1.0
+    assert held_out.holm([0.01, 0.04, 0.02]) == pytest.approx([0.03, 0.04, 0.04])  # three, one and two left of three
+    parts, proposed_on = held_out.parts(), {problem.name for problem in read_plan(FOLDER / "paper.toml").problems}
+    assert [len(part) for part in parts.values()] == [360, 288]
+    assert not proposed_on & {problem.name for part in parts.values() for problem in part}
+
+
+def test_own_noise_is_that_of_bbob_noisy_and_grows_from_the_centre(held_out):
+    own = sys.modules["own_noise"]
+    points = np.random.default_rng(1).uniform(-5, 5, (6, 4))
+    severe = own.SevereNoise(1, "Gaussian", 2, 4).build()  # a sphere, which bbob-noisy has as 107
+    theirs = pb.problems.BBOBNoisyProblem(107, 2, 4).build()
+    both = [problem.trial(np.random.default_rng(3)).batch(points) for problem in (severe, theirs)]
+    assert both[0][0] == pytest.approx(both[1][0], rel=1e-12)
+    radial = own.RadialNoise(1, 1, 4).build()
+    observed, values = radial.trial(np.random.default_rng(3)).batch(np.repeat([[0.0] * 4, [2.0] * 4], 2000, axis=0))
+    assert observed[:2000].tolist() == values[:2000].tolist()
+    assert (observed - values)[2000:].std() == pytest.approx(radial.scale, rel=0.1)  # six standard errors
+
+
+def test_only_the_probe_of_ranks_sees_noise_that_is_absent_at_the_start(held_out):
+    radial = _module("radial")
+    problem = radial.problems([20])[0]
+    found = {by: radial.statistic(problem, optimizer) for by, optimizer in radial.algorithms().items()}
+    assert found["variance at the mean"] == 0 < radial.THRESHOLD < found["ranks"]
+
+
 @pytest.mark.slow
-def test_tables_and_figures_come_out_of_any_runs(numbers, tmp_path, monkeypatch, capsys):
+def test_tables_and_figures_come_out_of_any_runs(numbers, figures, tmp_path, monkeypatch, capsys):
     """Of numbers that are made up: RB-PEM is better by 0.5 wherever noise hides ranks, and worse by 0.5 elsewhere."""
     paper, rng = _module("paper"), np.random.default_rng(1)
     typical = numbers.typical_probes()
@@ -91,12 +198,16 @@ def test_tables_and_figures_come_out_of_any_runs(numbers, tmp_path, monkeypatch,
             row = {"algorithm": name, "function": function, "dimension": dimension, "instance": instance, "seed": 0}
             row |= {"budget": budget, "recommended": value, "hindsight": value, "generations": 100.0}
             rows.append(row | {"probe": typical[function], "shape_distance": 0.2, "drift": 0.1, "scale_fit": 0.9})
+    problems = [pb.problems.BBOBNoisyProblem(function, 1, 40) for function in figures.SHOWN]
+    algorithms = read_plan(FOLDER / "paper.toml").algorithms
+    runs = _runs(problems, {name: algorithms[name] for name in figures.FOLLOWED}, (0,), 100)
     monkeypatch.setattr(paper, "frame", lambda runs: pl.DataFrame(rows))
-    monkeypatch.setattr(paper.pb.store, "read", lambda study: [])
+    monkeypatch.setattr(paper.pb.store, "read", lambda study: runs)
     paper.main("made up", tmp_path)
     printed = capsys.readouterr().out
     assert "| RB-PEM, recommended | 100% (100% to 100%) | 0% (0% to 0%) |" in printed  # table 6
     assert "| recommended, 500 d | 0.9" in printed  # the area under the curve; less than 1 for the steps of 107
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        f"noisy-{name}.png" for name in ("advantage", "clusters", "depth", "ranks", "thresholds")
+        f"noisy-{name}.png"
+        for name in ("advantage", "clusters", "depth", "progress", "ranks", "robustness", "thresholds")
     ]

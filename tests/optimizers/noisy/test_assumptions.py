@@ -67,7 +67,7 @@ def test_what_is_violated_is_named(name: str) -> None:
         case "near_ties":
             memory.center = np.linspace(0, 0.05, 15)
         case _:
-            memory.stability = 1.6
+            memory.refitted = np.array([2.6, -2.6]), np.array([1.0, -1.0])  # moved by 1.6 standard deviations
     messages = violated(_logged(memory))
     assert len(messages) == 1
     assert name in messages[0]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 from scipy.stats import chi2
 
 import polarbear as pb
@@ -18,7 +19,7 @@ from polarbear.optimizers.noisy import (
     ReevaluationAdaptation,
     ResidualBootstrap,
 )
-from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted, thinned
+from polarbear.optimizers.noisy.residual_bootstrap import cross_fitted, non_negative_line, thinned
 from polarbear.optimizers.noisy.selection import Generation
 from polarbear.optimizers.noisy.strategy import Parameters, Search
 
@@ -126,6 +127,44 @@ def test_cross_fitting_predicts_a_plane_and_uses_no_own_value() -> None:
     before, after = (cross_fitted(steps, labels, 1.0, np.random.default_rng(0)) for labels in (plane, moved))
     assert after[7] == before[7]
     assert not np.array_equal(after, before)
+
+
+def test_cross_fitting_is_ridge_regression_on_the_other_half() -> None:
+    """Against the normal equations in the variables, with a column of ones that has no penalty."""
+    rng, count = np.random.default_rng(5), 15
+    steps, labels = rng.standard_normal((count, 4)), rng.normal(1e3, 1, count)
+    order = np.random.default_rng(7).permutation(count)
+    expected, columns = np.empty(count), np.column_stack([steps, np.ones(count)])
+    for train, test in ((order[:7], order[7:]), (order[7:], order[:7])):
+        x = columns[train]
+        coefficients = np.linalg.solve(x.T @ x + np.diag([0.3, 0.3, 0.3, 0.3, 0.0]), x.T @ labels[train])
+        expected[test] = columns[test] @ coefficients
+    assert cross_fitted(steps, labels, 0.3, np.random.default_rng(7)) == pytest.approx(expected, rel=1e-11)
+
+
+@pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
+@pytest.mark.parametrize(("level", "slope"), [(0.5, 2.0), (5.0, -3.0), (-1.0, 4.0), (0.0, 0.0)])
+def test_the_line_of_the_scale_is_that_of_least_squares_above_zero(level: float, slope: float, size: float) -> None:
+    rng = np.random.default_rng(6)
+    x = rng.uniform(1, 2, 40)
+    y = np.abs(level + slope * x + 0.1 * rng.standard_normal(40))
+    expected, _ = nnls(np.column_stack([np.ones(40), x]), y)
+    found = non_negative_line(np.column_stack([y, x]) * size)
+    assert found == pytest.approx((expected[0] * size, expected[1]), rel=1e-9, abs=0.0)
+
+
+def test_a_generation_with_an_infinite_value_is_centred_at_what_was_observed() -> None:
+    generation, selection = _generation(10), ResidualBootstrap(cap=0)
+    memory = selection.begin()
+    memory.pool, memory.scale = np.random.default_rng(1).standard_normal((40, 2)), (0.1, 0.0)
+    values = np.arange(10.0)
+    values[3] = np.inf
+    generation.observe(np.arange(10), values)
+    weights = selection.weigh(memory, generation, np.random.default_rng(2))
+    assert memory.center is not None
+    assert memory.center.tolist() == values.tolist()
+    assert weights[0].argmax() == 0
+    assert weights[0][3] == weights[0].min()
 
 
 def test_the_pool_is_winsorized_and_of_bounded_size() -> None:

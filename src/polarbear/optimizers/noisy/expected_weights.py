@@ -18,18 +18,15 @@ def mean_weights(values: FloatArray, rank_weights: FloatArray) -> FloatArray:
     Returns:
         (..., λ) the mean weight of each candidate.
     """
-    rows, count = values.shape
-    order = np.argsort(values, axis=1, kind="stable").reshape(-1)  # the candidates that have ranks 1, 2, ..., 1, 2, ...
-    sums = [np.bincount(order, np.tile(weights, rows), count) for weights in rank_weights.reshape(-1, count)]
-    return np.array(sums).reshape(rank_weights.shape) / rows
+    return superpose(membership(values), rank_weights)
 
 
 def membership(values: FloatArray) -> FloatArray:
     """(λ, λ) for each candidate and each k the share of rows of values (b, λ) in which it has rank k."""
     rows, count = values.shape
-    order: IntArray = np.argsort(values, axis=1, kind="stable")  # the candidate that has each rank
-    positions: IntArray = np.arange(count, dtype=np.intp)
-    cells: IntArray = order * count + positions
+    cells: IntArray = np.argsort(values, axis=1, kind="stable")  # the candidate that has each rank
+    cells *= count
+    cells += np.arange(count, dtype=np.intp)
     return np.bincount(cells.reshape(-1), minlength=count * count).reshape(count, count) / rows
 
 

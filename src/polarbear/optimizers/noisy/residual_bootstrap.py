@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from itertools import pairwise
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -31,8 +32,7 @@ class Memory:
         disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
         center: (λ,) the estimated values of the present generation.
         fits: How often the centre was estimated in the present generation.
-        stability: How far the centre moves when it is fitted by other halves, in its standard deviations; NaN where
-            it is what was observed.
+        refitted: The last centres that were estimated from different halves of one generation.
         clipped: Residuals that were winsorized, and all.
     """
 
@@ -42,8 +42,17 @@ class Memory:
     disagreement: float = 1.0
     center: FloatArray | None = None
     fits: int = 0
-    stability: float = math.nan
+    refitted: tuple[FloatArray, FloatArray] | None = None
     clipped: tuple[int, int] = (0, 0)
+
+    @property
+    def stability(self) -> float:
+        """How far the centre moves with other halves, in its standard deviations; NaN where it is what was observed."""
+        if self.refitted is None:
+            return math.nan
+        first, second = self.refitted
+        spread = float(second.std())
+        return float((second - first).std()) / spread if spread > 0 else math.nan
 
 
 WINDOW = 64
@@ -60,7 +69,7 @@ class ResidualBootstrap(Selection):
         target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
             (eq. 47), or those around rank μ.
         center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
-            was observed.
+            was observed, as it always is in a generation with an infinite value.
         ridge: Its penalty.
         scale: Whether the noise's scale is the same for all candidates, or s0 + s1 |f|.
         bound: Standardized residuals are winsorized at this size, M.
@@ -132,39 +141,28 @@ class ResidualBootstrap(Selection):
         values = generation.values
         if values.shape[1] < 2:
             return
-        again = ~np.isnan(values[:, 1])
-        repeated = values[again]
-        centers = medians(repeated)
-        residuals = (repeated - centers[:, None]).reshape(-1)
-        sizes = np.abs(centers).repeat(repeated.shape[1])
-        usable = np.isfinite(residuals)
-        residuals, sizes = residuals[usable], sizes[usable]
-        memory.residuals = np.concatenate([memory.residuals, columns(np.abs(residuals), sizes)])[-WINDOW:]
+        again = values[:, 1] == values[:, 1]  # not NaN
+        residuals = residuals_of(values[again])
+        if residuals:
+            memory.residuals = np.concatenate([memory.residuals, np.abs(residuals)])[-WINDOW:]
         if len(memory.residuals) >= self.least:
             memory.scale = self._fitted_scale(memory)
-        scales = memory.scale[0] + memory.scale[1] * sizes
-        scaled = scales > 0
-        standardized = residuals[scaled] / scales[scaled]
-        inside = columns(np.minimum(np.maximum(standardized, -self.bound), self.bound), sizes[scaled])
-        memory.clipped = (
-            memory.clipped[0] + int(np.count_nonzero(np.abs(standardized) >= self.bound)),
-            memory.clipped[1] + len(standardized),
-        )
-        memory.pool = thinned(np.concatenate([memory.pool, inside]), self.pool_size, rng)
-        first, second = rank(values[:, 0]), rank(np.where(again, values[:, 1], values[:, 0]))
-        changed = np.count_nonzero((first != second) & again) / len(repeated)
+        s0, s1 = memory.scale
+        new = [(residual / (s0 + s1 * size), size) for residual, size in residuals if s0 + s1 * size > 0]
+        if new:
+            inside = [(min(max(residual, -self.bound), self.bound), size) for residual, size in new]
+            clipped = sum(abs(residual) == self.bound for residual, _ in inside)
+            memory.clipped = memory.clipped[0] + clipped, memory.clipped[1] + len(new)
+            memory.pool = thinned(np.concatenate([memory.pool, inside]), self.pool_size, rng)
+        first = values[:, 0].argsort(kind="stable")
+        second = np.where(again, values[:, 1], values[:, 0]).argsort(kind="stable")
+        kept = np.count_nonzero(again[first[first == second]])  # candidates of the same rank
+        changed = 1 - kept / np.count_nonzero(again)
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
 
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
-        from scipy.optimize import nnls
-
-        residuals, sizes = memory.residuals.T
-        if self.scale == "constant":
-            new = (float(residuals.mean()), 0.0)
-        else:
-            unit = max(float(sizes.max()), 1e-300)
-            (s0, s1), _ = nnls(columns(np.ones(len(sizes)), sizes / unit), residuals)
-            new = (float(s0), float(s1) / unit)
+        constant = self.scale == "constant"
+        new = (float(memory.residuals[:, 0].mean()), 0.0) if constant else non_negative_line(memory.residuals)
         if memory.scale == (0.0, 0.0):
             return new
         old = memory.scale
@@ -173,14 +171,16 @@ class ResidualBootstrap(Selection):
     def _draw(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
         """(b, λ) bootstrap values (eq. 35)."""
         labels = medians(generation.values)
-        center = cross_fitted(generation.steps, labels, self.ridge, rng) if self.center == "ridge" else labels
-        if self.center == "ridge" and memory.fits and memory.center is not None:
-            spread = float(center.std())
-            memory.stability = float((center - memory.center).std()) / spread if spread > 0 else math.nan
+        center, finite = labels, labels.max() < math.inf
+        if self.center == "ridge" and finite:
+            center = cross_fitted(generation.steps, labels, self.ridge, rng)
+            if memory.fits and memory.center is not None:
+                memory.refitted = memory.center, center
         memory.center, memory.fits = center, memory.fits + 1
-        scales = memory.scale[0] + memory.scale[1] * np.abs(center)
+        sizes = np.abs(center if finite else np.where(labels < math.inf, labels, 0.0))  # an infinite value stays so
+        scales = memory.scale[0] + memory.scale[1] * sizes
         which = (rng.random((self.replicates, len(center))) * len(memory.pool)).astype(np.intp)
-        drawn = center + scales * memory.pool[which, 0]
+        drawn = center + scales * memory.pool[:, 0].take(which)
         if self.own and generation.values.shape[1] > 1:
             again = np.flatnonzero(~np.isnan(generation.values[:, 1]))
             first, second = generation.values[again, 0], generation.values[again, 1]
@@ -200,7 +200,8 @@ class ResidualBootstrap(Selection):
     def _toward_median(self, weights: FloatArray, generation: Generation) -> FloatArray:
         positive = weights[0]
         mean = positive @ generation.points
-        distances = np.sqrt(np.square(generation.points - mean).sum(axis=1))
+        away = generation.points - mean
+        distances = np.sqrt(np.einsum("ij,ij->i", away, away))
         pulled = positive / np.maximum(distances, 1e-12)
         weights[0] = pulled / pulled.sum()
         return weights
@@ -215,13 +216,11 @@ def thinned(pool: FloatArray, size: int, rng: np.random.Generator) -> FloatArray
     excess = len(pool) - size
     if excess <= 0:
         return pool
-    few = excess * excess < len(pool)  # then they are likely to differ from each other, and drawn fastest one by one
-    dropped = rng.integers(len(pool), size=excess) if few else rng.choice(len(pool), excess, replace=False)
-    while few and len(set(dropped.tolist())) < excess:
-        dropped = rng.integers(len(pool), size=excess)
-    kept = np.ones(len(pool), dtype=np.bool_)
-    kept[dropped] = False
-    return pool[kept]
+    if excess * excess >= len(pool):
+        return np.delete(pool, rng.choice(len(pool), excess, replace=False), axis=0)
+    while len(dropped := set(rng.integers(len(pool), size=excess).tolist())) < excess:
+        pass  # few are likely to differ from each other, and drawn fastest one by one
+    return np.concatenate([pool[start + 1 : end] for start, end in pairwise([-1, *sorted(dropped), len(pool)])])
 
 
 @cache
@@ -244,19 +243,91 @@ def medians(values: FloatArray) -> FloatArray:
         return values[:, 0]
     if values.shape[1] == 2:
         first, second = values[:, 0], values[:, 1]
-        return np.where(np.isnan(second), first, (first + second) / 2)
+        both = (first + second) / 2
+        return np.where(both == both, both, first)  # NaN is unequal to itself
     ordered = np.sort(values, axis=1)  # NaN last
     counts = np.count_nonzero(~np.isnan(values), axis=1)
     rows = np.arange(len(values))
     return (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) / 2
 
 
+def residuals_of(values: FloatArray) -> list[tuple[float, float]]:
+    """What values (k, m) of candidates are above their medians, NaN left out, and the size of the median; if finite.
+
+    There are few of them, and plain numbers are faster then.
+    """
+    residuals: list[tuple[float, float]] = []
+    for row in values.tolist():
+        seen = sorted(value for value in row if value == value)
+        center = (seen[(len(seen) - 1) // 2] + seen[len(seen) // 2]) / 2
+        above = ((value - center, abs(center)) for value in row if value == value)
+        residuals.extend((residual, size) for residual, size in above if math.isfinite(residual))
+    return residuals
+
+
+def non_negative_line(points: FloatArray) -> tuple[float, float]:
+    """(s0, s1) ≥ 0 with the least squares Σ (y - s0 - s1 x)².
+
+    Args:
+        points: (n, 2) y and x, none below 0.
+    """
+    unit = max(float(points.max()), 1e-300)
+    scaled = points / unit
+    means = equal_shares(len(points)) @ scaled
+    away = scaled - means
+    level, middle = means.tolist()
+    (_, rising), (_, spread) = (away.T @ away).tolist()
+    if rising <= 0:
+        return level * unit, 0.0  # the line would fall: the best constant
+    if level < rising / spread * middle:
+        y, x = scaled.T
+        return 0.0, float(x @ y) / float(x @ x)  # it would begin below 0: the best line through the origin
+    return (level - rising / spread * middle) * unit, rising / spread
+
+
+@cache
+def equal_shares(count: int) -> FloatArray:
+    """(n,) 1 / n."""
+    return np.full(count, 1 / count)
+
+
+@cache
+def halves(count: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Matrices (n, n) for n candidates in two halves.
+
+    Returns:
+        What takes from each row the mean of its half, what puts that of the other half in its place, what takes that
+        away, and whether two candidates are in the same half.
+    """
+    inside = np.zeros((2, count))
+    inside[0, : count // 2] = inside[1, count // 2 :] = 1.0
+    shares, unit = inside / inside.sum(axis=1, keepdims=True), np.eye(count)
+    other = inside[::-1].T @ shares
+    return unit - inside.T @ shares, other, unit - other, inside.T @ inside
+
+
+@cache
+def penalty(count: int, ridge: float) -> FloatArray:
+    """(n, n) ridge I."""
+    return ridge * np.eye(count)
+
+
+@cache
+def linear_solver() -> Any:
+    """LAPACK's solver; `numpy.linalg.solve` takes several times as long for few equations."""
+    from scipy.linalg.lapack import dgesv
+
+    return dgesv
+
+
 def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:
     """Two-fold cross-fitted ridge regression: each half of the candidates is predicted from the other.
 
+    Both at once, in the dual form: with steps z and labels y from the means of their half, (z zᵀ + ridge I) α = y.
+
     Args:
         steps: (λ, d) standardized steps z.
-        labels: (λ,) what was observed.
+        labels: (λ,) what was observed, finite.
         ridge: The penalty on the coefficients; the intercept has none.
         rng: Draws the halves.
 
@@ -264,12 +335,14 @@ def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.ra
         (λ,) predicted values.
     """
     count = len(labels)
+    centered, other, away, same = halves(count)
     order = rng.permutation(count)
+    steps, labels = steps[order], labels[order]
+    products = steps @ steps.T @ centered
+    system = (centered @ products) * same + penalty(count, ridge)
+    _, _, solution, singular = linear_solver()(system, centered @ labels)
+    if singular:
+        raise np.linalg.LinAlgError(f"a regression on steps with ridge {ridge:g} has no solution; give a larger one")
     predicted = np.empty(count)
-    for train, test in ((order[: count // 2], order[count // 2 :]), (order[count // 2 :], order[: count // 2])):
-        level, middle = labels[train].mean(), steps[train].mean(axis=0)
-        z = steps[train] - middle
-        gram = z @ z.T
-        gram[np.diag_indices(len(gram))] += ridge
-        predicted[test] = level + (steps[test] - middle) @ (z.T @ np.linalg.solve(gram, labels[train] - level))
+    predicted[order] = ((away @ products) * (1 - same)) @ solution + other @ labels
     return predicted

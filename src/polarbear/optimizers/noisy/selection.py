@@ -46,17 +46,20 @@ class Generation:
 
     def observe(self, candidates: IntArray, values: FloatArray) -> None:
         """Add values (n,) of candidates (n,), which may repeat."""
-        count = len(self.points)
-        if not self.evaluated and len(candidates) == count and (candidates[1:] > candidates[:-1]).all():
-            self.values = np.array(values, dtype=np.float64)[:, np.newaxis]  # each candidate once
+        count, times = self.values.shape
+        if len(set(candidates.tolist())) == len(candidates) and not np.isnan(self.values).any():
+            grown = np.full((count, times + 1), np.nan)
+            grown[:, :times] = self.values
+            grown[candidates, times] = values
+            self.values = grown
             return
         order = candidates.argsort(kind="stable")
         new = np.bincount(candidates, minlength=count)
         first = np.cumsum(new) - new  # where each candidate's values begin in that order
         known = (self.values == self.values).sum(axis=1)  # not NaN
         columns = known[candidates[order]] + np.arange(len(order)) - first[candidates[order]]
-        grown = np.full((count, max(self.values.shape[1], int((known + new).max()))), np.nan)
-        grown[:, : self.values.shape[1]] = self.values
+        grown = np.full((count, max(times, int((known + new).max()))), np.nan)
+        grown[:, :times] = self.values
         grown[candidates[order], columns] = values[order]
         self.values = grown
 
