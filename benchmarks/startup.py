@@ -1,4 +1,4 @@
-"""What `import polarbear` costs beside `import numpy`, in fresh processes: ``python -m benchmarks.startup``."""
+"""What imports cost beside that of numpy, in fresh processes: ``python -m benchmarks.startup``."""
 
 from __future__ import annotations
 
@@ -7,6 +7,13 @@ import subprocess
 import sys
 
 REPETITIONS = 15
+MODULES = {
+    "numpy": "numpy",
+    "polarbear": "polarbear (allowed: 0.3 s)",
+    "polarbear.experiment.worker": "what a worker needs",
+    "polarbear.study": "what a study needs",
+    "polarbear.cli.commands, polarbear.cli.app": "the command line",
+}
 
 
 def import_seconds(module: str) -> float:
@@ -17,10 +24,11 @@ def import_seconds(module: str) -> float:
 
 def main() -> None:
     """Print the table."""
-    rows = [(import_seconds("numpy"), import_seconds("polarbear")) for _ in range(REPETITIONS)]
-    numpy, ours = (statistics.median(column) for column in zip(*rows, strict=True))
+    seconds = [[import_seconds(module) for module in MODULES] for _ in range(REPETITIONS)]
+    medians = [statistics.median(column) for column in zip(*seconds, strict=True)]
     print("| import | seconds | ratio |\n|---|---|---|")
-    print(f"| numpy | {numpy:.3f} | 1.00 |\n| polarbear (allowed: 0.3 s) | {ours:.3f} | {ours / numpy:.2f} |")
+    for name, median in zip(MODULES.values(), medians, strict=True):
+        print(f"| {name} | {median:.3f} | {median / medians[0]:.1f} |")
 
 
 if __name__ == "__main__":

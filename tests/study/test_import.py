@@ -23,3 +23,11 @@ SLOW = (
 def test_nothing_slow_is_imported_before_it_is_used(room):
     code = f"import sys, polarbear.{room}; print([name for name in {SLOW} if name in sys.modules])"
     assert subprocess.check_output([sys.executable, "-c", code], text=True).strip() == "[]"
+
+
+def test_help_needs_no_study():
+    code = (
+        "import atexit, sys; atexit.register(lambda: print('polarbear.study' in sys.modules));"
+        "sys.argv[1:] = ['--help']; from polarbear.cli import main; main()"
+    )
+    assert subprocess.check_output([sys.executable, "-c", code], text=True).splitlines()[-1] == "False"

@@ -109,25 +109,32 @@ for _command in commands():
 
 def run() -> NoReturn:
     """Run the command line; errors a user can mend become one line and an exit code."""
-    from polarbear.racing import CannotWithdraw
-    from polarbear.store import StudyError
-    from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError
-    from polarbear.study.suitability import Unsuitable
-
     sys.excepthook = _print_traceback
     warnings.showwarning = tell_warning  # pyright: ignore[reportAttributeAccessIssue]
     try:
         with terminable():
             app()
-    except (StudyFileError, NotTrusted, OtherSettings, Unsuitable, CannotWithdraw) as error:
-        _fail(error, BAD_INPUT)
-    except EveryRunFailed as error:
-        _fail(error, EVERY_RUN_FAILED)
-    except (StudyError, OSError) as error:
-        _fail(error, UNUSABLE_STUDY)
-    except BrokenExecutor as error:
-        _fail(error, NO_WORKERS)
+    except Exception as error:
+        code = _exit_code(error)
+        if code is None:
+            raise
+        _fail(error, code)
     sys.exit(0)
+
+
+def _exit_code(error: Exception) -> int | None:
+    """The exit code of an error that a user can mend; the rooms that define them take a second to import."""
+    from polarbear.racing import CannotWithdraw
+    from polarbear.store import StudyError
+    from polarbear.study import EveryRunFailed, NotTrusted, OtherSettings, StudyFileError, Unsuitable
+
+    codes: dict[tuple[type[Exception], ...], int] = {
+        (StudyFileError, NotTrusted, OtherSettings, Unsuitable, CannotWithdraw): BAD_INPUT,
+        (EveryRunFailed,): EVERY_RUN_FAILED,
+        (StudyError, OSError): UNUSABLE_STUDY,
+        (BrokenExecutor,): NO_WORKERS,
+    }
+    return next((code for kinds, code in codes.items() if isinstance(error, kinds)), None)
 
 
 def _print_traceback(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
