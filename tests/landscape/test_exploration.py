@@ -128,6 +128,15 @@ def test_functions_stand_in_the_published_order():
             assert spearmanr([found[name] for found in ours], (classical | other)[name]).statistic > 0.85, name
 
 
+@pytest.mark.slow
+def test_networks_of_optima_order_functions_as_published():
+    """Both are by chance; where optima are hundreds, ten runs of 100 hops see some of them."""
+    theirs = published("lon.csv", 2)
+    ours = [explore(BBOBProblem(f, 1, 2), ["lon"]) for f in FUNCTIONS]
+    for name in ("lon.n_optima", "lon.neutral_nodes_proportion", "lon.n_funnels"):
+        assert spearmanr([found[name] for found in ours], theirs[name]).statistic > 0.75, name
+
+
 def test_diversity_of_populations():
     population = [[0.0, 0.0], [2.0, 6.0]]
     np.testing.assert_allclose(diversity([population, np.multiply(population, 3)]), [2.0, 6.0])
