@@ -317,6 +317,7 @@ def test_every_field_of_a_study_file_is_documented():
     from polarbear.study.spec import LimitsSection, LogSection, RaceSection, StudySpec, TimesSection
 
     page = (ROOT / "docs/reference/study-file.md").read_text().partition("# Plans")[0]
+    assert descriptions(TimesSection).keys() == {"first", "last", "count", "spacing"}  # they are found
     for section in (StudySpec, RaceSection, TimesSection, LimitsSection, LogSection):
         check_documented(section, page)
 

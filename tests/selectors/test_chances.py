@@ -1,5 +1,7 @@
 """Chances and log scores of selectors beside known truths, intervals that know their clusters, runs as cases."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
@@ -159,3 +161,11 @@ def test_points_are_cases_whose_regrets_are_orders_of_magnitude():
         points(values).cases(70)
     with pytest.raises(ValueError, match="an optimum is not known"):
         points(values, precise=False).cases(50)
+
+
+def test_a_selector_that_was_saved_without_shares_says_so():
+    losses = {"a": np.arange(4.0), "b": np.ones(4)}
+    cases = Cases.of(losses, {"x": np.arange(4.0)}, functions=range(4))
+    selector = replace(train(cases, "single best"), arrays={})
+    with pytest.raises(ValueError, match="saved without shares"):
+        selector.chances([[1.0]])

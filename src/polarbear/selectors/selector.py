@@ -141,10 +141,12 @@ class Selector:
             values: As of `choose`.
 
         Raises:
-            ValueError: If features do not fit.
+            ValueError: If features do not fit, or the selector was saved before it kept shares.
         """
         rows = self._rows(values)
         if self.kind == "single best":
+            if "shares" not in self.arrays:
+                raise ValueError("the selector was saved without shares of the training; train it again")
             return np.tile(self.arrays["shares"], (len(rows), 1))
         if self.kind == "ratings":
             phi = self.covariates.phi(within(self.covariates, self.cases, rows))
