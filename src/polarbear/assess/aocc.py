@@ -44,7 +44,7 @@ def attained_share(runs: Sequence[Curve], *, values: Bounds | Sequence[Bounds]) 
             f"there are {len(bounds)} bounds for {len(functions)} runs; give one for each, or a single one"
         )
     return tuple(
-        StepFunction(run.x, 1 - bound.scaled(run.y), before=float(1 - bound.scaled(run.before)), until=run.until)
+        StepFunction.known(run.x, 1 - bound.scaled(run.y), float(1 - bound.scaled(run.before)), run.until)
         for run, bound in zip(functions, bounds, strict=True)
     )
 

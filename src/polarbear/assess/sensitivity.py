@@ -90,7 +90,8 @@ def target_sensitivity(
     at = times.spaced(steps)
     functions = {name: [step_functions(group) for group in groups] for name, groups in runs.items()}
     exact = [pointwise_mean([attainment_ecdf(g, values=values) for g in groups]) for groups in functions.values()]
-    curves = [[_target_ecdf(groups, values.spaced(size)) for groups in functions.values()] for size in sizes]
+    targets = [values.spaced(size) for size in sizes]
+    curves = list(zip(*(_target_ecdfs(groups, targets) for groups in functions.values()), strict=True))
     return TargetSensitivity(
         tuple(runs),
         sizes,
@@ -118,19 +119,18 @@ def rank_changes(first: ArrayLike, second: ArrayLike) -> float:
     return float(np.abs(old - new).sum() / 2)
 
 
-def _target_ecdf(groups: Sequence[Sequence[StepFunction]], targets: FloatArray) -> StepFunction:
-    """The share of pairs of a run and a target that is reached over time (eq. 1); groups weigh the same."""
-    reached = [_reached(run, targets) for group in groups for run in group]
-    weights = np.repeat(
-        [1 / (len(groups) * len(group) * targets.size) for group in groups for _ in group],
-        [times.size for times in reached],
-    )
-    x, where = np.unique(np.concatenate(reached), return_inverse=True)
-    shares = np.minimum(np.cumsum(np.bincount(where, weights=weights, minlength=x.size)), 1.0)
-    return StepFunction(x, shares, before=0.0, until=min(run.until for group in groups for run in group))
+def _target_ecdfs(groups: Sequence[Sequence[StepFunction]], targets: Sequence[FloatArray]) -> list[StepFunction]:
+    """By sets of targets, the share of pairs of a run and a target reached over time (eq. 1); groups weigh the same."""
+    wanted = -np.concatenate(targets)
+    hits = np.array([np.append(run.x, np.inf)[np.searchsorted(-run.y, wanted)] for group in groups for run in group])
+    weights = np.array([1 / (len(groups) * len(group)) for group in groups for _ in group])
+    until = min(run.until for group in groups for run in group)
+    return [_ecdf(part, weights, until) for part in np.split(hits, np.cumsum([each.size for each in targets])[:-1], 1)]
 
 
-def _reached(run: StepFunction, targets: FloatArray) -> FloatArray:
-    """When a run reached each of the targets that it reached."""
-    first = np.searchsorted(-run.y, -targets)
-    return run.x[first[first < run.x.size]]
+def _ecdf(hits: FloatArray, weights: FloatArray, until: float) -> StepFunction:
+    """The weighted share of first hits, (runs, targets), that lie at or before a time."""
+    runs, targets = np.nonzero(np.isfinite(hits))
+    x, where = np.unique(hits[runs, targets], return_inverse=True)
+    shares = np.cumsum(np.bincount(where, weights=weights[runs] / hits.shape[1], minlength=x.size))
+    return StepFunction(x, np.minimum(shares, 1.0), before=0.0, until=until)

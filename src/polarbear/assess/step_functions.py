@@ -95,6 +95,13 @@ class StepFunction:
             raise ValueError(f"y is not a number at entry {int(np.argmax(np.isnan(y)))}")
         set_fields(self, x=x, y=y)
 
+    @classmethod
+    def known(cls, x: FloatArray, y: FloatArray, before: float = np.inf, until: float = np.inf) -> StepFunction:
+        """A step function from arrays that are known to satisfy the rules; they are not looked at again."""
+        made = object.__new__(cls)
+        set_fields(made, x=x, y=y, before=before, until=until)
+        return made
+
     def __call__(self, at: ArrayLike) -> FloatArray:
         """The function's values, in the shape of `at`; NaN where it is unknown."""
         at = floats(at)
@@ -227,13 +234,17 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
         raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
     if np.isnan(points).any():
         raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
-    x, y = points.T
+    return _staircase(*points.T, until)
+
+
+def _staircase(x: FloatArray, y: FloatArray, until: float) -> StepFunction:
+    """The best y up to each x, neither of them with NaN."""
     if (x[1:] > x[:-1]).all() and (y[1:] < y[:-1]).all() and not (y.size and y[0] == np.inf):  # as runs are recorded
-        return StepFunction(x, y, until=until)
-    points = points[np.lexsort((points[:, 1], points[:, 0]))]
-    best = np.minimum.accumulate(points[:, 1])
+        return StepFunction.known(x, y, until=until)
+    order = np.lexsort((y, x))
+    best = np.minimum.accumulate(y[order])
     improves = best < np.concatenate(([np.inf], best[:-1]))
-    return StepFunction(points[improves, 0], best[improves], until=until)
+    return StepFunction.known(x[order][improves], best[improves], until=until)
 
 
 def _step_function(run: Curve, number: int, axis: Axis, precision: bool, carry: bool) -> StepFunction:
@@ -241,8 +252,7 @@ def _step_function(run: Curve, number: int, axis: Axis, precision: bool, carry: 
     if isinstance(run, Run):
         run = run.trajectory
     if isinstance(run, Trajectory):
-        points = np.column_stack((run.along(axis), run.values - optimum))
-        return staircase(points, until=np.inf if carry else _end(run, axis))
+        return _staircase(floats(run.along(axis)), run.values - optimum, np.inf if carry else _end(run, axis))
     if isinstance(run, StepFunction):
         return StepFunction(run.x, run.y, run.before) if carry else run
     try:
