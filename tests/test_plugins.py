@@ -1,8 +1,10 @@
-"""Another package's optimizer, suite, format, model and command are named, listed, raced, resumed, imported, called."""
+"""Another package's optimizer, suite, format, model, command and view are listed, raced, imported, called, shown."""
 
 import json
 import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +79,7 @@ step = 0.5
 
 def blocks(page):
     """The Python examples of a page."""
-    return "\n".join(re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL))
+    return re.findall(r"```python\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
 @pytest.fixture
@@ -89,8 +91,10 @@ def installed(tmp_path, monkeypatch):
     metadata.mkdir(parents=True)
     (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: my-package\nVersion: 1.0\n")
     (metadata / "entry_points.txt").write_text(entries)
-    model = blocks("add-a-model.md").split("\nvalues = ")[0]
-    (tmp_path / "site" / "my_package.py").write_text("\n".join([MODULE, blocks("offer-a-plugin.md"), model]))
+    model = "\n".join(blocks("add-a-model.md")).split("\nvalues = ")[0]
+    command, views, reader = blocks("offer-a-plugin.md")
+    (tmp_path / "site" / "my_package.py").write_text("\n".join([MODULE, command, reader, model]))
+    (tmp_path / "site" / "my_package_views.py").write_text(views)
     monkeypatch.syspath_prepend(tmp_path / "site")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "site"), prepend=os.pathsep)
     return tmp_path
@@ -219,3 +223,33 @@ def test_what_is_no_command_is_refused(installed):
     offer(installed, "[polarbear.commands]\nbears = other:bears\n")
     assert "is 5; a command is a function or a typer.Typer" in " ".join(refusal(installed, "bears").split())
     assert "No such command 'beans'" in refusal(installed, "beans")
+
+
+def test_a_view_is_on_its_page_answers_and_is_made_again_by_its_python(installed, study):
+    command(installed, "report", study, "--full", "--output", "site-of-it")
+    shown = (installed / "site-of-it" / "overview" / "runs-of-each.html").read_text()
+    assert "Runs of every algorithm" in shown
+    (installed / "asked.py").write_text(
+        "from pathlib import Path\nfrom polarbear.web import Sources, View\n"
+        "sources = Sources([Path('a.study')])\n"
+        "print(View.at('/overview/runs-of-each?study=a').code(sources))\n"
+    )
+    python = subprocess.run([sys.executable, "asked.py"], cwd=installed, capture_output=True, text=True, check=True)
+    (installed / "again.py").write_text(python.stdout)
+    again = subprocess.run([sys.executable, "again.py"], cwd=installed, capture_output=True, text=True, check=True)
+    assert again.stdout.split() == ["algorithm,runs", "A,1", "B,2"]
+
+
+@pytest.mark.parametrize(
+    ("module", "complaint"),
+    [
+        ("bears = 5", "is 5; offer a function 'bears' that polarbear.web.view decorates"),
+        ("from polarbear.web import view\n@view('lair', 'x')\ndef bears(): ...", "there is no page 'lair'"),
+    ],
+)
+def test_what_is_no_view_is_refused(installed, study, module, complaint):
+    (installed / "site" / "other.py").write_text(module)
+    offer(installed, "[polarbear.views]\nbears = other:bears\n")
+    said = " ".join(refusal(installed, "report", study, "--full", "--output", "site-of-it").split())
+    assert "'bears', which the package other offers as" in said
+    assert complaint in said

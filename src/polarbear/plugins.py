@@ -1,9 +1,10 @@
 """What other installed packages add, by the entry points they declare.
 
-A package offers an optimizer, a suite or problem, a reader of a format, a model or a command by an entry point in the
-group ``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats``, ``polarbear.models`` or
-``polarbear.commands``. Listings, study files and the command line then know it by the entry point's name. Nothing is
-imported before it is used. A package installed while Python runs is seen at the next start.
+A package offers an optimizer, a suite or problem, a reader of a format, a model, a command or a view of the analyzer by
+an entry point in the group ``polarbear.optimizers``, ``polarbear.problems``, ``polarbear.formats``,
+``polarbear.models``, ``polarbear.commands`` or ``polarbear.views``. Listings, study files, the command line and the
+analyzer then know it by the entry point's name. Nothing is imported before it is used. A package installed while Python
+runs is seen at the next start.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Literal
 
-Group = Literal["optimizers", "problems", "formats", "models", "commands"]
+Group = Literal["optimizers", "problems", "formats", "models", "commands", "views"]
 
 
 def plugin_names(group: Group) -> tuple[str, ...]:

@@ -234,7 +234,7 @@ def staircase(points: ArrayLike, *, until: float = np.inf) -> StepFunction:
         raise ValueError(f"points have shape {points.shape}; a run is (k, 2), each row a time and a value")
     if np.isnan(points).any():
         raise ValueError(f"point {int(np.argmax(np.isnan(points).any(axis=1)))} is not a number")
-    return _staircase(*points.T, until)
+    return _staircase(points[:, 0], points[:, 1], until)
 
 
 def _staircase(x: FloatArray, y: FloatArray, until: float) -> StepFunction:

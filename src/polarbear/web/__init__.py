@@ -1,7 +1,8 @@
 """The analyzer in the browser: pages of views, each of which is a value, an address and Python that makes the same."""
 
-from polarbear.web.pages import PAGES, views_of
+from polarbear.web.kind import PAGES, Shown, view
+from polarbear.web.pages import views_of
 from polarbear.web.sources import Sources
 from polarbear.web.views import View
 
-__all__ = ["PAGES", "Sources", "View", "views_of"]
+__all__ = ["PAGES", "Shown", "Sources", "View", "view", "views_of"]

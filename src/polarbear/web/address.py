@@ -9,7 +9,8 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from polarbear.figures import Figure
 from polarbear.figures.render.plotly import draw, switchable
-from polarbear.web.pages import PAGES, views_of
+from polarbear.web.kind import PAGES
+from polarbear.web.pages import views_of
 from polarbear.web.views import View
 
 LOOKS = {"x": ("log", "linear"), "y": ("log", "linear"), "theme": ("dark",), "sort": None, "find": None}

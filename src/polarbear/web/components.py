@@ -15,8 +15,8 @@ from polarbear.figures import Figure
 from polarbear.figures.render.plotly import switchable
 from polarbear.store import StudyError
 from polarbear.web.address import Address
-from polarbear.web.kind import NONE, Choice, Control, Number, Opened
-from polarbear.web.pages import PAGES, views_of
+from polarbear.web.kind import NONE, PAGES, Choice, Control, Number, Opened
+from polarbear.web.pages import views_of
 from polarbear.web.sources import Sources
 
 FAULTS = (ValueError, OSError, StudyError, ExtraMissing)

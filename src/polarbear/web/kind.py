@@ -7,16 +7,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import wraps
 from html import escape
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar, get_args, get_type_hints
+from typing import Annotated, Any, Concatenate, NamedTuple, ParamSpec, TypeVar, get_args, get_type_hints
 
 import numpy as np
 
 from polarbear.analyzer.assessment.charts import Exhibit
 from polarbear.assess.report import Assessment, Cell
 from polarbear.assess.report.data import Data, shown
-from polarbear.descriptions import html_table
+from polarbear.descriptions import did_you_mean, html_table, shortened
 from polarbear.figures import Figure
 from polarbear.figures.style import chosen_looks, drawn_as, looks
+from polarbear.plugins import load_plugin, plugin_names, plugin_packages
 from polarbear.records import FloatArray
 from polarbear.results import Result
 
@@ -185,12 +186,60 @@ class Kind:
         return (inspect.getdoc(self.make) or "").split("\n")[0]
 
 
+class Page(NamedTuple):
+    """A page: its title, and what it is for."""
+
+    title: str
+    purpose: str
+
+
+PAGES = {
+    "overview": Page("Overview", "What is loaded, and what of it could not be read."),
+    "fixed-target": Page("Fixed target", "How long algorithms take to reach targets."),
+    "fixed-budget": Page("Fixed budget", "How good algorithms are after a budget."),
+    "comparisons": Page("Comparisons", "How algorithms compare: tests, ratings, rankings, contributions."),
+    "coco": Page("COCO", "Runtimes over functions, groups and dimensions."),
+    "eaf": Page("EAF", "Which values are attained within which budgets."),
+    "race": Page("Race", "What a race has found, also while it runs."),
+    "select": Page("Select", "What to deploy."),
+    "diagnostics": Page("Diagnostics", "Whether the posterior may be believed."),
+    "knowledge": Page("Knowledge", "What many studies found: questions to a knowledge base."),
+}
+
+
 KINDS: dict[str, Kind] = {}
-"""All kinds of views by name, in the order of their pages."""
+"""The kinds of views that have been imported, by name."""
+
+
+def kinds() -> Mapping[str, Kind]:
+    """All kinds of views by name: those of polarbear, then those that other installed packages offer.
+
+    Raises:
+        ValueError: If what a package offers cannot be imported, or is not a view of the name that it is offered by.
+    """
+    for name in plugin_names("views"):
+        offered = load_plugin("views", name)
+        if name not in KINDS or KINDS[name].make is not offered:
+            packages = plugin_packages("views", name)
+            raise ValueError(
+                f"{name!r}, which the package {packages} offers as a view, is {shortened(offered)}; offer a function "
+                f"{name.replace('-', '_')!r} that polarbear.web.view decorates"
+            )
+    return KINDS
 
 
 def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[..., Shown]]:
-    """Make a kind of view of a function that shows it; its parameters are annotated with their controls."""
+    """Make a kind of view of a function that shows it; its parameters are annotated with their controls.
+
+    Args:
+        page: One of the `PAGES`.
+        title: What the view is called on it.
+
+    Raises:
+        ValueError: If there is no such page, or a view of the function's name already.
+    """
+    if page not in PAGES:
+        raise ValueError(f"there is no page {page!r};{did_you_mean(page, tuple(PAGES))}")
 
     def register(make: Callable[..., Shown]) -> Callable[..., Shown]:
         first, *hints = (

@@ -10,8 +10,8 @@ from polarbear.analyzer.html import fill_in
 from polarbear.assess.report.data import Data, shown
 from polarbear.store import StudyError
 from polarbear.store.atomic import make_directory, write_atomically
-from polarbear.web.kind import Choice, Kind, Shown
-from polarbear.web.pages import PAGES, views_of
+from polarbear.web.kind import PAGES, Choice, Kind, Shown
+from polarbear.web.pages import views_of
 from polarbear.web.sources import Sources
 from polarbear.web.views import View
 

@@ -11,7 +11,7 @@ from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
 from polarbear.figures.style import drawn_as
-from polarbear.web.kind import KINDS, Kind, Opened, Shown
+from polarbear.web.kind import Kind, Opened, Shown, kinds
 from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
 from polarbear.web.work import say
@@ -31,7 +31,7 @@ class View:
     """What is shown of a study.
 
     Attributes:
-        kind: One of the `KINDS`.
+        kind: One of the `kinds`.
         study: The name that the study goes by.
         params: Parameters that are not at their defaults, as text.
         settings: What is set for all views alike.
@@ -67,9 +67,9 @@ class View:
         Raises:
             ValueError: If there is no such kind.
         """
-        if self.kind not in KINDS:
-            raise ValueError(f"there is no view {self.kind!r};{did_you_mean(self.kind, tuple(KINDS))}")
-        return KINDS[self.kind]
+        if self.kind not in (known := kinds()):
+            raise ValueError(f"there is no view {self.kind!r};{did_you_mean(self.kind, tuple(known))}")
+        return known[self.kind]
 
     @property
     def url(self) -> str:
@@ -123,7 +123,7 @@ class View:
             shown: What the view shows, where that is known already.
         """
         kind, settings = self.of_kind, self.settings
-        function, room = kind.make.__name__, kind.make.__module__.rpartition(".")[2]
+        package, _, room = kind.make.__module__.rpartition(".")
         values = self.values(sources)
         opened = {
             name: _loading(control.needs, str(sources.path(self.params[name])))
@@ -136,12 +136,12 @@ class View:
         runs = "pb.store.read({path})"
         if own := settings.identity != Settings().identity and kind.needs == "Assessment":
             runs = f"identified({runs}, {settings.identity!r})"
-        made = f"shown = {room}.{function}({kind.needs.lower()}{given})"
+        made = f"shown = {room}.{kind.make.__name__}({kind.needs.lower()}{given})"
         colors = dict(settings.colors) if figure else {}
         sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
         drawn = "shown.figure" if settings.preset == Settings().preset else sized
         lines = [
-            *("import polarbear as pb", f"from polarbear.web import {room}"),
+            *("import polarbear as pb", f"from {package} import {room}" if package else f"import {room}"),
             *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
             *(["from polarbear.web.identity import identified"] if own else []),
             *(["from polarbear.web.settings import Settings"] if figure and drawn == sized else []),
