@@ -53,6 +53,14 @@ def test_links_of_the_page_on_the_index_lead_somewhere():
     assert all((ROOT / file).exists() for file in files)
 
 
+def test_no_source_is_ignored_by_git_and_so_left_out_of_the_wheel():
+    listed = ["git", "-C", str(ROOT), "ls-files", "--cached", "--ignored", "--exclude-standard", "src"]
+    found = subprocess.run(listed, capture_output=True, text=True)
+    if found.returncode:
+        pytest.skip("this is no git repository")
+    assert found.stdout == ""
+
+
 @pytest.mark.slow
 def test_a_wheel_races_in_an_environment_of_its_own(tmp_path):
     """With the dependencies that it names, and no others."""

@@ -91,7 +91,7 @@ def material(tmp_path_factory):
     for seed, name in enumerate(("here", "there")):
         write(f"{name}.toml", PLAN.format(repetitions=1, seed=seed), pair)
         polarbear("run", f"{name}.toml", cwd=folder)
-    for name in ("archive.study", "mine.study"):
+    for name in ("archive.study", "mine.study", "configurations.study"):
         polarbear("merge", "here.study", "there.study", "--into", name, cwd=folder)
     runs = pb.store.read(folder / "archive.study")
     for archive in ("BIPOP-CMA-ES", "BFGS", "DIRECT", "RANDOMSEARCH"):

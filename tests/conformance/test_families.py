@@ -5,11 +5,17 @@ import pytest
 from polarbear import optimizers
 from polarbear.conformance import CHECKS, examine
 
-NEED_ARGUMENTS = {"growing-budgets", "function"}
+NEED_ARGUMENTS = {"growing-budgets", "function", "switch"}
 FAMILIES = [name for name in optimizers.families() if name not in NEED_ARGUMENTS]
 LEAVE_THE_BOX = {"modular-cmaes"}  # as modcma is by itself: nothing keeps its samples in the box
 FURTHER = [
     {"optimizer": "growing-budgets", "family": {"optimizer": "modular-de-l-shade"}},
+    {
+        "optimizer": "switch",
+        "first": {"optimizer": "modular-cmaes-anytime"},
+        "second": {"optimizer": "modular-de"},
+        "at": "20*d",
+    },
     {"optimizer": "scipy-minimize", "method": "L-BFGS-B"},
     {"optimizer": "scipy-minimize", "method": "COBYQA"},
     {"optimizer": "nlopt", "algorithm": "GN_CRS2_LM"},
