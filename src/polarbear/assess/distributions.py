@@ -169,6 +169,8 @@ def pool(distributions: Sequence[RuntimeDistribution]) -> RuntimeDistribution:
     """
     if not distributions:
         raise ValueError("no distributions to pool; give at least one")
+    if len(distributions) == 1:
+        return distributions[0]
     problems = sum(distribution.problems for distribution in distributions)
     return _steps(
         np.concatenate([distribution.runtimes for distribution in distributions]),

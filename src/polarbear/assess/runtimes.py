@@ -35,7 +35,7 @@ def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> Float
     best = np.minimum.accumulate(floats(values))
     if when.shape != best.shape or when.ndim != 1:
         raise ValueError(f"times have shape {when.shape} and values {best.shape}; they need one 1-D entry per value")
-    return _first_hits(when, best, without_nan(targets, "targets"))
+    return _first_hits(when, best, -without_nan(targets, "targets"))
 
 
 def runtimes(
@@ -61,11 +61,11 @@ def runtimes(
         raise ValueError(
             f"targets have shape {wanted.shape}; give (targets,) for all runs, or ({len(runs)}, targets) to the runs"
         )
-    hits = np.empty((len(runs), wanted.shape[-1]))
+    hits, negated = np.empty((len(runs), wanted.shape[-1])), -wanted
     for row, run in enumerate(runs):
         trajectory = run.trajectory
         values = trajectory.values if absolute else trajectory.values - optimum_of(run)
-        hits[row] = _first_hits(trajectory.along(axis), values, wanted if wanted.ndim == 1 else wanted[row])
+        hits[row] = _first_hits(trajectory.along(axis), values, negated if wanted.ndim == 1 else negated[row])
     return hits
 
 
@@ -240,8 +240,9 @@ def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
     return np.where(np.isfinite(runtimes), runtimes, spent[:, None])
 
 
-def _first_hits(times: NDArray[np.generic], best: FloatArray, targets: FloatArray) -> FloatArray:
-    first = np.searchsorted(-best, -targets)
+def _first_hits(times: NDArray[np.generic], best: FloatArray, negated: FloatArray) -> FloatArray:
+    """Of targets that are given with the other sign, as the best values are searched in increasing order."""
+    first = (-best).searchsorted(negated)
     return np.concatenate((times, _NEVER), dtype=np.float64)[first]
 
 

@@ -12,6 +12,8 @@ from polarbear.assess.arrays import floats
 from polarbear.assess.runtimes import instance_weights, optimum_of, runtimes
 from polarbear.records import Axis, FloatArray, Reason, Run, check_axis
 
+_NOTHING_YET = np.array([np.inf])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trials:
@@ -75,8 +77,9 @@ class Trials:
         at = floats(times)
         best = np.empty((len(self.runs), at.size))
         for row, run in enumerate(self.runs):
-            known = np.searchsorted(run.trajectory.along(axis), at, side="right")
-            best[row] = np.append(np.inf, run.trajectory.values)[known] - (0.0 if absolute else optimum_of(run))
+            known = run.trajectory.along(axis).searchsorted(at, side="right")
+            values = np.concatenate((_NOTHING_YET, run.trajectory.values))
+            best[row] = values[known] - (0.0 if absolute else optimum_of(run))
         return best
 
 

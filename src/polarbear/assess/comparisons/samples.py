@@ -70,10 +70,9 @@ def _read(sample: ArrayLike, whose: str) -> FloatArray:
     runs = floats(sample)
     if runs.ndim != 1 or not runs.size:
         raise ValueError(f"the sample of {whose} has shape {runs.shape}; give one number per run, and at least one run")
-    unknown = np.flatnonzero(np.isnan(runs))
-    if unknown.size:
+    if (unknown := np.isnan(runs)).any():
         raise ValueError(
-            f"run {unknown[0]} of {whose} is NaN, which is unknown; leave out runs that were cut short, "
+            f"run {int(unknown.argmax())} of {whose} is NaN, which is unknown; leave out runs that were cut short, "
             "or write inf where a run failed"
         )
     if np.isneginf(runs).any():
