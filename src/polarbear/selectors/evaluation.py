@@ -92,7 +92,7 @@ class Score:
         away: (P,) whether that was not the single best algorithm of its training.
         beside_single_best: Mean regret less that of the single best, and a 95 % interval by resampling functions.
         looking: (P,) which algorithm looked best to it.
-        probability: (P,) how probable it said it is that this one is rated above the single best; NaN if it does not.
+        probability: (P,) how probable it said it is that this one is better than the single best; NaN if it does not.
         chances: (P, n) how probable it said it is that each algorithm is the best of the case.
         log_scores: (P,) minus the logarithm of the chance that it gave to the best one, low is good; the mean of those
             that tie.
@@ -205,8 +205,8 @@ def cross_validate(
         folds: How often is trained.
         rated: The features that ratings have, whose fit takes time with the square of their number; default all, as
             all other kinds have.
-        separate: Of regression forests; see `train`.
-        confidence: Of ratings; see `train`.
+        separate: Of forests of losses; see `train`.
+        confidence: Of ratings and cautious forests; see `train`.
         seed: Of the folds and the training.
         progress: Called with the number of folds done, and of all.
 
@@ -249,7 +249,7 @@ def transfer(
         training: Cases to learn from.
         test: Cases of the same algorithms with the same features.
         kinds: Kinds of selectors; "single best" is always there.
-        confidence: Of ratings; see `train`.
+        confidence: Of ratings and cautious forests; see `train`.
         seed: Of the training and the test of whether they are alike.
 
     Raises:
