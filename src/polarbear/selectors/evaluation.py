@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -191,6 +192,7 @@ def cross_validate(
     folds: int = 10,
     rated: Sequence[str] | None = None,
     separate: bool = False,
+    default: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
@@ -206,6 +208,7 @@ def cross_validate(
         rated: The features that ratings have, whose fit takes time with the square of their number; default all, as
             all other kinds have.
         separate: Of forests of losses; see `train`.
+        default: The safe choice, which then stands in for the single best algorithm; see `train`.
         confidence: Of ratings and cautious forests; see `train`.
         seed: Of the folds and the training.
         progress: Called with the number of folds done, and of all.
@@ -227,11 +230,12 @@ def cross_validate(
     shown: dict[Kind, Cases] = {
         kind: cases if kind != "ratings" or rated is None else cases.knowing(rated) for kind in (*kinds, _ALONE)
     }
+    learn = partial(train, confidence=confidence, default=default, separate=separate, seed=seed)
     answers: dict[Kind, list[_Answers]] = {kind: [] for kind in shown}
     for number in range(folds):
         test = fold == number
         for kind, known in shown.items():
-            selector = train(known.among(~test), kind, confidence=confidence, separate=separate, seed=seed)
+            selector = learn(known.among(~test), kind)
             answers[kind].append(_Answers.of(selector, known.values[test]))
         if progress:
             progress(number + 1, folds)

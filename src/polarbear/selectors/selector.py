@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from polarbear.descriptions import did_you_mean
 from polarbear.inference import fit_conditional
 from polarbear.inference.model.conditional import ConditionalRatings, Covariates
 from polarbear.landscape import features, latin_hypercube
@@ -41,7 +42,7 @@ class Advice:
 
     Attributes:
         algorithm: What to use.
-        default: The single best algorithm of the training.
+        default: The safe choice, by default the single best algorithm of the training.
         probability: That the best-looking algorithm is better there than the default: of ratings that it is rated
             higher; of a cautious forest that its choices lose less on the whole where it predicts such a gain. None if
             the selector knows no probabilities. It stays with the default unless it is at least its confidence.
@@ -71,7 +72,7 @@ class Selector:
     Attributes:
         kind: One of `KINDS`.
         algorithms: The algorithms.
-        default: The single best algorithm of the training.
+        default: The safe choice, by default the single best algorithm of the training.
         confidence: How probable it has to be that another one is better.
         covariates: How features are standardized; it names them.
         cases: (P, c) φ of the training, by which it knows what it has seen.
@@ -253,6 +254,7 @@ def train(
     kind: Kind = "ratings",
     *,
     confidence: float = 0.95,
+    default: str | None = None,
     squares: bool = True,
     separate: bool = False,
     seed: int = 0,
@@ -270,6 +272,7 @@ def train(
             forest" predicts losses, a "classification forest" the best algorithm (Vermetten 2025, chapters 5 and 6),
             that of "shuffled labels" the best one of another case; "single best" needs no features.
         confidence: Of ratings and cautious forests: how probable it has to be that another algorithm is better.
+        default: The safe choice, that needs no reason; by default the single best algorithm.
         squares: Of ratings: whether features' squares take part.
         separate: Of forests of losses: whether each algorithm has its own (Vermetten 2025, section 5.3), which takes
             longer, or one predicts the losses of all.
@@ -285,6 +288,9 @@ def train(
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
     if not 0 <= confidence <= 1:
         raise ValueError(f"confidence is {confidence!r}; it is a probability")
+    safe = cases.single_best if default is None else default
+    if safe not in cases.algorithms:
+        raise ValueError(f"default is {safe!r}, which did not run;{did_you_mean(safe, cases.algorithms)}")
     groups = cases.groups
     sizes = len(cases.algorithms), int(groups.max()) + 1
     if min(sizes) < 2:
@@ -301,8 +307,8 @@ def train(
         filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
         arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
         if kind == "cautious forest":
-            default = cases.algorithms.index(cases.single_best)
-            arrays |= forests.payoff(filled, losses, groups, default, seed=seed, separate=separate)
+            number = cases.algorithms.index(safe)
+            arrays |= forests.payoff(filled, losses, groups, number, seed=seed, separate=separate)
     else:
         arrays = {"shares": _never_none(cases.shares_of_best, sizes[1])}
     trained_on = {
@@ -315,7 +321,7 @@ def train(
     return Selector(
         kind,
         cases.algorithms,
-        cases.single_best,
+        safe,
         confidence,
         covariates,
         covariates.phi(cases.values),
