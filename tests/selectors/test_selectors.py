@@ -1,5 +1,7 @@
 """Selectors: right where features decide, at the safe choice where they do not; forests equal to scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.stats import binom
@@ -129,6 +131,24 @@ def test_forests_say_what_scikit_learn_says(classify):
     else:
         expected = RandomForestRegressor(random_state=7).fit(cases.values, cases.losses).predict(new)
     np.testing.assert_allclose(forests.ask(forest, new), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("kind", ["regression forest", "classification forest"])
+def test_a_forest_chooses_what_scikit_learn_would(kind):
+    """Also by a feature that is 0 on most problems, whose far values are moved for ratings alone."""
+    cases = made(13)
+    rare = np.zeros(180)
+    rare[:4], rare[4:8] = 1.0, 2.0
+    values, losses = np.column_stack([cases.values[:, 0], rare]), cases.losses.copy()
+    losses[:4, 2], losses[4:8, 1] = -1.0, -1.0
+    cases = replace(cases, losses=losses, values=values, features=("x", "rare"))
+    new = np.column_stack([np.random.default_rng(2).normal(size=60), np.repeat([0.0, 1.0, 2.0], 20)])
+    if kind == "regression forest":
+        expected = RandomForestRegressor(random_state=7).fit(cases.values, cases.losses).predict(new).argmin(axis=1)
+    else:
+        expected = RandomForestClassifier(random_state=7).fit(cases.values, cases.losses.argmin(axis=1)).predict(new)
+    chosen = [advice.algorithm for advice in train(cases, kind, seed=7).choose(new)]
+    assert chosen == [cases.algorithms[i] for i in expected]
 
 
 @pytest.mark.parametrize("kind", ["ratings", "cautious forest", "regression forest", "single best"])

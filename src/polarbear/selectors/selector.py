@@ -118,7 +118,7 @@ class Selector:
         """
         rows = self._rows(values)
         phi = self.covariates.phi(rows)
-        looking, probability = self._looking(within(self.covariates, self.cases, rows))
+        looking, probability = self._looking(rows)
         familiar = nearest_share(self.cases, self.groups, phi)
         default = self.algorithms.index(self.default)
         sure = np.isnan(probability) | (probability >= self.confidence)
@@ -214,7 +214,7 @@ class Selector:
             gain = found[:, default] - found.min(axis=1)
             pays = np.append(0.0, self.arrays["pays"])[np.searchsorted(self.arrays["gains"], gain, side="right")]
             return best, np.where(best == default, 1.0, pays)
-        phi = self.covariates.phi(rows)
+        phi = self.covariates.phi(within(self.covariates, self.cases, rows))
         looking, probability = list[NDArray[np.intp]](), list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
             ratings = self.arrays["draws"] @ phi[start : start + _AT_ONCE].T  # (D, n, k)
