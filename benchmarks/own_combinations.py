@@ -33,7 +33,7 @@ OPTIMIZERS = {
 """As in the published study, by other packages."""
 SHARES = (0.05, 0.25, 1.0)
 """Budgets, as shares of the whole."""
-KINDS = ("ratings", "regression forest", "classification forest")
+KINDS = ("ratings", "cautious forest", "regression forest", "classification forest")
 
 
 def cases(

@@ -49,10 +49,10 @@ RATED = (
     *("ela_distr.skewness", "disp.ratio_mean_10", "ic.h_max", "nbc.nn_nb.sd_ratio", "nbc.nb_fitness.cor"),
 )
 """The features that ratings have; forests have all of them. Chosen before there was a result."""
-KINDS: tuple[Kind, ...] = ("ratings", "regression forest", "single best")
+KINDS: tuple[Kind, ...] = ("ratings", "cautious forest", "regression forest", "single best")
 FIELDS = [each.name for each in fields(Score)]
 CONFIDENCES = (0.5, 0.8, 0.95)
-COLORS = {"ratings": "#0072B2", "regression forest": "#D55E00", "single best": "#000000"}
+COLORS = {"ratings": "#0072B2", "cautious forest": "#009E73", "regression forest": "#D55E00", "single best": "#000000"}
 
 
 def record(folder: Path, size: argparse.Namespace) -> dict[int, Cases]:
@@ -153,13 +153,14 @@ def summary(evaluation: Evaluation, leaking: dict[str, Evaluation]) -> dict[str,
     told["log score of ratings beside"] = {
         kind: evaluation.beside("ratings", kind, "log_scores") for kind in ("regression forest", "single best")
     }
-    told["regret of ratings beside the forest"] = evaluation.beside("ratings", "regression forest")
+    for kind in KINDS[:2]:
+        told[f"regret of {kind} beside the forest"] = evaluation.beside(kind, "regression forest")
     told["forest by other splits"] = {
         split: [each.gap_closed("regression forest"), each.scores["regression forest"].log_score]
         for split, each in leaking.items()
     }
     told["reliability"] = {
-        kind: [column.round(3).tolist() for column in evaluation.reliability(kind)] for kind in KINDS[:2]
+        kind: [column.round(3).tolist() for column in evaluation.reliability(kind)] for kind in KINDS[:-1]
     }
     return told
 
@@ -168,12 +169,11 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
     """Gap closed over the budget, chances as said and as they came true, and regrets by function."""
     figure = plt.figure(figsize=(11, 7), layout="constrained")
     places = figure.subplot_mosaic([["gap", "20", "170"], ["functions"] * 3])
-    for kind in KINDS[:2]:
+    for kind in KINDS[:-1]:
         middles = [each.gap_closed(kind) for each in found.values()]
         alone = [each.scores["single best"].regret for each in found.values()]
         spans = [each.scores[kind].beside_single_best for each in found.values()]
-        shift = 0.97 if kind == "ratings" else 1.03
-        at = np.array(list(found)) / DIMENSION * shift
+        at = np.array(list(found)) / DIMENSION * 1.06 ** (KINDS.index(kind) - 1)
         low = [-span.high / regret for span, regret in zip(spans, alone, strict=True)]
         high = [-span.low / regret for span, regret in zip(spans, alone, strict=True)]
         places["gap"].vlines(at, low, high, color=COLORS[kind])
@@ -186,7 +186,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
     for name in ("20", "170"):
         each, axis = found[int(name) * DIMENSION], places[name]
         axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
-        for kind in KINDS[:2]:
+        for kind in KINDS[:-1]:
             said, came, number = each.reliability(kind)
             axis.scatter(said, came, s=12 + 500 * number / number.sum(), color=COLORS[kind], alpha=0.8)
         axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="chance of being best, as said", ylabel="share that was best")
@@ -194,7 +194,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
     last = found[BUDGETS[1]]
     numbers = [int(label) for label in np.unique(np.array(last.cases.functions))]
     order = np.argsort(numbers)
-    for kind, marker in zip(KINDS, "os_", strict=True):
+    for kind, marker in zip(KINDS, "oDs_", strict=True):
         means = np.bincount(last.cases.groups, weights=last.scores[kind].regrets) / np.bincount(last.cases.groups)
         places["functions"].plot(
             np.arange(1, order.size + 1), means[order], marker, color=COLORS[kind], label=kind, markersize=7
@@ -202,7 +202,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
     places["functions"].set_xticks(np.arange(1, order.size + 1), [str(numbers[i]) for i in order])
     places["functions"].set(xlabel="function, left out of the training", ylabel="mean regret, orders of magnitude")
     places["functions"].set_title(f"{BUDGETS[1] // DIMENSION} d")
-    places["functions"].legend(ncols=3, fontsize=8)
+    places["functions"].legend(ncols=4, fontsize=8)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

@@ -4,13 +4,14 @@
 
 Runs of CMA-ES, DE and PSO on the 24 functions of BBOB are left at eight points; each stays as it is, or goes on with
 one of the others, five times (Vermetten 2025, section 5.4). All is kept in FOLDER: interrupted, the same command goes
-on.
+on. It needs the extra `bench`.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -19,8 +20,16 @@ import numpy as np
 import polarbear as pb
 from polarbear import store, study
 from polarbear.optimizers import ModularCMAES, ModularDE, Pymoo
-from polarbear.records import log_times
-from polarbear.selectors import SwitchEvaluation, SwitchPoints, evaluate_policy, save, switch_points, train_policy
+from polarbear.records import STAY, log_times
+from polarbear.selectors import (
+    SwitchEvaluation,
+    SwitchPoints,
+    cross_validate,
+    evaluate_policy,
+    save,
+    switch_points,
+    train_policy,
+)
 
 DIMENSION, HORIZON, TARGET = 5, 500, 1e-8
 FUNCTIONS, POINTS, REPEATS = 24, 8, 5
@@ -44,6 +53,8 @@ RATED = (
 )
 """The features that ratings have; forests have all of them. Chosen before there was a result."""
 CONFIDENCE = 0.95
+CAUTIOUS_FOLDS = 8
+"""Of the functions, for cautious forests: each takes six times as long as a forest."""
 CONFIDENCES = (0.5, 0.8, CONFIDENCE, 0.99)
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
@@ -68,7 +79,44 @@ def record(folder: Path, size: argparse.Namespace) -> dict[str, SwitchPoints]:
         return switch_points(kept.runs(), HORIZONS, study.branch_features(runs, made))
 
 
-def evaluated(points: SwitchPoints, folder: Path, folds: int | None) -> SwitchEvaluation:
+@dataclass(frozen=True, slots=True, eq=False)
+class Evaluated(SwitchEvaluation):
+    """The evaluation, and (P,) the way that cautious forests choose."""
+
+    cautious: np.ndarray
+
+
+def choices_of_cautious_forests(points: SwitchPoints, path: Path) -> np.ndarray:
+    """(P,) the way that cautious forests of benefits choose, trained without the functions of the points; kept."""
+    if not path.exists():
+        cases = points.cases(HORIZON, loss="benefit")
+        folds = min(CAUTIOUS_FOLDS, len(set(cases.functions)))
+        found = cross_validate(cases, ["cautious forest"], folds=folds, default=STAY, confidence=CONFIDENCE)
+        np.save(path, [points.ways.index(way) for way in found.scores["cautious forest"].chosen])
+    return np.load(path)
+
+
+def shares_of_features(points: SwitchPoints) -> dict[str, dict[str, float]]:
+    """By way, the share of each feature in the mean size of SHAP values of a forest, on functions left out of it."""
+    from shap import TreeExplainer
+    from sklearn.ensemble import RandomForestRegressor
+
+    known = np.where(np.isfinite(points.known), points.known, np.nan_to_num(np.nanmean(points.known, axis=0)))
+    labels = points.benefits()[:, :, points.horizons.tolist().index(HORIZON)].mean(axis=1)
+    groups = points.groups
+    fold = np.random.default_rng(0).permutation(groups.max() + 1)[groups] % CAUTIOUS_FOLDS
+    told: dict[str, dict[str, float]] = {}
+    for i, way in enumerate(points.ways[1:], 1):
+        sizes = np.zeros(known.shape[1])
+        for number in np.unique(fold):
+            out = fold == number
+            forest = RandomForestRegressor(random_state=0).fit(known[~out], labels[~out, i])
+            sizes += np.abs(TreeExplainer(forest).shap_values(known[out])).sum(axis=0)
+        told[way] = dict(zip(points.features, (sizes / sizes.sum()).tolist(), strict=True))
+    return told
+
+
+def evaluated(points: SwitchPoints, folder: Path, folds: int | None) -> Evaluated:
     """The evaluation, which is kept."""
     path = folder / f"evaluation-{points.first}-{folds or 'all'}-{points.values.shape[1]}.npz"
     names = ("chances", "looking", "sure", "forest", "constant")
@@ -82,9 +130,11 @@ def evaluated(points: SwitchPoints, folder: Path, folds: int | None) -> SwitchEv
         policy = train_policy(points, features=RATED, confidence=CONFIDENCE)
         save(policy.selector(HORIZON), folder / f"{points.first}.npz")
         shares = {name: float(band.mean[-1]) for name, band in policy.ratings.importance().items()}
-        (folder / f"importance-{points.first}.json").write_text(json.dumps(shares, indent=1))
+        told = {"ratings": shares, **shares_of_features(points)}
+        (folder / f"importance-{points.first}.json").write_text(json.dumps(told, indent=1))
     with np.load(path) as stored:
-        return SwitchEvaluation(points, HORIZON, **{name: stored[name] for name in names})
+        cautious = choices_of_cautious_forests(points, path.with_name(f"cautious-{path.stem}.npy"))
+        return Evaluated(points, HORIZON, **{name: stored[name] for name in names}, cautious=cautious)
 
 
 def by_function(points: SwitchPoints, values: np.ndarray) -> np.ndarray:
@@ -99,17 +149,18 @@ def interval(means: np.ndarray) -> list[float]:
     return [float(means.mean()), *np.quantile(drawn, (0.025, 0.975)).tolist()]
 
 
-def policies(found: SwitchEvaluation) -> dict[str, np.ndarray]:
+def policies(found: Evaluated) -> dict[str, np.ndarray]:
     """The way that each policy chooses at each point."""
     ways = found.points.ways
     chosen = {f"always {way}": np.full(len(found.looking), i) for i, way in enumerate(ways) if i}
     chosen["always, the best of the other functions"] = 1 + found.constant[:, 1:].argmax(axis=1)
     chosen["the best of the other functions, or staying"] = found.constant.argmax(axis=1)
     chosen["forest"] = found.forest.argmax(axis=1)
+    chosen["cautious forest"] = found.cautious
     return chosen | {f"ratings, {level}": found.chosen(level) for level in CONFIDENCES}
 
 
-def summary(found: SwitchEvaluation) -> dict[str, object]:
+def summary(found: Evaluated) -> dict[str, object]:
     """The numbers of the page for one first optimizer."""
     points, told = found.points, dict[str, object]()
     for name, chosen in policies(found).items():
@@ -142,7 +193,7 @@ def summary(found: SwitchEvaluation) -> dict[str, object]:
     return told
 
 
-def together(found: dict[str, SwitchEvaluation]) -> dict[str, object]:
+def together(found: dict[str, Evaluated]) -> dict[str, object]:
     """The gain of policies at the points of all first optimizers, by function."""
     names = np.concatenate([each.points.functions for each in found.values()])
     groups = np.unique(names, return_inverse=True)[1]
@@ -166,7 +217,7 @@ def share_score(wins: np.ndarray, groups: np.ndarray) -> float:
     return log_score(said, wins)
 
 
-def draw_errors(found: dict[str, SwitchEvaluation], folder: Path) -> None:
+def draw_errors(found: dict[str, Evaluated], folder: Path) -> None:
     """Squared errors by function, beside what is attainable."""
     figure, axes = plt.subplots(len(found), 1, figsize=(9, 2.5 * len(found)), sharex=True, layout="constrained")
     for axis, (first, each) in zip(np.atleast_1d(axes), found.items(), strict=True):
@@ -184,7 +235,7 @@ def draw_errors(found: dict[str, SwitchEvaluation], folder: Path) -> None:
     figure.savefig(folder / "when-to-switch-errors.png", dpi=110)
 
 
-def draw_reliability(found: dict[str, SwitchEvaluation], folder: Path) -> None:
+def draw_reliability(found: dict[str, Evaluated], folder: Path) -> None:
     """Chances of winning as they were said, and as they came true."""
     figure, axes = plt.subplots(1, len(found), figsize=(3.4 * len(found), 3.6), sharey=True, layout="constrained")
     edges = np.linspace(0, 1, 9)
@@ -205,10 +256,15 @@ def draw_reliability(found: dict[str, SwitchEvaluation], folder: Path) -> None:
     figure.savefig(folder / "when-to-switch-reliability.png", dpi=110)
 
 
-def draw_gains(found: dict[str, SwitchEvaluation], folder: Path) -> None:
+def draw_gains(found: dict[str, Evaluated], folder: Path) -> None:
     """Realised gains by function, beside staying."""
     figure, axes = plt.subplots(len(found), 1, figsize=(9, 2.5 * len(found)), sharex=True, layout="constrained")
-    named = {"always, the best of the other functions": "v", "forest": "s", f"ratings, {CONFIDENCE}": "o"}
+    named = {
+        "always, the best of the other functions": "v",
+        "forest": "s",
+        "cautious forest": "D",
+        f"ratings, {CONFIDENCE}": "o",
+    }
     for axis, (first, each) in zip(np.atleast_1d(axes), found.items(), strict=True):
         order = np.argsort([int(name) for name in np.unique(each.points.functions)])
         numbers, chosen = np.arange(1, order.size + 1), policies(each)
@@ -244,8 +300,10 @@ def main() -> None:
     found = {first: evaluated(points, size.into, size.folds) for first, points in record(size.into, size).items()}
     told = {first: summary(each) for first, each in found.items()}
     for first in found:
-        shares: dict[str, float] = json.loads((size.into / f"importance-{first}.json").read_text())
-        told[first]["features that decide"] = dict(sorted(shares.items(), key=lambda each: -each[1])[:5])
+        shares: dict[str, dict[str, float]] = json.loads((size.into / f"importance-{first}.json").read_text())
+        told[first]["features that decide"] = {
+            name: dict(sorted(each.items(), key=lambda share: -share[1])[:5]) for name, each in shares.items()
+        }
     told["all three"] = together(found)
     (size.into / "summary.json").write_text(json.dumps(told, indent=1))
     print(json.dumps(told, indent=1))

@@ -25,7 +25,7 @@ SETS = ("ela_meta", "ela_distr", "ela_level", "nbc", "disp", "ic")
 LEFT_OUT = "ela_level.lda_qda_25"
 """As in the published study, which has 44 features."""
 PARTS = ("by function", "by case", "BBOB to MA", "MA to BBOB")
-COLOURS = dict(zip(KINDS, ("#0072B2", "#009E73", "#D55E00", "#999999", "#000000"), strict=True))
+COLOURS = dict(zip(KINDS, ("#0072B2", "#CC79A7", "#009E73", "#D55E00", "#999999", "#000000"), strict=True))
 
 
 def read(data: Path, dimension: int, kind: str) -> tuple[Cases, np.ndarray]:
@@ -93,7 +93,7 @@ def draw_differences(found: dict[str, dict], path: Path) -> None:
                 scores = found[f"{dimension}D {kind} {part}"]["scores"]
                 for shift, each in enumerate(KINDS[:-1]):
                     mean, low, high = scores[each]["beside single best"]
-                    y = -number - 0.18 * (shift - 1.5)
+                    y = -number - 0.15 * (shift - 2)
                     panel.plot([low, high], [y, y], color=COLOURS[each], linewidth=1.5)
                     panel.plot(mean, y, "o", color=COLOURS[each], markersize=5, label=each if not number else None)
             panel.axvline(0, color="black", linewidth=0.8)
@@ -102,7 +102,7 @@ def draw_differences(found: dict[str, dict], path: Path) -> None:
             panel.spines[["top", "right"]].set_visible(False)
     for panel in panels[-1]:
         panel.set_xlabel("mean AUC lost beside the single best (left is better)")
-    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=4, frameon=False)
+    figure.legend(*panels[0, 0].get_legend_handles_labels(), loc="outside upper center", ncols=5, frameon=False)
     figure.savefig(path, dpi=110)
     plt.close(figure)
 

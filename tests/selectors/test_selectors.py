@@ -1,7 +1,10 @@
 """Selectors: right where features decide, at the safe choice where they do not; forests equal to scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
 from polarbear.selectors import Cases, cross_validate, forests, load, save, shift_probability, train, transfer
@@ -55,16 +58,45 @@ def test_beyond_the_training_the_nearest_that_was_seen_counts():
     assert beyond.novel
 
 
-def test_without_signal_ratings_stay_with_the_single_best_and_forests_do_not():
-    evaluation = cross_validate(made(2, signal=0.0), ["ratings", "classification forest"], folds=2)
-    assert evaluation.scores["ratings"].away.mean() < 0.1
-    assert evaluation.scores["ratings"].regret <= evaluation.scores["single best"].regret + 0.005
-    assert evaluation.scores["classification forest"].regret > evaluation.scores["ratings"].regret
+def test_without_signal_careful_selectors_stay_with_the_single_best_and_forests_do_not():
+    evaluation = cross_validate(made(2, signal=0.0), ["ratings", "cautious forest", "classification forest"], folds=2)
+    for kind in ("ratings", "cautious forest"):
+        assert evaluation.scores[kind].away.mean() < 0.1
+        assert evaluation.scores[kind].regret <= evaluation.scores["single best"].regret + 0.005
+        assert evaluation.scores["classification forest"].regret > evaluation.scores[kind].regret
+
+
+@pytest.mark.parametrize("gaining", [4, 6, 20])
+def test_a_cautious_forest_leaves_only_what_many_functions_speak_against(gaining):
+    """Of 40 functions some have another feature and another best algorithm: too few of them could be chance."""
+    special = np.repeat(np.arange(40) < gaining, 2)
+    losses = np.column_stack([np.where(special, 1.0, 0.0), np.where(special, 0.0, 1.0)])
+    losses[:, 1] += 2.0 * (gaining > 19) * ~special  # the first one remains the single best
+    functions = [f"f{i // 2}" for i in range(80)]
+    cases = Cases.of({"safe": losses[:, 0], "other": losses[:, 1]}, {"x": special * 1.0}, functions=functions)
+    selector = train(cases, "cautious forest")
+    assert selector.arrays["pays"] == pytest.approx(1 - selector.arrays["gains"].size * 0.5**gaining)
+    there, elsewhere = selector.choose([[1.0], [0.0]])
+    assert there.best_looking == "other"
+    assert there.algorithm == ("other" if gaining > 4 else "safe")
+    assert (elsewhere.algorithm, elsewhere.probability) == ("safe", 1.0)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical(rate=0.001)
+def test_cautious_forests_leave_for_nothing_in_at_most_a_twentieth_of_all_cases():
+    left = 0
+    for seed in range(60):
+        rng = np.random.default_rng([7, seed])
+        losses, z = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+        cases = Cases.of(dict(zip("ab", losses.T, strict=True)), dict(zip("xy", z.T, strict=True)), functions=range(40))
+        left += (train(cases, "cautious forest", seed=seed).arrays["pays"] >= 0.95).any()
+    assert left <= binom.isf(0.001, 60, 0.05)
 
 
 def test_with_signal_all_but_shuffled_labels_close_the_gap():
     evaluation = cross_validate(made(3), folds=2)
-    for kind in ("ratings", "regression forest", "classification forest"):
+    for kind in ("ratings", "cautious forest", "regression forest", "classification forest"):
         assert evaluation.gap_closed(kind) > 0.7
         assert evaluation.scores[kind].beside_single_best[2] < 0
     assert evaluation.gap_closed("shuffled labels") < evaluation.gap_closed("ratings") - 0.3
@@ -101,7 +133,25 @@ def test_forests_say_what_scikit_learn_says(classify):
     np.testing.assert_allclose(forests.ask(forest, new), expected, atol=1e-12)
 
 
-@pytest.mark.parametrize("kind", ["ratings", "regression forest", "single best"])
+@pytest.mark.parametrize("kind", ["regression forest", "classification forest"])
+def test_a_forest_chooses_what_scikit_learn_would(kind):
+    """Also by a feature that is 0 on most problems, whose far values are moved for ratings alone."""
+    cases = made(13)
+    rare = np.zeros(180)
+    rare[:4], rare[4:8] = 1.0, 2.0
+    values, losses = np.column_stack([cases.values[:, 0], rare]), cases.losses.copy()
+    losses[:4, 2], losses[4:8, 1] = -1.0, -1.0
+    cases = replace(cases, losses=losses, values=values, features=("x", "rare"))
+    new = np.column_stack([np.random.default_rng(2).normal(size=60), np.repeat([0.0, 1.0, 2.0], 20)])
+    if kind == "regression forest":
+        expected = RandomForestRegressor(random_state=7).fit(cases.values, cases.losses).predict(new).argmin(axis=1)
+    else:
+        expected = RandomForestClassifier(random_state=7).fit(cases.values, cases.losses.argmin(axis=1)).predict(new)
+    chosen = [advice.algorithm for advice in train(cases, kind, seed=7).choose(new)]
+    assert chosen == [cases.algorithms[i] for i in expected]
+
+
+@pytest.mark.parametrize("kind", ["ratings", "cautious forest", "regression forest", "single best"])
 def test_a_selector_that_is_read_says_the_same(kind, tmp_path):
     cases = made(6, missing=0.1)
     selector = train(cases, kind, source="made")

@@ -6,7 +6,17 @@ import numpy as np
 import pytest
 
 from polarbear.records import STAY, Branch, Outcome, Reason, Run, RunKey, Trajectory
-from polarbear.selectors import SwitchEvaluation, SwitchPoints, evaluate_policy, load, save, switch_points, train_policy
+from polarbear.selectors import (
+    SwitchEvaluation,
+    SwitchPoints,
+    cross_validate,
+    evaluate_policy,
+    load,
+    save,
+    switch_points,
+    train,
+    train_policy,
+)
 
 HORIZONS = np.array([50.0, 100.0])
 
@@ -135,6 +145,20 @@ def test_it_switches_where_that_is_sure():
     found, _ = simulated(7)
     high, low = train_policy(found).selector(100).choose([[1.5, 0, 0], [-1.5, 0, 0]])
     assert (high.algorithm, low.algorithm) == ("B", STAY)
+
+
+@pytest.mark.statistical(rate=1e-4)
+def test_a_cautious_forest_of_benefits_switches_where_that_pays_and_else_stays():
+    found, _ = simulated(7)
+    cases = found.cases(100, loss="benefit")
+    np.testing.assert_allclose(cases.losses, -found.benefits()[:, :, 1].mean(axis=1))
+    assert (cases.losses[:, 0] == 0).all()
+    high, low = train(cases, "cautious forest", default=STAY).choose([[1.5, 0, 0], [-1.5, 0, 0]])
+    assert (high.algorithm, low.algorithm, low.default) == ("B", STAY, STAY)
+    alone = cross_validate(cases, ["single best"], folds=2, default=STAY).scores["single best"]
+    assert set(alone.chosen) == {STAY}
+    with pytest.raises(ValueError, match="default is 'D', which did not run"):
+        train(cases, "single best", default="D")
 
 
 @pytest.mark.statistical(rate=0.03)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -92,7 +93,7 @@ class Score:
         away: (P,) whether that was not the single best algorithm of its training.
         beside_single_best: Mean regret less that of the single best, and a 95 % interval by resampling functions.
         looking: (P,) which algorithm looked best to it.
-        probability: (P,) how probable it said it is that this one is rated above the single best; NaN if it does not.
+        probability: (P,) how probable it said it is that this one is better than the single best; NaN if it does not.
         chances: (P, n) how probable it said it is that each algorithm is the best of the case.
         log_scores: (P,) minus the logarithm of the chance that it gave to the best one, low is good; the mean of those
             that tie.
@@ -191,6 +192,7 @@ def cross_validate(
     folds: int = 10,
     rated: Sequence[str] | None = None,
     separate: bool = False,
+    default: str | None = None,
     confidence: float = 0.95,
     seed: int = 0,
     progress: Callable[[int, int], object] | None = None,
@@ -205,8 +207,9 @@ def cross_validate(
         folds: How often is trained.
         rated: The features that ratings have, whose fit takes time with the square of their number; default all, as
             all other kinds have.
-        separate: Of regression forests; see `train`.
-        confidence: Of ratings; see `train`.
+        separate: Of forests of losses; see `train`.
+        default: The safe choice, which then stands in for the single best algorithm; see `train`.
+        confidence: Of ratings and cautious forests; see `train`.
         seed: Of the folds and the training.
         progress: Called with the number of folds done, and of all.
 
@@ -227,11 +230,12 @@ def cross_validate(
     shown: dict[Kind, Cases] = {
         kind: cases if kind != "ratings" or rated is None else cases.knowing(rated) for kind in (*kinds, _ALONE)
     }
+    learn = partial(train, confidence=confidence, default=default, separate=separate, seed=seed)
     answers: dict[Kind, list[_Answers]] = {kind: [] for kind in shown}
     for number in range(folds):
         test = fold == number
         for kind, known in shown.items():
-            selector = train(known.among(~test), kind, confidence=confidence, separate=separate, seed=seed)
+            selector = learn(known.among(~test), kind)
             answers[kind].append(_Answers.of(selector, known.values[test]))
         if progress:
             progress(number + 1, folds)
@@ -249,7 +253,7 @@ def transfer(
         training: Cases to learn from.
         test: Cases of the same algorithms with the same features.
         kinds: Kinds of selectors; "single best" is always there.
-        confidence: Of ratings; see `train`.
+        confidence: Of ratings and cautious forests; see `train`.
         seed: Of the training and the test of whether they are alike.
 
     Raises:

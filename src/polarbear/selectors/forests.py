@@ -11,6 +11,10 @@ from polarbear.extras import optional
 from polarbear.records import FloatArray
 
 Arrays = dict[str, NDArray[Any]]
+_FOLDS = 5
+_SHARES = (0.0, 0.25, 0.5, 0.75)
+"""Of the predicted gains, below those that are tried as the least that is left for."""
+_RESAMPLES = 4000
 
 
 def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, separate: bool = False) -> Arrays:
@@ -54,6 +58,48 @@ def grow(values: FloatArray, targets: FloatArray, *, classify: bool, seed: int, 
         "found": found / found.sum(axis=1, keepdims=True) if classify else found,
         "roots": roots.astype(np.int32),
     }
+
+
+def payoff(
+    values: FloatArray, losses: FloatArray, groups: NDArray[np.intp], default: int, *, seed: int, separate: bool = False
+) -> Arrays:
+    """How probable it is that it pays to leave an algorithm for the one that looks best, by the gain a forest predicts.
+
+    Forests are grown without a fifth of the functions at a time, and asked about these. Over all cases where they
+    predict at least some gain, the mean of what is really gained has a posterior by the Bayesian bootstrap (Rubin 1981)
+    of functions: the probability is that it is positive. Where m functions have such cases it is at most 1 − 2^−m, with
+    which that many coins do not all fall alike. As k gains are tried, the probability that it is not is taken k times
+    (Bonferroni).
+
+    Args:
+        values: As of `grow`.
+        losses: (P, n).
+        groups: (P,) the functions, numbered from 0.
+        default: The number of the algorithm that is left.
+        seed: Of all random choices.
+        separate: As of `grow`.
+
+    Returns:
+        ``gains``, increasing, and ``pays``, for each of them the highest probability from there down.
+    """
+    rng, functions = np.random.default_rng(seed), int(groups.max()) + 1
+    folds = min(_FOLDS, functions)
+    fold = rng.permutation(functions)[groups] % folds
+    predicted, real = np.empty(len(values)), np.empty(len(values))
+    for number in range(folds):
+        out, rest = np.flatnonzero(fold == number), fold != number
+        found = ask(grow(values[rest], losses[rest], classify=False, seed=seed, separate=separate), values[out])
+        predicted[out] = found[:, default] - found.min(axis=1)
+        real[out] = losses[out, default] - losses[out, found.argmin(axis=1)]
+    some = predicted[predicted > 0]
+    gains = np.unique(np.quantile(some, _SHARES)) if some.size else some
+    cases = predicted >= gains[:, np.newaxis]
+    member = groups[:, np.newaxis] == np.arange(functions)
+    weights = rng.dirichlet(np.ones(functions), _RESAMPLES)
+    probability = (weights @ ((cases * real) @ member).T > 0).mean(axis=0)
+    coins = (cases @ member > 0).sum(axis=1)
+    surely = 1 - len(gains) * (1 - np.minimum(probability, 1 - 0.5**coins))
+    return {"gains": gains, "pays": np.maximum.accumulate(np.maximum(surely, 0.0))}
 
 
 def ask(forest: Arrays, values: FloatArray) -> FloatArray:

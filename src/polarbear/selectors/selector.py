@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
+from polarbear.descriptions import did_you_mean
 from polarbear.inference import fit_conditional
 from polarbear.inference.model.conditional import ConditionalRatings, Covariates
 from polarbear.landscape import features, latin_hypercube
@@ -22,12 +23,15 @@ from polarbear.selectors.cases import Cases
 from polarbear.selectors.forests import Arrays
 from polarbear.selectors.shift import nearest_share
 
-Kind = Literal["ratings", "regression forest", "classification forest", "shuffled labels", "single best"]
+Kind = Literal[
+    "ratings", "cautious forest", "regression forest", "classification forest", "shuffled labels", "single best"
+]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 SETS = ("ela_meta", "ela_distr", "disp", "ic", "nbc")
 """Sets of features that selectors ask for unless told otherwise."""
 NOVEL = 0.05
 """A problem is unlike those of the training if fewer of them lie so far from the others."""
+_OF_LOSSES = ("cautious forest", "regression forest")
 _DRAWS = 500
 _AT_ONCE = 256
 
@@ -38,9 +42,10 @@ class Advice:
 
     Attributes:
         algorithm: What to use.
-        default: The single best algorithm of the training.
-        probability: That the best-looking algorithm has a higher rating there than the default; None if the selector
-            knows no probabilities. It stays with the default unless it is at least the selector's confidence.
+        default: The safe choice, by default the single best algorithm of the training.
+        probability: That the best-looking algorithm is better there than the default: of ratings that it is rated
+            higher; of a cautious forest that its choices lose less on the whole where it predicts such a gain. None if
+            the selector knows no probabilities. It stays with the default unless it is at least its confidence.
         best_looking: The algorithm with the highest expected rating, or that the forest names.
         familiar: The share of problems of the training that lie as far or farther from all other functions' than this
             one lies from all of them. Below 0.05 the selector has not seen its like.
@@ -67,7 +72,7 @@ class Selector:
     Attributes:
         kind: One of `KINDS`.
         algorithms: The algorithms.
-        default: The single best algorithm of the training.
+        default: The safe choice, by default the single best algorithm of the training.
         confidence: How probable it has to be that another one is better.
         covariates: How features are standardized; it names them.
         cases: (P, c) φ of the training, by which it knows what it has seen.
@@ -113,7 +118,7 @@ class Selector:
         """
         rows = self._rows(values)
         phi = self.covariates.phi(rows)
-        looking, probability = self._looking(within(self.covariates, self.cases, rows))
+        looking, probability = self._looking(rows)
         familiar = nearest_share(self.cases, self.groups, phi)
         default = self.algorithms.index(self.default)
         sure = np.isnan(probability) | (probability >= self.confidence)
@@ -153,7 +158,7 @@ class Selector:
             parts = [self.arrays["draws"] @ phi[i : i + _AT_ONCE].T for i in range(0, len(phi), _AT_ONCE)]
             return np.concatenate([softmax(part, axis=1).mean(axis=0).T for part in parts])
         found = forests.found_by_trees(self.arrays, self._filled(rows))
-        if self.kind == "regression forest":
+        if self.kind in _OF_LOSSES:
             least = found == found.min(axis=2, keepdims=True)
             found = least / least.sum(axis=2, keepdims=True)
         return _never_none(found.mean(axis=0), len(found))
@@ -203,9 +208,13 @@ class Selector:
             return np.full(len(rows), default), np.full(len(rows), np.nan)
         if self.kind != "ratings":
             found = forests.ask(self.arrays, self._filled(rows))
-            best = found.argmin(axis=1) if self.kind == "regression forest" else found.argmax(axis=1)
-            return best.astype(np.intp), np.full(len(rows), np.nan)
-        phi = self.covariates.phi(rows)
+            best = (found.argmin(axis=1) if self.kind in _OF_LOSSES else found.argmax(axis=1)).astype(np.intp)
+            if self.kind != "cautious forest":
+                return best, np.full(len(rows), np.nan)
+            gain = found[:, default] - found.min(axis=1)
+            pays = np.append(0.0, self.arrays["pays"])[np.searchsorted(self.arrays["gains"], gain, side="right")]
+            return best, np.where(best == default, 1.0, pays)
+        phi = self.covariates.phi(within(self.covariates, self.cases, rows))
         looking, probability = list[NDArray[np.intp]](), list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
             ratings = self.arrays["draws"] @ phi[start : start + _AT_ONCE].T  # (D, n, k)
@@ -245,6 +254,7 @@ def train(
     kind: Kind = "ratings",
     *,
     confidence: float = 0.95,
+    default: str | None = None,
     squares: bool = True,
     separate: bool = False,
     seed: int = 0,
@@ -256,13 +266,15 @@ def train(
     Args:
         cases: What is known.
         kind: "ratings" are Plackett–Luce ratings conditional on the features (`polarbear.inference.fit_conditional`),
-            which stay with the single best algorithm unless another is surely better. The others are there for
-            comparison: a "regression forest" predicts losses, a "classification forest" the best algorithm (Vermetten
-            2025, chapters 5 and 6), that of "shuffled labels" the best one of another case; "single best" needs no
-            features.
-        confidence: Of ratings: how probable it has to be that an algorithm's rating is above the single best one's.
+            which stay with the single best algorithm unless another is surely better. A "cautious forest" predicts
+            losses, and leaves the single best algorithm only where such gains as it predicts were surely real on
+            functions left out of the training (`forests.payoff`). The others are there for comparison: a "regression
+            forest" predicts losses, a "classification forest" the best algorithm (Vermetten 2025, chapters 5 and 6),
+            that of "shuffled labels" the best one of another case; "single best" needs no features.
+        confidence: Of ratings and cautious forests: how probable it has to be that another algorithm is better.
+        default: The safe choice, that needs no reason; by default the single best algorithm.
         squares: Of ratings: whether features' squares take part.
-        separate: Of a regression forest: whether each algorithm has its own (Vermetten 2025, section 5.3), which takes
+        separate: Of forests of losses: whether each algorithm has its own (Vermetten 2025, section 5.3), which takes
             longer, or one predicts the losses of all.
         seed: Of all random choices.
         sampling: How features of new problems are computed; see `Selector`.
@@ -276,6 +288,9 @@ def train(
         raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
     if not 0 <= confidence <= 1:
         raise ValueError(f"confidence is {confidence!r}; it is a probability")
+    safe = cases.single_best if default is None else default
+    if safe not in cases.algorithms:
+        raise ValueError(f"default is {safe!r}, which did not run;{did_you_mean(safe, cases.algorithms)}")
     groups = cases.groups
     sizes = len(cases.algorithms), int(groups.max()) + 1
     if min(sizes) < 2:
@@ -290,7 +305,10 @@ def train(
     elif kind != "single best":
         losses = cases.losses[rng.permutation(len(groups))] if kind == "shuffled labels" else cases.losses
         filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
-        arrays = forests.grow(filled, losses, classify=kind != "regression forest", seed=seed, separate=separate)
+        arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
+        if kind == "cautious forest":
+            number = cases.algorithms.index(safe)
+            arrays |= forests.payoff(filled, losses, groups, number, seed=seed, separate=separate)
     else:
         arrays = {"shares": _never_none(cases.shares_of_best, sizes[1])}
     trained_on = {
@@ -303,7 +321,7 @@ def train(
     return Selector(
         kind,
         cases.algorithms,
-        cases.single_best,
+        safe,
         confidence,
         covariates,
         covariates.phi(cases.values),

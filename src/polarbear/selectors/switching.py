@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -109,14 +109,16 @@ class SwitchPoints:
             raise ValueError("branches were made once; noise of labels needs two repeats or more")
         return self.benefits().var(axis=1, ddof=1)
 
-    def cases(self, horizon: float) -> Cases:
+    def cases(self, horizon: float, loss: Literal["precision", "benefit"] = "precision") -> Cases:
         """The points as cases of a per-run selection of the way to go on (Vermetten 2025, section 5.3).
 
-        The loss is log10 of the precision within the horizon, at least 1e-8, averaged over the repeats. A regret is
-        then by how many orders of magnitude a choice falls short; the thesis' ratio is 10 to the power of minus it.
+        The loss is averaged over the repeats. It is log10 of the precision within the horizon, at least 1e-8: a regret
+        is then by how many orders of magnitude a choice falls short, and the thesis' ratio is 10 to the power of minus
+        it. Or it is minus the benefit (eq. 5.1), so that "stay" loses 0.
 
         Args:
             horizon: Evaluations after a point.
+            loss: Which of the two.
 
         Raises:
             ValueError: If there is no such horizon, or an optimum is not known.
@@ -125,9 +127,12 @@ class SwitchPoints:
             raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in self.horizons)}")
         if not self.precise:
             raise ValueError("an optimum is not known; losses are precisions")
-        precisions = np.maximum(self.values[:, :, self.horizons.tolist().index(horizon)], PRECISIONS.low)
-        losses = np.log10(precisions).mean(axis=1)
-        return Cases(self.ways, losses, self.features, self.known, self.functions, self.instances)
+        at = self.horizons.tolist().index(horizon)
+        if loss == "benefit":
+            losses = -self.benefits()[:, :, at]
+        else:
+            losses = np.log10(np.maximum(self.values[:, :, at], PRECISIONS.low))
+        return Cases(self.ways, losses.mean(axis=1), self.features, self.known, self.functions, self.instances)
 
     @property
     def unvaried(self) -> bool:

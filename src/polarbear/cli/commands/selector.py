@@ -32,6 +32,7 @@ class _What(StrEnum):
 
 class _Kind(StrEnum):
     RATINGS = "ratings"
+    CAUTIOUS = "cautious-forest"
     REGRESSION = "regression-forest"
     CLASSIFICATION = "classification-forest"
     SHUFFLED = "shuffled-labels"
@@ -70,7 +71,10 @@ class Learning:
         typer.Option(help="Of train, one; of evaluate, repeatable. Default: ratings, and of evaluate all."),
     ] = None
     confidence: Annotated[
-        float, typer.Option(min=0, max=1, help="Of ratings: how probable it has to be that another one is better.")
+        float,
+        typer.Option(
+            min=0, max=1, help="Of ratings and cautious forests: how probable it has to be that another one is better."
+        ),
     ] = 0.95
     split: Annotated[_Split, typer.Option(help="Of evaluate: what is left out of the training together.")] = (
         _Split.FUNCTION
