@@ -13,7 +13,7 @@ from polarbear.records import FloatArray
 Arrays = dict[str, NDArray[Any]]
 _FOLDS = 5
 _SHARES = (0.0, 0.25, 0.5, 0.75)
-"""Of the predicted gains, below those that are tried as the least that is left for."""
+"""Shares of the predicted gains that lie below those that are tried as the least worth leaving for."""
 _RESAMPLES = 4000
 
 
