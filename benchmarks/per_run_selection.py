@@ -50,6 +50,8 @@ RATED = (
 )
 """The features that ratings have; forests have all of them. Chosen before there was a result."""
 KINDS: tuple[Kind, ...] = ("ratings", "cautious forest", "regression forest", "single best")
+SAYING = ("ratings", "regression forest")
+"""Those whose chances differ: a cautious forest's are a forest's."""
 FIELDS = [each.name for each in fields(Score)]
 CONFIDENCES = (0.5, 0.8, 0.95)
 COLORS = {"ratings": "#0072B2", "cautious forest": "#009E73", "regression forest": "#D55E00", "single best": "#000000"}
@@ -160,7 +162,7 @@ def summary(evaluation: Evaluation, leaking: dict[str, Evaluation]) -> dict[str,
         for split, each in leaking.items()
     }
     told["reliability"] = {
-        kind: [column.round(3).tolist() for column in evaluation.reliability(kind)] for kind in KINDS[:-1]
+        kind: [column.round(3).tolist() for column in evaluation.reliability(kind)] for kind in SAYING
     }
     return told
 
@@ -186,7 +188,7 @@ def draw(found: dict[int, Evaluation], path: Path) -> None:
     for name in ("20", "170"):
         each, axis = found[int(name) * DIMENSION], places[name]
         axis.plot([0, 1], [0, 1], color="0.6", linewidth=0.8)
-        for kind in KINDS[:-1]:
+        for kind in SAYING:
             said, came, number = each.reliability(kind)
             axis.scatter(said, came, s=12 + 500 * number / number.sum(), color=COLORS[kind], alpha=0.8)
         axis.set(xlim=(0, 1), ylim=(0, 1), xlabel="chance of being best, as said", ylabel="share that was best")
