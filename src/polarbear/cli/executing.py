@@ -25,6 +25,8 @@ from polarbear.cli.terminal import echo, tell_damage, tell_warning
 from polarbear.cli.termination import interruptible
 
 if TYPE_CHECKING:
+    from polarbear.progress import LiveProgress
+    from polarbear.racing import RaceResult
     from polarbear.study import Plan, PlanSummary, StudyView
 
 
@@ -84,13 +86,28 @@ def quiet_warnings() -> Generator[None]:
 
 
 def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_json: bool, **settings: Any) -> None:
-    """Race to the end or to a limit; `settings` as `polarbear.study.race` takes them."""
-    from polarbear import optimizers, problems, study
-    from polarbear.cli.console import Console
-    from polarbear.progress import LiveProgress
+    """Race to the end or to a limit, and print the answer; `settings` as `polarbear.study.race` takes them."""
+    from polarbear import optimizers, problems
 
     entrants = [optimizers.describe(algorithm) for algorithm in race.algorithms.values()]
     again = resume_command(path, {"instances": problems.describe(instances), "algorithms": entrants})
+    result, live = run_race(race, instances, path, again, workers, **settings)
+    print_result(result, path, as_json=as_json, stopped=live.reason)
+    if live.reason and not as_json:
+        echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
+    if live.remarked:
+        carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
+        echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
+
+
+def run_race(
+    race: Any, instances: Any, path: Path, again: str, workers: Workers, **settings: Any
+) -> tuple[RaceResult, LiveProgress]:
+    """Race to the end or to a limit; `again` is the command that goes on. What was found, and how it went."""
+    from polarbear import study
+    from polarbear.cli.console import Console
+    from polarbear.progress import LiveProgress
+
     with (
         quiet_warnings(),
         workers.executor() as executor,
@@ -100,12 +117,7 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
         result = study.race(
             race, instances, path, workers=workers.workers, executor=executor, observer=live, **settings
         )
-    print_result(result, path, as_json=as_json, stopped=live.reason)
-    if live.reason and not as_json:
-        echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
-    if live.remarked:
-        carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
-        echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)
+    return result, live
 
 
 def execute_plan(

@@ -16,7 +16,7 @@ from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
-    from polarbear.racing import Race
+    from polarbear.racing import Race, RaceResult
     from polarbear.study import RecordedGroup, Replay
 
 
@@ -168,7 +168,7 @@ def _as_dict(
 
     races: list[dict[str, Any]] = [
         _where(group)
-        | {"study": str(into / f"{group.file}.study") if into else None, "best": _best(replayed)}
+        | {"study": str(into / f"{group.file}.study") if into else None, "best": best_of(replayed.result)}
         | answer(replayed.result).as_dict()
         | replayed.as_dict()
         for group, replayed in raced.items()
@@ -194,11 +194,11 @@ def _where(group: RecordedGroup) -> dict[str, Any]:
     return {name: getattr(group, name) for name in ("name", "suite", "function", "dimension")}
 
 
-def _best(replayed: Replay) -> dict[str, Any]:
+def best_of(result: RaceResult) -> dict[str, Any]:
     """Who is best where every order of magnitude of budgets matters alike, and how surely."""
     from polarbear.select import best
 
-    choice = best(replayed.result.posterior, "log-uniform", candidates=replayed.result.pareto_set).best
+    choice = best(result.posterior, "log-uniform", candidates=result.pareto_set).best
     return {"algorithm": choice.members[0], "probability": choice.probability_best}
 
 
@@ -206,7 +206,7 @@ def _who_wins_where(raced: Mapping[RecordedGroup, Replay]) -> dict[str, dict[int
     """By algorithm and dimension: how many races it took part in, is the best of, and is in the Pareto set of."""
     counts: defaultdict[str, dict[int, dict[str, int]]] = defaultdict(dict)
     for group, replayed in raced.items():
-        winner = _best(replayed)["algorithm"]
+        winner = best_of(replayed.result)["algorithm"]
         for name in replayed.result.names:
             cell = counts[name].setdefault(group.dimension, {"best": 0, "member": 0, "races": 0})
             cell["best"] += name == winner
@@ -224,9 +224,9 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
         [
             [
                 group.name,
-                (best := _best(each))["algorithm"],
+                (best := best_of(each.result))["algorithm"],
                 f"{best['probability']:.2f}",
-                _members(each),
+                members_of(each.result),
                 f"{len(each.result.undecided)}",
                 f"{len(each.result.values):,} of {each.blocks:,}",
             ]
@@ -259,8 +259,9 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
         echo("To look at single races: --into FOLDER, or --function and --dimension; for one over all: --pool all")
 
 
-def _members(replayed: Replay) -> str:
-    members, names = replayed.result.pareto_set, replayed.result.names
+def members_of(result: RaceResult) -> str:
+    """The anytime Pareto set in words."""
+    members, names = result.pareto_set, result.names
     return ", ".join(members) if len(members) < max(3, len(names)) else f"all {len(names)}"
 
 

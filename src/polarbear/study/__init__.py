@@ -23,7 +23,7 @@ from polarbear.study.resume import (
     modules_of,
     race_from_spec,
 )
-from polarbear.study.spec import RecordedSpec, StudySpec, read_recorded_spec, read_spec
+from polarbear.study.spec import RecordedSpec, StudySpec, read_parts, read_recorded_spec, read_spec
 from polarbear.study.stored import check_spec
 from polarbear.study.suitability import Unsuitable
 from polarbear.study.summary import AlgorithmRuns, Failures, PlanSummary, Remarks
@@ -86,6 +86,7 @@ __all__ = [
     "race",
     "race_from_spec",
     "read_configurator",
+    "read_parts",
     "read_plan",
     "read_recorded_spec",
     "read_spec",

@@ -140,6 +140,22 @@ class StudySpec(_RaceSpec):
         with errors_at("instances"):
             return problems.from_description(self.instances)
 
+    def parts(self, by: Sequence[str]) -> dict[str, StudySpec]:
+        """The same race on each function, dimension … of the suite by itself.
+
+        Args:
+            by: Which of the suite's choices to divide by; they have a method `parts`.
+
+        Raises:
+            FieldError: If the suite cannot be divided by them; it tells the section of the study file.
+        """
+        divide = getattr(self.build_instances(), "parts", None)
+        with errors_at("instances"):
+            if divide is None:
+                raise ValueError(f"the suite {self.instances.get('suite')!r} has no {by[0]} to divide by")
+            parts = divide(by)
+        return {name: self.model_copy(update={"instances": problems.describe(part)}) for name, part in parts.items()}
+
     def run_settings(self) -> dict[str, Any]:
         """What `polarbear.study.race` takes for single runs: `target_precision`, `timeout`, and `watch` if they log."""
         watch = built_watch(self.log)
@@ -160,14 +176,24 @@ def read_spec(path: str | Path) -> StudySpec:
         StudyFileError: If the file is not there, is not TOML, or a field is unknown, missing or out of range; the
             message names the field and its line.
     """
+    return read_file(path, StudySpec, _checked)
 
-    def checked(spec: StudySpec) -> StudySpec:
-        spec.build_race()
-        spec.build_instances()
-        spec.run_settings()
-        return spec
 
-    return read_file(path, StudySpec, checked)
+def read_parts(path: str | Path, by: Sequence[str]) -> dict[str, StudySpec]:
+    """Read a study file as one race for each function, dimension … of its suite; see `StudySpec.parts`.
+
+    Raises:
+        StudyFileError: As `read_spec`, and if the suite has no such choice.
+    """
+    return read_file(path, StudySpec, lambda spec: {name: _checked(part) for name, part in spec.parts(by).items()})
+
+
+def _checked(spec: StudySpec) -> StudySpec:
+    """The specification, once all that it describes could be built."""
+    spec.build_race()
+    spec.build_instances()
+    spec.run_settings()
+    return spec
 
 
 def read_recorded_spec(path: str | Path) -> RecordedSpec:

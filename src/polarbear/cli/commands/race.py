@@ -10,9 +10,10 @@ import typer
 
 from polarbear.cli.cluster import Workers
 from polarbear.cli.executing import Repairs, execute_race, look_in
-from polarbear.cli.options import JsonOption, RaceLimits, place_option
+from polarbear.cli.options import JsonOption, RaceLimits, place_option, repeatable
 from polarbear.cli.recorded import Choice
 from polarbear.cli.recorded_races import Recorded, race_recorded
+from polarbear.cli.separate_races import Apart, race_apart
 
 EXAMPLE = "polarbear race study.toml --workers 4"
 
@@ -26,11 +27,15 @@ def race(
     study_file: Annotated[
         Path | None, typer.Argument(help="A study file (TOML); with --from its [race] and [model].", show_default=False)
     ] = None,
+    apart: Annotated[
+        list[Apart] | None,
+        repeatable("apart", "Hold one race for each function, or dimension, of the suite by itself; repeatable."),
+    ] = None,
     into: Annotated[
         Path | None,
         place_option(
             "The study's directory, or its URL; default: the study file's name with .study. With --from: a new study, "
-            "or a folder for one of each race."
+            "or a folder for one of each race. With --apart: a folder; default: the study file's name with .studies."
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -44,6 +49,8 @@ def race(
                 "--cluster, --seconds, --instances, --evaluations, --withdraw, --retry, --accept-damage and "
                 "--take-over have no use with --from: nothing is run"
             )
+        if apart:
+            raise typer.BadParameter("--apart has no use with --from: recorded races are apart unless --pool is given")
         race_recorded(recorded, study_file, choice, into, as_json=as_json)
         return
     if study_file is None:
@@ -51,6 +58,10 @@ def race(
     if choice:
         raise typer.BadParameter("--algorithm, --function and --dimension choose recorded runs; they need --from")
     look_in(study_file.parent)
+    if apart:
+        folder = into or study_file.with_suffix(".studies")
+        race_apart(study_file, apart, folder, workers, limits, repairs, as_json=as_json)
+        return
     spec, path = read_spec(study_file), into or study_file.with_suffix(".study")
     execute_race(
         spec.build_race(),

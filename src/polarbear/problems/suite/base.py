@@ -6,7 +6,8 @@ import hashlib
 import itertools
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
@@ -17,6 +18,8 @@ from polarbear.problems.number_sets import Numbers, NumbersLike
 from polarbear.records import Instance
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from polarbear.protocols import ProblemSpec
 
 Spec = TypeVar("Spec", bound="ProblemSpec")
@@ -116,6 +119,28 @@ class ProductStream(EndlessStream["ProblemSpec"]):
             self.problem(**dict(zip(names, values, strict=True)), **fixed)
             for values in itertools.product(*(getattr(self, self.choices[name]) for name in names))
         )
+
+    def parts(self, by: Sequence[str]) -> dict[str, Self]:
+        """The suite on each function, dimension … by itself, such as to hold a race on each.
+
+        Args:
+            by: Which choices to divide by, such as ``["function", "dimension"]``.
+
+        Returns:
+            Suites by names such as ``"f3-d5"``; all have the seed of this one.
+
+        Raises:
+            ValueError: If the suite has no such choice.
+        """
+        if unknown := [name for name in by if name not in self.choices]:
+            raise ValueError(f"there is no {unknown[0]} to divide by; the suite has {', '.join(self.choices)}")
+        made: Any = self
+        return {
+            "-".join(f"{name[0]}{value}" for name, value in zip(by, values, strict=True)): replace(
+                made, **{self.choices[name]: (value,) for name, value in zip(by, values, strict=True)}
+            )
+            for values in itertools.product(*(getattr(self, self.choices[name]) for name in by))
+        }
 
     def _fixed(self) -> dict[str, Any]:
         """Arguments of `problem` that all problems of the suite share."""

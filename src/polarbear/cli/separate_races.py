@@ -1,0 +1,116 @@
+"""Races of one study file on each function or dimension by itself, and who wins where."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from polarbear.cli.cluster import Workers
+from polarbear.cli.executing import Repairs, run_race
+from polarbear.cli.options import RaceLimits, to_json
+from polarbear.cli.recorded_races import best_of, members_of
+from polarbear.cli.terminal import echo
+
+if TYPE_CHECKING:
+    from polarbear.racing import RaceResult
+
+
+class Apart(StrEnum):
+    """What a race is held for each of."""
+
+    FUNCTION = "function"
+    DIMENSION = "dimension"
+
+
+def race_apart(
+    study_file: Path,
+    by: Sequence[Apart],
+    folder: Path,
+    workers: Workers,
+    limits: RaceLimits,
+    repairs: Repairs,
+    *,
+    as_json: bool,
+) -> None:
+    """Race on each part of the suite, resuming studies that are there; then say who wins where.
+
+    Args:
+        study_file: The study file.
+        by: What to divide the suite by.
+        folder: Where the studies go, one for each part.
+        workers: What runs are executed by.
+        limits: When each race stops early.
+        repairs: What to do about what was killed or damaged.
+        as_json: Whether to print JSON.
+    """
+    from polarbear.study import read_parts
+
+    if limits.withdraw:
+        raise typer.BadParameter("--withdraw names an algorithm of one race; withdraw it there: polarbear resume")
+    divided = " ".join(f"--apart {each}" for each in dict.fromkeys(by))
+    again = f"polarbear race {shlex.quote(str(study_file))} {divided} --into {shlex.quote(str(folder))}"
+    parts = read_parts(study_file, [each.value for each in dict.fromkeys(by)])
+    found: dict[str, RaceResult] = {}
+    stopped: dict[str, str] = {}
+    for number, (name, spec) in enumerate(parts.items(), start=1):
+        echo(f"{name} ({number} of {len(parts)})", err=True)
+        path = folder / f"{name}.study"
+        found[name], live = run_race(
+            spec.build_race(),
+            spec.build_instances(),
+            path,
+            again,
+            workers,
+            stop=replace(spec.limits.stop, **limits.stops()),
+            retry=limits.retry,
+            **spec.run_settings(),
+            **repairs.settings(path),
+        )
+        stopped[name] = live.reason
+    if as_json:
+        echo(to_json({"study": str(folder), "races": [_as_dict(n, r, folder, stopped[n]) for n, r in found.items()]}))
+    else:
+        _print(found, stopped, folder, again)
+
+
+def _as_dict(name: str, result: RaceResult, folder: Path, stopped: str) -> dict[str, Any]:
+    from polarbear.analyzer import answer
+
+    where = {"name": name, "study": str(folder / f"{name}.study"), "stopped": stopped, "best": best_of(result)}
+    return where | answer(result).as_dict()
+
+
+def _print(found: dict[str, RaceResult], stopped: dict[str, str], folder: Path, again: str) -> None:
+    from polarbear.cli.console import print_columns
+
+    best = {name: best_of(result) for name, result in found.items()}
+    print_columns(
+        ["problems", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
+        [
+            [
+                name,
+                best[name]["algorithm"],
+                f"{best[name]['probability']:.2f}",
+                members_of(result),
+                f"{len(result.undecided)}",
+                f"{len(result.values):,}",
+            ]
+            for name, result in found.items()
+        ],
+        words=(1, 3),
+    )
+    echo(
+        "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
+    )
+    echo(f"studies: {folder}/*.study; for one of them: polarbear show, select, check, report")
+    for reason in dict.fromkeys(filter(None, stopped.values())):
+        names = [name for name, why in stopped.items() if why == reason]
+        echo(f"\nStopped: {', '.join(names)}: {reason}.")
+    if any(stopped.values()):
+        echo(f"Go on with: {again}")
