@@ -180,7 +180,11 @@ def read_spec(path: str | Path) -> StudySpec:
 
 
 def read_parts(path: str | Path, by: Sequence[str]) -> dict[str, StudySpec]:
-    """Read a study file as one race for each function, dimension … of its suite; see `StudySpec.parts`.
+    """Read a study file as one race for each function, dimension … of its suite.
+
+    Args:
+        path: The study file.
+        by: Which of the suite's choices to divide by; see `StudySpec.parts`.
 
     Raises:
         StudyFileError: As `read_spec`, and if the suite has no such choice.
