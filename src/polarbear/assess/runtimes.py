@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import checked_runtimes, checked_weights, floats, without_nan
-from polarbear.records import Axis, FloatArray, Run
+from polarbear.records import Axis, FloatArray, IntArray, Run
 
 _NEVER = np.array([np.inf])
 
@@ -35,7 +35,8 @@ def first_hits(times: ArrayLike, values: ArrayLike, targets: ArrayLike) -> Float
     best = np.minimum.accumulate(floats(values))
     if when.shape != best.shape or when.ndim != 1:
         raise ValueError(f"times have shape {when.shape} and values {best.shape}; they need one 1-D entry per value")
-    return _first_hits(when, best, -without_nan(targets, "targets"))
+    first = np.searchsorted(-best, -without_nan(targets, "targets"))
+    return np.concatenate((when, _NEVER), dtype=np.float64)[first]
 
 
 def runtimes(
@@ -61,12 +62,28 @@ def runtimes(
         raise ValueError(
             f"targets have shape {wanted.shape}; give (targets,) for all runs, or ({len(runs)}, targets) to the runs"
         )
-    hits, negated = np.empty((len(runs), wanted.shape[-1])), -wanted
-    for row, run in enumerate(runs):
-        trajectory = run.trajectory
-        values = trajectory.values if absolute else trajectory.values - optimum_of(run)
-        hits[row] = _first_hits(trajectory.along(axis), values, negated if wanted.ndim == 1 else negated[row])
-    return hits
+    if not len(runs):
+        return np.empty((0, wanted.shape[-1]))
+    trajectories = [run.trajectory for run in runs]
+    rows, sizes = np.arange(len(runs)), np.array([each.values.size for each in trajectories])
+    values = np.concatenate([each.values for each in trajectories])
+    if not absolute:
+        values = values - np.repeat([optimum_of(run) for run in runs], sizes)
+    first = by_run(np.repeat(rows, sizes), -values).searchsorted(by_run(rows[:, np.newaxis], -wanted))
+    times = np.concatenate([*(each.along(axis) for each in trajectories), _NEVER], dtype=np.float64)
+    return np.where(first < np.cumsum(sizes)[:, np.newaxis], times[first], np.inf)
+
+
+def by_run(rows: IntArray, numbers: FloatArray) -> NDArray[np.complex128]:
+    """Numbers of many runs to be searched at once: complex ones, which NumPy orders by their real part first, the run.
+
+    Args:
+        rows: Numbers of the runs.
+        numbers: What is ordered within a run; broadcast with `rows`.
+    """
+    ordered = np.empty(np.broadcast(rows, numbers).shape, dtype=np.complex128)
+    ordered.real, ordered.imag = rows, numbers
+    return ordered
 
 
 def optimum_of(run: Run) -> float:
@@ -238,12 +255,6 @@ def effort(runtimes: FloatArray, evaluations: ArrayLike) -> FloatArray:
     if spent.shape != runtimes.shape[:1]:
         raise ValueError(f"evaluations have shape {spent.shape}; {len(runtimes)} runs need one number each")
     return np.where(np.isfinite(runtimes), runtimes, spent[:, None])
-
-
-def _first_hits(times: NDArray[np.generic], best: FloatArray, negated: FloatArray) -> FloatArray:
-    """Of targets that are given with the other sign, as the best values are searched in increasing order."""
-    first = (-best).searchsorted(negated)
-    return np.concatenate((times, _NEVER), dtype=np.float64)[first]
 
 
 def cumulative_costs(runtimes: ArrayLike, costs: Sequence[ArrayLike]) -> FloatArray:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from polarbear.assess.arrays import floats
-from polarbear.assess.runtimes import instance_weights, optimum_of, runtimes
+from polarbear.assess.runtimes import by_run, instance_weights, optimum_of, runtimes
 from polarbear.records import Axis, FloatArray, Reason, Run, check_axis
 
 _NOTHING_YET = np.array([np.inf])
@@ -74,13 +74,13 @@ class Trials:
         Raises:
             ValueError: If a run's optimum is not known and `absolute` is False.
         """
-        at = floats(times)
-        best = np.empty((len(self.runs), at.size))
-        for row, run in enumerate(self.runs):
-            known = run.trajectory.along(axis).searchsorted(at, side="right")
-            values = np.concatenate((_NOTHING_YET, run.trajectory.values))
-            best[row] = values[known] - (0.0 if absolute else optimum_of(run))
-        return best
+        at, trajectories = floats(times), [run.trajectory for run in self.runs]
+        rows, sizes = np.arange(len(trajectories)), np.array([each.values.size for each in trajectories])
+        along = np.concatenate([each.along(axis) for each in trajectories], dtype=np.float64)
+        values = np.concatenate([*(each.values for each in trajectories), _NOTHING_YET])
+        known = by_run(np.repeat(rows, sizes), along).searchsorted(by_run(rows[:, np.newaxis], at), side="right")
+        best = np.where(known > (np.cumsum(sizes) - sizes)[:, np.newaxis], values[known - 1], np.inf)
+        return best if absolute else best - np.array([[optimum_of(run)] for run in self.runs])
 
 
 def group_trials(runs: Iterable[Run]) -> tuple[Trials, ...]:
