@@ -95,6 +95,11 @@ def execute_race(race: Any, instances: Any, path: Path, workers: Workers, *, as_
     print_result(result, path, as_json=as_json, stopped=live.reason)
     if live.reason and not as_json:
         echo(f"\nStopped: {live.reason}.\nGo on with: {again}")
+    tell_remarks(live, path)
+
+
+def tell_remarks(live: LiveProgress, path: Path) -> None:
+    """Say where messages of runs can be read, if there are any."""
     if live.remarked:
         carry = "1 run carries" if live.remarked == 1 else f"{live.remarked:,} runs carry"
         echo(f"{carry} a message: polarbear show {shlex.quote(str(path))}", err=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from polarbear.study import RecordedGroup, Replay
 
 
+WHAT_BEST_IS = (
+    "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
+)
 _NAMED = 3
 """How many groups without a race are named for each reason."""
 
@@ -219,20 +222,8 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
     from polarbear.cli.console import print_columns
     from polarbear.quantities import plural
 
-    print_columns(
-        ["problem", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
-        [
-            [
-                group.name,
-                (best := best_of(each.result))["algorithm"],
-                f"{best['probability']:.2f}",
-                members_of(each.result),
-                f"{len(each.result.undecided)}",
-                f"{len(each.result.values):,} of {each.blocks:,}",
-            ]
-            for group, each in raced.items()
-        ],
-        words=(1, 3),
+    print_answers(
+        (group.name, each.result, f"{len(each.result.values):,} of {each.blocks:,}") for group, each in raced.items()
     )
     echo(
         "\nWho wins where: in how many races an algorithm is the best, and in the Pareto set, of those it took part in"
@@ -242,9 +233,7 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
         ["", *(f"{dimension}-D" if dimension else "all" for dimension in dimensions)],
         [[name, *(_in_words(cells.get(dimension)) for dimension in dimensions)] for name, cells in wins.items()],
     )
-    echo(
-        "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
-    )
+    echo(WHAT_BEST_IS)
     for why in dict.fromkeys(left_out.values()):
         names = [group.name for group, reason in left_out.items() if reason == why]
         more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
@@ -259,8 +248,28 @@ def _print_all(raced: Mapping[RecordedGroup, Replay], left_out: Mapping[Recorded
         echo("To look at single races: --into FOLDER, or --function and --dimension; for one over all: --pool all")
 
 
-def members_of(result: RaceResult) -> str:
-    """The anytime Pareto set in words."""
+def print_answers(races: Iterable[tuple[str, RaceResult, str]]) -> None:
+    """What races have found, a line each: given what each is on, its result, and its instances in words."""
+    from polarbear.cli.console import print_columns
+
+    print_columns(
+        ["problem", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
+        [
+            [
+                name,
+                (best := best_of(result))["algorithm"],
+                f"{best['probability']:.2f}",
+                _members(result),
+                f"{len(result.undecided)}",
+                instances,
+            ]
+            for name, result, instances in races
+        ],
+        words=(1, 3),
+    )
+
+
+def _members(result: RaceResult) -> str:
     members, names = result.pareto_set, result.names
     return ", ".join(members) if len(members) < max(3, len(names)) else f"all {len(names)}"
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from polarbear.cli.cluster import Workers
-from polarbear.cli.executing import Repairs, run_race
+from polarbear.cli.executing import Repairs, run_race, tell_remarks
 from polarbear.cli.options import RaceLimits, to_json
-from polarbear.cli.recorded_races import best_of, members_of
+from polarbear.cli.recorded_races import WHAT_BEST_IS, best_of, print_answers
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -73,6 +73,7 @@ def race_apart(
             **repairs.settings(path),
         )
         stopped[name] = live.reason
+        tell_remarks(live, path)
     if as_json:
         echo(to_json({"study": str(folder), "races": [_as_dict(n, r, folder, stopped[n]) for n, r in found.items()]}))
     else:
@@ -87,27 +88,8 @@ def _as_dict(name: str, result: RaceResult, folder: Path, stopped: str) -> dict[
 
 
 def _print(found: dict[str, RaceResult], stopped: dict[str, str], folder: Path, again: str) -> None:
-    from polarbear.cli.console import print_columns
-
-    best = {name: best_of(result) for name, result in found.items()}
-    print_columns(
-        ["problems", "best", "P(best)", "anytime Pareto set", "open pairs", "instances"],
-        [
-            [
-                name,
-                best[name]["algorithm"],
-                f"{best[name]['probability']:.2f}",
-                members_of(result),
-                f"{len(result.undecided)}",
-                f"{len(result.values):,}",
-            ]
-            for name, result in found.items()
-        ],
-        words=(1, 3),
-    )
-    echo(
-        "Best: most probably so where every order of magnitude of budgets matters alike; others may be better at some."
-    )
+    print_answers((name, result, f"{len(result.values):,}") for name, result in found.items())
+    echo(WHAT_BEST_IS)
     echo(f"studies: {folder}/*.study; for one of them: polarbear show, select, check, report")
     for reason in dict.fromkeys(filter(None, stopped.values())):
         names = [name for name, why in stopped.items() if why == reason]

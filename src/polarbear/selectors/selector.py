@@ -295,22 +295,18 @@ def train(
     sizes = len(cases.algorithms), int(groups.max()) + 1
     if min(sizes) < 2:
         raise ValueError(f"there are {sizes[0]} algorithms on {sizes[1]} functions; a selector needs two of both")
-    rng, arrays = np.random.default_rng(seed), Arrays()
     covariates = Covariates.of(cases.values, cases.features, squares=False)
     if kind == "ratings":
         rankings = Rankings.of(cases.losses[:, np.newaxis], algorithms=cases.algorithms, groups=groups)
         features_of = dict(zip(cases.features, cases.values.T, strict=True))
+        rng = np.random.default_rng(seed)
         fitted = fit_conditional(rankings, features_of, squares=squares, draws=_DRAWS, rng=rng)
         covariates, arrays = fitted.covariates, {"draws": fitted.draws[:, 0]}
-    elif kind != "single best":
-        losses = cases.losses[rng.permutation(len(groups))] if kind == "shuffled labels" else cases.losses
-        filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
-        arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
-        if kind == "cautious forest":
-            number = cases.algorithms.index(safe)
-            arrays |= forests.payoff(filled, losses, groups, number, seed=seed, separate=separate)
-    else:
+    elif kind == "single best":
         arrays = {"shares": _never_none(cases.shares_of_best, sizes[1])}
+    else:
+        filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
+        arrays = _forest(kind, filled, cases, cases.algorithms.index(safe), seed=seed, separate=separate)
     trained_on = {
         "source": source,
         "cases": len(groups),
@@ -330,3 +326,14 @@ def train(
         trained_on,
         dict(sampling or {}),
     )
+
+
+def _forest(kind: Kind, filled: FloatArray, cases: Cases, default: int, *, seed: int, separate: bool) -> Arrays:
+    """What a kind of forest learns from features (P, m) without gaps; `default` is the number of the safe choice."""
+    losses = cases.losses
+    if kind == "shuffled labels":
+        losses = losses[np.random.default_rng(seed).permutation(len(losses))]
+    arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
+    if kind == "cautious forest":
+        arrays |= forests.payoff(filled, losses, cases.groups, default, seed=seed, separate=separate)
+    return arrays

@@ -144,7 +144,7 @@ class StudySpec(_RaceSpec):
         """The same race on each function, dimension … of the suite by itself.
 
         Args:
-            by: Which of the suite's choices to divide by; they have a method `parts`.
+            by: Which of the suite's choices to divide by; see the method `parts` of suites.
 
         Raises:
             FieldError: If the suite cannot be divided by them; it tells the section of the study file.
