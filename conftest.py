@@ -29,7 +29,8 @@ pytest_plugins = ["tests.statistical"]
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
     """Examples run in an empty folder, and what they register is forgotten."""
-    with patch.dict(OWN), patch.dict(FAMILIES), patch.dict(ALGORITHMS), chdir(tmp_path_factory.mktemp("docs")):
+    views = patch.dict("polarbear.web.kind.KINDS")
+    with patch.dict(OWN), patch.dict(FAMILIES), patch.dict(ALGORITHMS), views, chdir(tmp_path_factory.mktemp("docs")):
         yield
 
 
