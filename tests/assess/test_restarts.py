@@ -112,6 +112,16 @@ def test_rare_success_takes_many_restarts():
     assert sample.std() == pytest.approx(10 * np.sqrt(1 - 1 / 200) * 200, rel=0.1)
 
 
+@pytest.mark.statistical(rate=0.02)
+def test_targets_whose_failures_cost_alike_stand_beside_others():
+    """Two Kolmogorov–Smirnov tests at 1 % each, seeds fixed."""
+    times = np.array([[3.0, 9.0], [np.inf, np.inf], [2.0, np.inf], [5.0, 8.0]])
+    sample = simulated_restarts(times, SPENT, 4000, rng=np.random.default_rng(10))
+    for target in (0, 1):
+        expected = plain_restarts(times[:, target], SPENT, 4000, np.random.default_rng(11 + target))
+        assert stats.ks_2samp(sample[:, target], expected).pvalue > 0.01
+
+
 def test_refuses_what_it_cannot_simulate():
     with pytest.raises(ValueError, match="size is 0"):
         simulated_restarts(TIMES, SPENT, 0)

@@ -114,14 +114,19 @@ class _Urn:
         return total
 
     def _failures(self, target: IntArray) -> FloatArray:
-        """What further failures cost before the success; their number is geometric."""
+        """What further failures cost before the success; their number is geometric, and enough if all cost alike."""
         failing = 1 - self.chance @ self.hit
         levels = self._levels(target, self.spread)
         number = np.floor(np.log1p(-levels) / np.log(failing[target])).astype(np.intp)
-        which = np.repeat(np.arange(target.size), number)
-        rows = self._draw(~self.hit, target[which], self._levels(target[which], spread=False))
-        spent = np.bincount(which, weights=self.cost[rows, target[which]], minlength=target.size)
-        return spent.astype(np.float64)
+        least, most = np.where(self.hit, np.inf, self.cost).min(axis=0), np.where(self.hit, 0, self.cost).max(axis=0)
+        spent = number * most[target]
+        differ = np.flatnonzero((least < most)[target])
+        if differ.size:
+            which = np.repeat(differ, number[differ])
+            rows = self._draw(~self.hit, target[which], self._levels(target[which], spread=False))
+            drawn = np.bincount(which, weights=self.cost[rows, target[which]], minlength=target.size)
+            spent[differ] = drawn[differ]
+        return spent
 
     def _successes(self, target: IntArray) -> FloatArray:
         rows = self._draw(self.hit, target, self._levels(target, self.spread))

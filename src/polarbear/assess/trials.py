@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,7 +16,7 @@ from polarbear.records import Axis, FloatArray, Reason, Run, check_axis
 _NOTHING_YET = np.array([np.inf])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Trials:
     """Repetitions of one problem by one algorithm; instances of a function count as repetitions.
 
@@ -44,7 +45,7 @@ class Trials:
         """The instance each run solved, (runs,)."""
         return tuple(run.problem.instance for run in self.runs)
 
-    @property
+    @cached_property
     def weights(self) -> FloatArray:
         """(runs,) weights under which all instances count alike; see `instance_weights`."""
         return instance_weights(self.instances)

@@ -157,8 +157,9 @@ def _colored(assessment: Assessment, named: Sequence[str]) -> Sequence[str]:
 
 def _curve(distribution: RuntimeDistribution, unit: int) -> Distribution:
     """A runtime distribution with runtimes divided by the dimension."""
-    steps, spent = _thinned(distribution), distribution.cross[0] / unit if distribution.cross else None
-    return replace(Distribution.of(distribution), at=steps / unit, share=distribution.at(steps), spent=spent)
+    steps, cross = _thinned(distribution), distribution.cross
+    spent = cross[0] / unit if cross else None
+    return Distribution(steps / unit, distribution.at(steps), spent=spent, solved=distribution.solved)
 
 
 def expected_runtimes(assessment: Assessment, cells: Sequence[Cell], scope: str) -> Exhibit:
@@ -362,9 +363,9 @@ def labelled(names: Sequence[str], table: FloatArray) -> Iterator[list[Any]]:
 
 def _thinned(distribution: RuntimeDistribution) -> FloatArray:
     """Some of the runtimes at which the distribution steps: all of a few, else evenly many per decade."""
-    runtimes = distribution.runtimes
-    if np.unique(runtimes).size <= _STEPS:
-        return np.unique(runtimes)
+    runtimes = np.unique(distribution.runtimes)
+    if runtimes.size <= _STEPS:
+        return runtimes
     wanted = Bounds.of(runtimes, log=True).spaced(_STEPS)
     return np.unique(runtimes[np.searchsorted(runtimes, wanted, side="right") - 1])
 

@@ -48,11 +48,14 @@ def anderson_darling_pairs(
     """
     sizes = np.array([sample.size for sample in samples], dtype=np.int64)
     used: NDArray[np.bool_] = np.arange(max(sample.size for sample in samples)) < sizes[:, None]
-    padded = np.full(used.shape, np.inf)
-    padded[used] = np.concatenate(samples)
-    sorted_ = [np.sort(sample) for sample in samples]
+    padded, together = np.full(used.shape, np.inf), np.concatenate(samples)
+    padded[used] = together
+    order = np.argsort(together)
+    lowest = np.zeros((len(samples), together.size + 1), dtype=np.int64)  # how many of each are among so many lowest
+    lowest[np.repeat(np.arange(len(samples)), sizes)[order], np.arange(1, together.size + 1)] = 1
+    lowest = np.cumsum(lowest, axis=1)
     below, upto = (  # (samples, samples, runs) how many runs of the first lie below, or not above, each of the second
-        np.array([np.searchsorted(sample, padded, side=side) for sample in sorted_]) for side in ("left", "right")
+        lowest[:, np.searchsorted(together[order], padded, side=side)] for side in ("left", "right")
     )
     n, m = sizes[first][:, None], sizes[second][:, None]
     total, pair = n + m, (first, second)

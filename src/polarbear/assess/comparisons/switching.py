@@ -179,8 +179,8 @@ def best_policy(erts: ArrayLike, names: Sequence[str], targets: ArrayLike, switc
         ahead = np.where(known, cost.min(axis=0) - done, np.inf)
         least = np.minimum.accumulate(ahead, axis=1)
         where = np.maximum.accumulate(np.where(ahead <= least, np.arange(size), 0), axis=1)
-        before = np.pad(least, ((0, 0), (1, 0)), constant_values=np.inf)[:, :-1]
-        since = np.pad(where, ((0, 0), (1, 0)))[:, :-1]
+        before = np.concatenate([np.full((len(table), 1), np.inf), least[:, :-1]], axis=1)
+        since = np.concatenate([where[:, :1], where[:, :-1]], axis=1)
         switched = np.where(known, done + before, np.inf)
         better = switched < cost * (1 - _EQUAL)
         steps.append((np.where(better, cost.argmin(axis=0)[since], -1), since))
@@ -323,8 +323,10 @@ class _Runs:
     def probability(self, policies: tuple[Policy, Policy], draws: int, rng: np.random.Generator) -> float:
         """The posterior probability that the second policy is faster than the first; as fast counts half."""
         names = list(dict.fromkeys(name for policy in policies for name in policy.algorithms))
-        drawn = np.stack([ert_draws(*self.own[name], draws=draws, rng=rng) for name in names], axis=1)
-        static, dynamic = [policy_cost(policy, drawn, names, self.targets) for policy in policies]
+        used = np.isin(self.targets, [self.targets[-1], *(target for policy in policies for target in policy.targets)])
+        own = [(hits[:, used], spent) for hits, spent in (self.own[name] for name in names)]
+        drawn = np.stack([ert_draws(*each, draws=draws, rng=rng) for each in own], axis=1)
+        static, dynamic = [policy_cost(policy, drawn, names, self.targets[used]) for policy in policies]
         return (np.count_nonzero(dynamic < static) + np.count_nonzero(dynamic == static) / 2) / draws
 
 

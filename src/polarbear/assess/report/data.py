@@ -48,7 +48,7 @@ class Data:
     @classmethod
     def of(cls, name: str, columns: Sequence[str], rows: Iterable[Iterable[Any]]) -> Data:
         """A table from rows of plain or numpy values."""
-        return cls(name, tuple(columns), tuple(tuple(_plain(cell) for cell in row) for row in rows))
+        return cls(name, tuple(columns), tuple(tuple(map(_plain, row)) for row in rows))
 
     def csv(self) -> str:
         """Comma-separated values (RFC 4180) with a header; text that spreadsheets would execute is `disarmed`."""
@@ -129,6 +129,6 @@ def data_uri(kind: str, content: bytes) -> str:
 def _plain(value: Any) -> Cell:
     """A cell as a plain value: NaN becomes None and infinity text, so that JSON stays JSON."""
     plain: Any = cast(Any, value).item() if isinstance(value, np.generic) else value
-    if isinstance(plain, float) and not math.isfinite(plain):
-        return None if math.isnan(plain) else str(plain)
-    return plain
+    if not isinstance(plain, float) or math.isfinite(plain):
+        return plain
+    return None if math.isnan(plain) else str(plain)
