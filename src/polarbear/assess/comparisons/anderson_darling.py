@@ -113,19 +113,20 @@ def limit_survival(statistic: ArrayLike) -> FloatArray:
     from scipy.special import binom, erfc  # slow to import
 
     x = floats(statistic)
-    inside = np.clip(x, 0.03, 20.0)  # the distribution function is below 1e-15 at 0.03
-    total = np.zeros(x.shape)
+    inside = np.clip(x, 0.03, 20.0).ravel()  # the distribution function is below 1e-15 at 0.03
+    total, left = np.zeros(inside.size), np.arange(inside.size)
     for j in range(100):
-        rate = (4 * j + 1) ** 2 * np.pi**2 / (8 * inside)
+        rate = (4 * j + 1) ** 2 * np.pi**2 / (8 * inside[left])
         w = _STEP * np.arange(1 + int(np.sqrt(40 / np.min(rate, initial=np.inf)) / _STEP))
         square = 1 + w**2
-        heights = np.exp(inside[..., None] / (8 * square) - rate[..., None] * square)
-        integral = _STEP * (heights.sum(axis=-1) - heights[..., 0] / 2)
+        heights = np.exp(inside[left, None] / (8 * square) - rate[:, None] * square)
+        integral = _STEP * (heights.sum(axis=-1) - heights[:, 0] / 2)
         term = float(binom(-0.5, j)) * (4 * j + 1) * integral
-        total += term
-        if (np.abs(term) < 1e-14).all():
+        total[left] += term
+        left = left[np.abs(term) >= 1e-14]
+        if not left.size:
             break
-    series = np.clip(1 - math.sqrt(2 * np.pi) / inside * total, 0.0, 1.0)
+    series = np.clip(1 - math.sqrt(2 * np.pi) / inside * total, 0.0, 1.0).reshape(x.shape)
     return np.where(
         x > 20, math.sqrt(3) * np.asarray(erfc(np.sqrt(np.maximum(x, 0.0)))), np.where(x > 0.03, series, 1.0)
     )
