@@ -76,6 +76,15 @@ optimizer = "coin-flips"
 step = 0.5
 """
 
+SORTED = """
+from polarbear.assess.report import Assessment
+from polarbear.web import Shown, view
+from polarbear.web.kind import Algorithm
+
+@view("overview", "Bears")
+def bears(assessment: Assessment, sort: Algorithm) -> Shown: ...
+"""
+
 
 def blocks(page):
     """The Python examples of a page."""
@@ -245,6 +254,7 @@ def test_a_view_is_on_its_page_answers_and_is_made_again_by_its_python(installed
     [
         ("bears = 5", "is 5; offer a function 'bears' that polarbear.web.view decorates"),
         ("from polarbear.web import view\n@view('lair', 'x')\ndef bears(): ...", "there is no page 'lair'"),
+        (SORTED, "'sort', a parameter of 'bears', means something else in addresses; rename it"),
     ],
 )
 def test_what_is_no_view_is_refused(installed, study, module, complaint):

@@ -63,7 +63,7 @@ def site(folder, running, tmp_path_factory):
         for run in runs()[:2]:
             kept.append(run)
         kept.commit()
-        server = make_server([folder / "runs.study", folder / "race.study", growing, running[0]])
+        server = make_server([folder / "runs.study", folder / "race.study", folder / "known", growing, running[0]])
         server.growing = kept
         threading.Thread(target=server.run, daemon=True).start()
         yield server

@@ -9,12 +9,9 @@ from urllib.parse import parse_qsl, quote, urlencode
 
 from polarbear.figures import Figure
 from polarbear.figures.render.plotly import draw, switchable
-from polarbear.web.kind import PAGES
+from polarbear.web.kind import LOOKS, PAGES
 from polarbear.web.pages import views_of
 from polarbear.web.views import View
-
-LOOKS = {"x": ("log", "linear"), "y": ("log", "linear"), "theme": ("dark",), "sort": None, "find": None}
-"""How a view is looked at, and what can be said of it; None for any text."""
 
 
 @dataclass(frozen=True)

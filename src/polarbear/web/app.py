@@ -11,9 +11,9 @@ from typing import Any
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
-from polarbear.web.address import LOOKS, Address
+from polarbear.web.address import Address
 from polarbear.web.components import FAULTS, header, main, message, sidebar
-from polarbear.web.kind import NONE, Opened
+from polarbear.web.kind import LOOKS, NONE, Opened
 from polarbear.web.sending import answer_sending, drop_zone
 from polarbear.web.settings_page import answer_settings, settings_page
 from polarbear.web.sources import Sources

@@ -20,6 +20,7 @@ from polarbear.figures.style import chosen_looks, drawn_as, looks
 from polarbear.plugins import load_plugin, plugin_names, plugin_packages
 from polarbear.records import FloatArray
 from polarbear.results import Result
+from polarbear.web.settings import NAMES
 
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
@@ -207,6 +208,11 @@ PAGES = {
 }
 
 
+LOOKS = {"x": ("log", "linear"), "y": ("log", "linear"), "theme": ("dark",), "sort": None, "find": None}
+"""How a view is looked at, by names in addresses, and what can be said of it; None for any text."""
+_TAKEN = ("study", *LOOKS, *NAMES)
+"""Names in addresses that no parameter of a view may have."""
+
 KINDS: dict[str, Kind] = {}
 """The kinds of views that have been imported, by name."""
 
@@ -236,7 +242,8 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
         title: What the view is called on it.
 
     Raises:
-        ValueError: If there is no such page, or a view of the function's name already.
+        ValueError: If there is no such page, or a view of the function's name already; or if a parameter has a name
+            that means something else in addresses.
     """
     if page not in PAGES:
         raise ValueError(f"there is no page {page!r};{did_you_mean(page, tuple(PAGES))}")
@@ -250,6 +257,8 @@ def view(page: str, title: str) -> Callable[[Callable[..., Shown]], Callable[...
             raise ValueError(f"there are two views {name!r}, on pages {KINDS[name].page} and {page}; rename one")
         given = {parameter: get_args(hint)[1] for parameter, hint in hints}
         controls = {parameter: each for parameter, each in given.items() if not isinstance(each, Setting)}
+        if taken := [parameter for parameter in controls if parameter in _TAKEN]:
+            raise ValueError(f"{taken[0]!r}, a parameter of {name!r}, means something else in addresses; rename it")
         settings = {parameter: each.name for parameter, each in given.items() if isinstance(each, Setting)}
         KINDS[name] = Kind(name, page, title, _in_its_colors(make), first[1].__name__, controls, settings)
         return KINDS[name].make

@@ -103,9 +103,9 @@ def known_studies(base: KnowledgeBase, about: Annotated[str, Text("with the word
 
 
 @view("knowledge", "Software of studies")
-def known_software(base: KnowledgeBase, study: Annotated[str, _field("made for", "study")]) -> Shown:
+def known_software(base: KnowledgeBase, of_study: Annotated[str, _field("made for", "study")]) -> Shown:
     """The versions of software that studies were made with."""
-    return _answer(base, "software", {"study": study})
+    return _answer(base, "software", {"study": of_study})
 
 
 @view("knowledge", "SPARQL")
