@@ -170,7 +170,8 @@ def restore(
     try:
         return race.restore(state, rounds, runs, accept_missing=accept_damage or bool(study.damaged))
     except ValueError as error:
-        raise store.StudyError(f"nothing can go on from {list(records)[-1]}: {error}. {MEND}") from error
+        last, spec = list(records)[-1], study.path / SPEC
+        raise store.StudyError(f"nothing can go on from {last} with the race in {spec}: {error}. {MEND}") from error
 
 
 def race_from_spec(spec: dict[str, Any], algorithms: dict[str, object] | None = None, *, file: object = SPEC) -> Race:

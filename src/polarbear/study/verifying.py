@@ -148,7 +148,7 @@ def _faults(path: Path, contents: Contents) -> Iterator[str]:
         runs = contents.runs()
         missing = race.restore(state, rounds, runs, accept_missing=True)
     except ValueError as error:
-        yield f"the rounds are not those of the race: {error}"
+        yield f"the rounds are not those of the race in {path / SPEC}: {error}"
     except store.StudyError as error:
         yield str(error)
     else:
