@@ -8,7 +8,7 @@ import pytest
 
 from polarbear.figures import marks
 from polarbear.figures.panels import Axis, Panel
-from polarbear.figures.render.plotly import draw, switchable
+from polarbear.figures.render.plotly import draw
 from polarbear.figures.scales import unstretch
 from tests.figures.test_values import EXAMPLES, QUARTILES, SHARE, all_marks, own_figure
 
@@ -175,7 +175,7 @@ class TestScales:
 
     def test_of_names_cannot_be_switched(self):
         figure = EXAMPLES["heat_map"]()
-        assert not switchable(figure, "x")
+        assert not figure.is_switchable("x")
         with pytest.raises(ValueError, match="has one scale only; leave it out"):
             draw(figure, x="log")
 

@@ -42,6 +42,7 @@ class TestFiles:
             ("/file/eaf/attainment.csv?study=%2Fetc%2Fpasswd", "is open"),
             ("/file/overview/loaded.png?study=runs", "has no figure; its data are csv, json, tex, md"),
             ("/file/eaf/nothing.csv?study=runs", "there is no view 'nothing'"),
+            ("/file/eaf/attainment.svg?study=runs&x=cubic", "x is 'cubic'; it is one of log, linear"),
         ],
     )
     def test_that_there_are_not_are_said(self, server, path, complaint):

@@ -29,7 +29,7 @@ CANNOT_BE_SHOWN = {
     "ratings-by-round": "take two rounds; the race has completed 1",
     "best-where": "takes two algorithms",
     "pairs": "alone; there are no pairs",
-    "value-density": "all runs of each algorithm have the same best precision so far at 1000 evaluations",
+    "value-density": "all runs of each algorithm have the same best precision so far at",
 }
 """Views that say why they show nothing of these studies."""
 
@@ -65,6 +65,17 @@ class TestEveryView:
             assert saved == [(made["shown"].figure, f"{view.kind}.pdf")]
             np.testing.assert_equal(made["shown"].figure.data, figure.data)
             assert made["shown"].figure.caption == figure.caption
+
+
+def test_scales_of_axes_are_those_of_files_and_python_as_well(sources, monkeypatch):
+    view, saved = View("convergence", "runs", scales={"x": "linear"}), []
+    assert View.at(view.url) == view
+    assert {panel.x.scale for panel in view.figure(sources).panels} == {"linear"}
+    monkeypatch.setattr(Figure, "save", lambda figure, _: saved.append(figure))
+    exec(compile(view.code(sources), "convergence", "exec"), {})
+    assert {panel.x.scale for panel in saved[0].panels} == {"linear"}
+    names = View("wins", "runs", scales={"x": "log"}).figure(sources).panels[0]
+    assert names.x.scale == "linear", "an axis of names keeps its own"
 
 
 def test_python_of_a_view_saves_its_figure(sources, tmp_path, monkeypatch):
@@ -131,6 +142,8 @@ class TestAddresses:
             ("/race/ratings?study=runs", "runs is no race; open the study of one, or make one"),
             ("/select/deploy?study=race&size=1.5", "portfolio size is '1.5'; it is a whole number from 1 to 32"),
             ("/select/deploy?study=race&budget=much", "much"),
+            ("/fixed-budget/value-ecdf?study=runs&budget=much", "budget 'much': give numbers"),
+            ("/fixed-budget/value-ecdf?study=runs&budget=0.5", "budget is '0.5'; give a number of evaluations, from 1"),
             ("/eaf/difference?study=runs&against=fast", "fast is compared with itself"),
             ("/fixed-target/own-targets?study=runs&targets=1,a", "targets '1,a': give numbers, such as"),
             ("/fixed-target/runtime-histogram?study=runs&target=1 2", "target '1 2' is several; give one"),

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Literal, Self
+
+import numpy as np
 
 from polarbear.figures.marks import Mark, Shades
 from polarbear.figures.style import INK, Look
 
 Scaling = Literal["linear", "log", "nines"]
+Scale = Literal["log", "linear"]
+"""What an axis of numbers can be switched to."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -189,3 +193,31 @@ class Drawing:
     key: Key | None = None
     joined: bool = False
     shared: bool = False
+
+    def is_switchable(self, which: str) -> bool:
+        """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""
+        axes: list[Axis] = [getattr(panel, which) for panel in self.panels]
+        named = any(axis.hidden or axis.scale == "nines" or (axis.texts and axis.scale == "linear") for axis in axes)
+        drawn = [mark.data().get(which, 1.0) for panel in self.panels for mark in panel.marks]
+        return not named and all(np.nanmax(np.asarray(each, dtype=float), initial=-1) > 0 for each in drawn)
+
+    def scaled(self, *, x: Scale | None = None, y: Scale | None = None) -> Self:
+        """The same with other scales of all horizontal or vertical axes, whose limits and ticks come from the data.
+
+        Raises:
+            ValueError: If an axis cannot have another scale; see `is_switchable`.
+        """
+        for which, scale in (("x", x), ("y", y)):
+            if scale is not None and not self.is_switchable(which):
+                raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
+        return replace(
+            self, panels=tuple(replace(each, x=_scaled(each.x, x), y=_scaled(each.y, y)) for each in self.panels)
+        )
+
+
+def _scaled(axis: Axis, scale: Scale | None) -> Axis:
+    if scale in (None, axis.scale):
+        return axis
+    keep = scale == "linear" or min(axis.low or 0, axis.high or 0) > 0
+    low, high = (axis.low, axis.high) if keep else (None, None)
+    return replace(axis, scale=scale, low=low, high=high, ticks=None, texts=None, minor=None, rug=None)

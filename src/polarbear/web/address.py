@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, cast
+from typing import Any
 from urllib.parse import parse_qsl, quote, urlencode
 
 from polarbear.figures import Figure
-from polarbear.figures.render.plotly import draw, switchable
+from polarbear.figures.render.plotly import draw
 from polarbear.web.kind import LOOKS, PAGES
 from polarbear.web.pages import views_of
 from polarbear.web.views import View
@@ -64,7 +64,7 @@ class Address:
 
     def on(self, page: str, kind: str) -> str:
         """The address of another view of the same study, with the parameters that both have."""
-        other = replace(self.view, kind=kind, params={})
+        other = replace(self.view, kind=kind, params={}, scales={})
         shared = {name: text for name, text in self.view.params.items() if name in other.of_kind.controls}
         look = {name: text for name, text in self.look.items() if name == "theme"}
         return Address(page, replace(other, params=shared), look).url
@@ -85,7 +85,5 @@ class Address:
         return self.look.get("theme") == "dark"
 
     def drawn(self, figure: Figure) -> dict[str, Any]:
-        """The figure as plotly's; axes that have one scale alone keep it."""
-        scales = {which: self.look[which] for which in ("x", "y") if which in self.look and switchable(figure, which)}
-        letters = self.view.settings.size.letters
-        return draw(figure, dark=self.dark, letters=letters, **cast(dict[str, Any], scales))
+        """The figure as plotly's."""
+        return draw(figure, dark=self.dark, letters=self.view.settings.size.letters)

@@ -12,8 +12,8 @@ from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
 
 from polarbear.web.address import Address
-from polarbear.web.components import FAULTS, header, main, message, sidebar
-from polarbear.web.kind import LOOKS, NONE, Opened
+from polarbear.web.components import AS_USUAL, FAULTS, header, main, message, sidebar
+from polarbear.web.kind import LOOKS, NONE, SCALES, Opened
 from polarbear.web.sending import answer_sending, drop_zone
 from polarbear.web.settings_page import answer_settings, settings_page
 from polarbear.web.sources import Sources
@@ -149,13 +149,19 @@ def _is_settings(path: str | None) -> bool:
 
 def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Address | None:
     """The address after controls have changed; None if they say what it says."""
-    shown = {**_defaults(address, sources), **address.view.params, **address.look, "study": address.view.study}
+    view = address.view
+    shown = {**_defaults(address, sources), **view.params, **view.scales, **address.look, "study": view.study}
     news = {name: _text(value) for name, value in given.items() if _text(value) != _text(shown.get(name, ""))}
     if not news:
         return None
+    if "study" in news:
+        view = replace(view, study=news["study"], params={})
+    else:
+        params = {name: text for name, text in news.items() if name not in (*LOOKS, *SCALES)}
+        scales = {**view.scales, **{name: text for name, text in news.items() if name in SCALES}}
+        scales = {name: text for name, text in scales.items() if text}
+        view = replace(view, params={**view.params, **params}, scales=scales)
     look = {**address.look, **{name: text for name, text in news.items() if name in LOOKS}}
-    params = {**address.view.params, **{name: text for name, text in news.items() if name not in (*LOOKS, "study")}}
-    view = replace(address.view, study=news.get("study", address.view.study), params={} if "study" in news else params)
     return Address(address.page, view, {name: text for name, text in look.items() if text})
 
 
@@ -174,7 +180,7 @@ def _defaults(address: Address, sources: Sources) -> dict[str, str]:
 
 def _text(value: Any) -> str:
     """A control's value in an address; numbers alike however they are written."""
-    text = "" if value in (None, "as usual") else str(value)
+    text = "" if value in (None, AS_USUAL) else str(value)
     try:
         return f"{float(text):.15g}"
     except ValueError:

@@ -5,17 +5,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, cast, get_args
 
 from dash import dcc, html
 
 from polarbear.assess.report.data import Data, shown
 from polarbear.extras import ExtraMissing
 from polarbear.figures import Figure
-from polarbear.figures.render.plotly import switchable
+from polarbear.figures.panels import Scale
 from polarbear.store import StudyError
 from polarbear.web.address import Address
-from polarbear.web.kind import NONE, PAGES, Choice, Control, Number, Opened
+from polarbear.web.kind import NONE, PAGES, SCALES, Choice, Control, Number, Opened
 from polarbear.web.pages import views_of
 from polarbear.web.sources import Sources
 
@@ -38,6 +38,8 @@ TABLES = {
     "md": TableFormat("Markdown", "text/markdown; charset=utf-8"),
 }
 """Formats of tables by their endings."""
+AS_USUAL = "as usual"
+"""Of an axis: its own scale."""
 MOST_ROWS = 100
 """Rows of a table that a page shows."""
 
@@ -167,9 +169,11 @@ def main(address: Address, sources: Sources) -> Any:
 
 def _figure(figure: Figure, address: Address) -> list[Any]:
     switches = [
-        labelled(f"{which} axis", _select(which, ("as usual", "log", "linear"), address.look.get(which, "as usual")))
-        for which in ("x", "y")
-        if switchable(figure, which)
+        labelled(
+            f"{which} axis", _select(which, (AS_USUAL, *get_args(Scale)), address.view.scales.get(which, AS_USUAL))
+        )
+        for which in SCALES
+        if figure.is_switchable(which)
     ]
     graph = dcc.Graph(
         figure=address.drawn(figure),

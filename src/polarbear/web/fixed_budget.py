@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Annotated
 
 import numpy as np
@@ -25,7 +25,6 @@ from polarbear.web.fixed_target import cell_with_targets, placeless
 from polarbear.web.kind import (
     Algorithm,
     Layout,
-    Number,
     Other,
     Problem,
     Quantiles,
@@ -33,6 +32,7 @@ from polarbear.web.kind import (
     Text,
     alone,
     cell_of,
+    number_in,
     numbers_in,
     one_of,
     view,
@@ -48,7 +48,7 @@ STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
 Budgets = Annotated[str, Text("budgets (empty: ten up to the longest run)", "")]
 Statistic = Annotated[str, one_of("statistic", *STATISTICS)]
 Parameter = Annotated[str, Text("parameter (empty: the first logged)", "")]
-Budget = Annotated[float, Number("budget", 1, 1e15, 1000)]
+Budget = Annotated[str, Text("budget (empty: the longest run)", "")]
 
 
 @view("fixed-budget", "Convergence")
@@ -122,7 +122,7 @@ def value_ecdf(assessment: Assessment, problem: Problem, budget: Budget) -> Show
     )
     rows = charts.by_algorithm({name: (each.x, each.y) for name, each in steps.items()})
     columns = ("algorithm", samples.what, "share")
-    return Shown.of(charts.exhibit(drawn, f"ecdf {problem} {budget:g}", columns, rows, f"{problem}, {samples.at}"))
+    return Shown.of(charts.exhibit(drawn, f"ecdf {problem} {samples.at}", columns, rows, f"{problem}, {samples.at}"))
 
 
 @view("fixed-budget", "Histogram of values")
@@ -177,12 +177,27 @@ def best_values(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def _values_within(assessment: Assessment, problem: str, budget: float) -> Samples:
+def budget_in(text: str, cells: Iterable[Cell]) -> float:
+    """The budget that someone typed, by default that of the longest run.
+
+    Raises:
+        ValueError: If it is no budget.
+    """
+    budget = number_in(text, "budget")
+    if budget is None:
+        return max(cell.longest for cell in cells)
+    if budget < 1:
+        raise ValueError(f"budget is {text!r}; give a number of evaluations, from 1")
+    return budget
+
+
+def _values_within(assessment: Assessment, problem: str, budget: str) -> Samples:
     """The best value of every run within a budget; inf where it has none."""
     cell = cell_of(assessment, problem)
-    values = {name: best_values(cell, name, np.array([budget]))[:, 0] for name in cell.trials}
+    within = budget_in(budget, [cell])
+    values = {name: best_values(cell, name, np.array([within]))[:, 0] for name in cell.trials}
     known = {name: np.where(np.isnan(each), np.inf, each) for name, each in values.items()}
-    what, at = charts.value_label(cell), f"{budget:g} evaluations"
+    what, at = charts.value_label(cell), f"{within:g} evaluations"
     return Samples(known, what, at, cell.title, assessment.subject.algorithms)
 
 

@@ -208,9 +208,11 @@ PAGES = {
 }
 
 
-LOOKS = {"x": ("log", "linear"), "y": ("log", "linear"), "theme": ("dark",), "sort": None, "find": None}
-"""How a view is looked at, by names in addresses, and what can be said of it; None for any text."""
-_TAKEN = ("study", *LOOKS, *NAMES)
+SCALES = ("x", "y")
+"""Names in addresses of the scales of a figure's axes."""
+LOOKS = {"theme": ("dark",), "sort": None, "find": None}
+"""How a page is looked at, by names in addresses, and what can be said of it; None for any text."""
+_TAKEN = ("study", *SCALES, *LOOKS, *NAMES)
 """Names in addresses that no parameter of a view may have."""
 
 KINDS: dict[str, Kind] = {}

@@ -25,7 +25,7 @@ from polarbear.web import fixed_budget, fixed_target
 from polarbear.web.across import Chart, charted
 from polarbear.web.attainment import scope_of
 from polarbear.web.coco import Function, of_function
-from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic
+from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic, budget_in
 from polarbear.web.fixed_target import Penalty
 from polarbear.web.kind import Dimension, Layout, Shown, Text, numbers_in, view, within
 from polarbear.web.samples import Around
@@ -84,14 +84,15 @@ def value_grid(assessment: Assessment, dimension: Dimension, statistic: Statisti
 @view("fixed-budget", "All functions: statistics at a budget")
 def values_on_all(assessment: Assessment, dimension: Dimension, budget: Budget) -> Shown:
     """Per function and algorithm: mean, geometric mean, standard deviation and nine quantiles after one budget."""
-    return Shown(value_statistics(within(assessment, dimension).subject, [budget]))
+    subject = within(assessment, dimension).subject
+    return Shown(value_statistics(subject, [budget_in(budget, subject.cells)]))
 
 
 @view("fixed-budget", "All functions: values of single runs")
 def values_of_all(assessment: Assessment, dimension: Dimension, budget: Budget, layout: Layout) -> Shown:
     """The best value of every run on every function after one budget."""
     subject: Subject = within(assessment, dimension).subject
-    return Shown(value_samples(subject, [budget], wide=layout == "a column per run"))
+    return Shown(value_samples(subject, [budget_in(budget, subject.cells)], wide=layout == "a column per run"))
 
 
 @view("fixed-budget", "Final values over functions")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
+from polarbear.figures.panels import Scale
 from polarbear.figures.style import drawn_as
-from polarbear.web.kind import Kind, Opened, Shown, kinds
+from polarbear.web.kind import SCALES, Kind, Opened, Shown, kinds
 from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
 from polarbear.web.work import say
@@ -35,12 +36,15 @@ class View:
         study: The name that the study goes by.
         params: Parameters that are not at their defaults, as text.
         settings: What is set for all views alike.
+        scales: Scales of a figure's "x" and "y" axes that are not its own, "log" or "linear"; where it cannot have
+            them, its own stay.
     """
 
     kind: str
     study: str
     params: Mapping[str, str] = field(default_factory=dict[str, str])
     settings: Settings = field(default_factory=Settings)
+    scales: Mapping[str, str] = field(default_factory=dict[str, str])
 
     @classmethod
     def at(cls, address: str) -> View:
@@ -52,7 +56,11 @@ class View:
         parts = urlsplit(address)
         query = dict(parse_qsl(parts.query, keep_blank_values=True))
         settings = Settings.at({name: text for name in NAMES if (text := query.pop(name, ""))})
-        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query, settings)
+        scales = {name: text for name in SCALES if (text := query.pop(name, ""))}
+        for name, text in scales.items():
+            if text not in get_args(Scale):
+                raise ValueError(f"{name} is {text!r}; it is one of {', '.join(get_args(Scale))}")
+        view = cls(parts.path.rstrip("/").rpartition("/")[2], query.pop("study", ""), query, settings, scales)
         kind = view.of_kind
         if unknown := [name for name in query if name not in kind.controls]:
             raise ValueError(
@@ -74,7 +82,7 @@ class View:
     @property
     def url(self) -> str:
         """Its address."""
-        params = {"study": self.study, **dict(sorted(self.params.items())), **self.settings.query}
+        params = {"study": self.study, **dict(sorted(self.params.items())), **self.settings.query, **self.scales}
         query = urlencode(params, quote_via=quote)
         return f"/{self.of_kind.page}/{self.kind}?{query}"
 
@@ -105,7 +113,14 @@ class View:
         say(f"Computing {self.of_kind.title.lower()} …")
         with drawn_as(self.settings.colors):
             made = self.of_kind.make(source, **values)
-        return replace(made, figure=made.figure and self.settings.sized(made.figure))
+        if made.figure is None:
+            return made
+        figure = self.settings.sized(made.figure)
+        return replace(made, figure=figure.scaled(**self._scales_of(figure)))
+
+    def _scales_of(self, figure: Figure) -> dict[str, Any]:
+        """The `scales` that its axes can have."""
+        return {name: scale for name, scale in self.scales.items() if figure.is_switchable(name)}
 
     def data(self, sources: Sources) -> Data:
         """Its numbers; errors as of `show`."""
@@ -140,11 +155,13 @@ class View:
         colors = dict(settings.colors) if figure else {}
         sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
         drawn = "shown.figure" if settings.preset == Settings().preset else sized
+        if figure and (scales := self._scales_of(figure)):
+            drawn += f".scaled({', '.join(f'{name}={scale!r}' for name, scale in scales.items())})"
         lines = [
             *("import polarbear as pb", f"from {package} import {room}" if package else f"import {room}"),
             *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
             *(["from polarbear.web.identity import identified"] if own else []),
-            *(["from polarbear.web.settings import Settings"] if figure and drawn == sized else []),
+            *(["from polarbear.web.settings import Settings"] if figure and drawn.startswith(sized) else []),
             "",
             f"{kind.needs.lower()} = {_loading(kind.needs, path, runs, str(sources.library))}",
             *(f"{name} = {loaded}" for name, loaded in opened.items()),

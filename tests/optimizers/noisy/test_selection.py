@@ -84,6 +84,17 @@ def test_a_generation_costs_at_most_the_cap_more(cap: int, dearest: int) -> None
     assert sum(costs) // dearest <= len(costs) <= sum(costs) // 9
 
 
+@pytest.mark.parametrize("own", [False, True])
+def test_the_boundary_begins_at_the_rank_before_the_last_selected(own: bool) -> None:
+    """With λ = 15 and μ = 7 the ranks 6, 7, 8 of appendix B, step 1."""
+    generation = _generation(15)
+    selection = ResidualBootstrap(cap=3, target="boundary", own=own)
+    values = np.random.default_rng(0).permutation(15) + 1.0  # those of rank 1, 2, 3, ...
+    generation.observe(np.arange(15), values)
+    again = selection.request(selection.begin(), generation, np.random.default_rng(1))
+    assert sorted(values[again]) == [6, 7, 8]
+
+
 def test_without_noise_expected_weights_are_those_of_the_ranks() -> None:
     """With no re-evaluation that differs, the pool has no spread, and neither have the bootstrap values."""
     generation = _generation(10)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from polarbear.figures.marks import EndLabel, Label, Mark
-from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel
+from polarbear.figures.panels import Axis, Bar, Drawing, Entry, Panel, Scale
 from polarbear.figures.render.plotly_marks import (
     PIXELS,
     SYMBOLS,
@@ -23,8 +22,6 @@ from polarbear.figures.render.plotly_marks import (
     traces_of,
 )
 from polarbear.figures.style import INK, MUTED, RULE, SURFACE, hex_of, rgb_of
-
-Scale = Literal["log", "linear"]
 
 _DARK = {INK: "#E6E8EB", MUTED: "#A4ABB3", RULE: "#333A42", SURFACE: "#14171A", "#FFFFFF": "#14171A"}
 LETTERS = 12.5
@@ -59,38 +56,18 @@ def draw(
         entries of the legend.
 
     Raises:
-        ValueError: If no axis can have the scale asked for; see `switchable`.
+        ValueError: If no axis can have the scale asked for; see `Drawing.is_switchable`.
     """
-    for which, scale in (("x", x), ("y", y)):
-        if scale is not None and not switchable(figure, which):
-            raise ValueError(f"{which} is {scale!r}, but that axis has one scale only; leave it out")
+    figure = figure.scaled(x=x, y=y)
     tint = _on_dark if dark else str
     traces: list[dict[str, Any]] = []
     layout = _layout(figure, tint, letters)
     for at, panel in enumerate(figure.panels):
-        _panel(replace(panel, x=_scaled(panel.x, x), y=_scaled(panel.y, y)), at, figure, tint, traces, layout)
+        _panel(panel, at, figure, tint, traces, layout)
     entries = [*(figure.key.entries if figure.key else ()), *(e for p in figure.panels if p.key for e in p.key.entries)]
     first = Subplot(figure.panels[0].x, figure.panels[0].y, "", figure.looks, tint)
     traces += [_entry(entry, first) for entry in entries]
     return {"data": list(_once(traces)), "layout": layout}
-
-
-def switchable(figure: Drawing, which: str) -> bool:
-    """Whether the "x" or the "y" axes can be both linear and logarithmic: those of numbers, not those of names."""
-    axes: list[Axis] = [getattr(panel, which) for panel in figure.panels]
-    named = any(axis.hidden or axis.scale == "nines" or (axis.texts and axis.scale == "linear") for axis in axes)
-    marks = [mark for panel in figure.panels for mark in panel.marks]
-    positive = all(np.nanmax(np.asarray(mark.data().get(which, 1.0), dtype=float), initial=-1) > 0 for mark in marks)
-    return not named and positive
-
-
-def _scaled(axis: Axis, scale: Scale | None) -> Axis:
-    """An axis with another scale, whose limits and ticks come from the data."""
-    if scale in (None, axis.scale):
-        return axis
-    keep = scale == "linear" or min(axis.low or 0, axis.high or 0) > 0
-    low, high = (axis.low, axis.high) if keep else (None, None)
-    return replace(axis, scale=scale, low=low, high=high, ticks=None, texts=None, minor=None, rug=None)
 
 
 def _layout(figure: Drawing, tint: Callable[[str], str], letters: float) -> dict[str, Any]:

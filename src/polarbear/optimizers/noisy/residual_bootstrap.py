@@ -67,7 +67,7 @@ class ResidualBootstrap(Selection):
         cap: At most so many further evaluations per generation, K_max; "adaptive": 2 + the share of ranks that change,
             times λ, and at most 0.3 λ, as in the authors' runs.
         target: Which candidates are evaluated again: those whose weight varies most between bootstrap rankings
-            (eq. 47), or those around rank μ.
+            (eq. 47), or those of ranks μ - 1, μ, μ + 1, …
         center: What bootstrap values are centred at: a ridge regression on the other half of the candidates, or what
             was observed, as it always is in a generation with an infinite value.
         ridge: Its penalty.
@@ -79,7 +79,8 @@ class ResidualBootstrap(Selection):
         own: Whether candidates that were evaluated again are resampled from their own values.
         power: Whether ranks are weighed by (1 - r / (λ - 1))ⁿ for r < μ, with n from 1.2 to 4 in the course of
             a run, in place of the logarithmic weights.
-        horizon: A run's evaluations per variable, for `power`.
+        horizon: After how many evaluations per variable n has come to 4, for `power`: the budget of a run, where it is
+            known. The authors' runs had 100.
         weiszfeld: Whether the mean is moved one Weiszfeld step toward the geometric median.
     """
 
@@ -111,9 +112,8 @@ class ResidualBootstrap(Selection):
         if values.shape[1] > 1 or more == 0:
             return np.empty(0, dtype=np.intp)
         if self.target == "boundary" or len(memory.pool) < self.least:
-            first = len(values) // 2 - 2  # ranks μ - 1, μ, μ + 1, ...
-            band = np.argsort(values[:, 0], kind="stable")[max(0, first - (not self.own)) :]
-            return band[:more]
+            first = max(0, len(values) // 2 - 2)
+            return np.argsort(values[:, 0], kind="stable")[first : first + more]  # ranks μ - 1, μ, μ + 1, ...
         weights = generation.parameters.rank_weights[0]
         unstable = instability(membership(self._draw(memory, generation, rng)), weights)
         return np.argsort(-unstable, kind="stable")[:more]
