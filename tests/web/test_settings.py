@@ -1,6 +1,7 @@
 """Settings: what files and addresses may say, and that every view holds to them."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -8,14 +9,16 @@ import pytest
 from polarbear.figures.style import PALETTE, Look, drawn_as, looks
 from polarbear.records import Parameters
 from polarbear.web import Sources, View
-from polarbear.web.identity import attributes, identified
+from polarbear.web.identity import attributes, identified, together
 from polarbear.web.settings import PRESETS, Settings
 from tests.analyzer.recorded import runs
 from tests.web.asking import ask
 
 ALL = {
     "colors": {"fast": ["#aa0000", "square"], "='a, b' ü": ["#00aa00", "none"]},
+    "beside": ["race"],
     "identity": ["algorithm", "instance"],
+    "only": ["fast, instance 1", "slow, instance 2"],
     "quantiles": [0.1, 0.975],
     "digits": 3,
     "preset": "slides",
@@ -39,7 +42,7 @@ def test_stand_in_the_address_of_a_view(sources):
     assert View.at(view.url) == view
     data = view.data(sources)
     assert [name for name in data.columns if name.startswith("q")] == ["q10", "q97.5"]
-    assert {row[0] for row in data.rows} == {f"{name}, instance {i}" for name in ("fast", "slow") for i in range(1, 7)}
+    assert {row[0] for row in data.rows} == set(ALL["only"])
 
 
 @pytest.mark.parametrize(
@@ -58,10 +61,12 @@ def test_stand_in_the_address_of_a_view(sources):
         ({"digits": "6.5"}, "digits is 6.5"),
         ({"preset": "poster"}, "preset is 'poster'; it is one of as drawn, one column"),
         ({"identity": ","}, "give attributes of runs"),
+        ({"only": "A"}, "a choice is 'A'; give names"),
+        ({"beside": "[3]"}, "a choice is [3]; give names"),
     ],
 )
 def test_that_are_wrong_are_said(query, complaint):
-    with pytest.raises(ValueError, match=complaint.replace("?", r"\?")):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
         Settings.at(query)
 
 
@@ -76,7 +81,7 @@ def test_that_are_wrong_are_said(query, complaint):
     ],
 )
 def test_files_that_are_wrong_are_said(content, complaint):
-    with pytest.raises(ValueError, match=complaint.replace("?", r"\?")):
+    with pytest.raises(ValueError, match=re.escape(complaint)):
         Settings.read(content)
 
 
@@ -138,6 +143,32 @@ class TestIdentity:
     def test_of_what_runs_have_not_is_refused(self, sources):
         with pytest.raises(ValueError, match="has no 'sigma'"):
             View("convergence", "runs", {}, Settings(identity=("algorithm", "sigma"))).show(sources)
+
+
+class TestRuns:
+    def test_of_several_studies_are_told_apart_where_they_share_a_name(self):
+        (run, *_), every = runs(), together({"one": runs(), "two": runs(), "three": runs()[:1]})
+        assert len(every) == 2 * len(runs()) + 1
+        assert {each.key.algorithm for each in every} == {
+            *("fast", "slow", "fast (two)", "slow (two)", f"{run.key.algorithm} (three)")
+        }
+        assert every[-1].problem == run.problem
+
+    def test_of_another_study_stand_beside_the_study_s_own(self, sources):
+        settings = Settings(beside=("race",), only=("fast", "slow (race)"))
+        view = View("areas", "runs", {"problem": "bbob f2 in 2-D"}, settings)
+        assert {row[0] for row in view.data(sources).rows} == {"fast", "slow (race)"}
+        made = {}
+        exec(view.code(sources), made)
+        assert made["shown"].data == view.data(sources)
+
+    def test_that_are_not_there_are_said(self, sources):
+        for settings, complaint in (
+            (Settings(only=("fats",)), "fats"),
+            (Settings(beside=("rice",)), "no study 'rice' is open; did you mean 'race'"),
+        ):
+            with pytest.raises(ValueError, match=complaint):
+                View("convergence", "runs", {}, settings).show(sources)
 
 
 class TestFiles:

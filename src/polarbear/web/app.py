@@ -190,7 +190,8 @@ def _text(value: Any) -> str:
 def _seen(path: str, search: str, sources: Sources) -> str:
     """When the study of an address was changed last; as text, since nanoseconds are more than browsers count."""
     try:
-        return str(sources.stamp(_address(path, search, sources).view.study))
+        view = _address(path, search, sources).view
+        return str(sources.stamp(view.study, *view.settings.beside))
     except FAULTS:
         return ""
 

@@ -1,4 +1,4 @@
-"""Which attributes of a run make its algorithm."""
+"""Which runs are looked at, and which of their attributes make an algorithm."""
 
 from __future__ import annotations
 
@@ -13,6 +13,26 @@ from polarbear.records import Run, RunKey
 ALGORITHM = "algorithm"
 ALWAYS = (ALGORITHM, "suite", "function", "dimension", "instance", "seed")
 """Attributes that every run has; others are parameters that stay as they are while it runs."""
+
+
+def together(studies: Mapping[str, Sequence[Run]]) -> list[Run]:
+    """The runs of several studies; an algorithm that an earlier one has as well gets the study's name, "CMA-ES (mine)".
+
+    Args:
+        studies: The runs of each, by its name.
+    """
+    runs, taken = list[Run](), set[str]()
+    for study, own in studies.items():
+        names = {run.key.algorithm for run in own}
+        renamed = {name: f"{name} ({study})" for name in names & taken}
+        taken |= names | {*renamed.values()}
+        runs += (
+            replace(run, key=replace(run.key, algorithm=renamed[run.key.algorithm]), identity=run.problem)
+            if run.key.algorithm in renamed
+            else run
+            for run in own
+        )
+    return runs
 
 
 def attributes(runs: Iterable[Run]) -> tuple[str, ...]:

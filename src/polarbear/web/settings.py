@@ -1,4 +1,4 @@
-"""Settings, which stand in the address: how algorithms are drawn and told apart, quantiles, digits, sizes."""
+"""Settings, which stand in the address: which runs are looked at and how they are drawn, quantiles, digits, sizes."""
 
 from __future__ import annotations
 
@@ -71,9 +71,19 @@ def _look(name: str, given: object) -> Look:
 
 def _identity(value: object) -> tuple[str, ...]:
     """The attributes that make an algorithm, such as ``["algorithm", "instance"]``."""
-    if not isinstance(value, list | tuple) or not value:
-        raise ValueError(f'identity is {value!r}; give attributes of runs, such as ["algorithm", "instance"]')
-    return tuple(dict.fromkeys(checked_name(each, "an attribute") for each in cast(Iterable[object], value)))
+    return _texts(value, "identity", 'attributes of runs, such as ["algorithm", "instance"]')
+
+
+def _names(value: object) -> tuple[str, ...]:
+    """Names of algorithms or of studies, such as ``["CMA-ES", "DE"]``."""
+    return _texts(value, "a choice", 'names, such as ["CMA-ES", "DE"]')
+
+
+def _texts(value: object, what: str, wanted: str) -> tuple[str, ...]:
+    given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else []
+    if not given or not all(isinstance(each, str) for each in given):
+        raise ValueError(f"{what} is {shortened(cast(object, value))}; give {wanted}")
+    return tuple(dict.fromkeys(checked_name(each, what) for each in given))
 
 
 def _quantiles(value: object) -> tuple[float, ...]:
@@ -99,11 +109,15 @@ def _preset(value: object) -> str:
 
 _READ: dict[str, Callable[[object], Any]] = {
     "colors": _colors,
+    "beside": _names,
     "identity": _identity,
+    "only": _names,
     "quantiles": _quantiles,
     "digits": _digits,
     "preset": _preset,
 }
+LISTED = ("beside", "only")
+"""Settings that are lists of names, which may hold commas; JSON in addresses, as colours are."""
 NAMES = tuple(_READ)
 """The settings, by their names in addresses and files."""
 
@@ -114,14 +128,18 @@ class Settings:
 
     Attributes:
         colors: Looks of algorithms that have one of their own.
+        beside: Names of other studies that are open, whose runs are looked at as well.
         identity: Attributes of runs that make an algorithm: see `polarbear.web.identity`.
+        only: Algorithms that are looked at; all if empty.
         quantiles: Levels in tables of quantiles.
         digits: Significant digits of numbers on pages, in LaTeX and in Markdown.
         preset: Size of figures: one of the `PRESETS`.
     """
 
     colors: Mapping[str, Look] = field(default_factory=dict[str, Look])
+    beside: tuple[str, ...] = ()
     identity: tuple[str, ...] = (ALGORITHM,)
+    only: tuple[str, ...] = ()
     quantiles: tuple[float, ...] = LEVELS
     digits: int = DIGITS
     preset: str = next(iter(PRESETS))
@@ -167,6 +185,11 @@ class Settings:
         if "colors" in changed:
             changed["colors"] = {name: [each.color, MARKER_NAMES[each.marker]] for name, each in self.colors.items()}
         return {name: [*cast(Any, value)] if isinstance(value, tuple) else value for name, value in changed.items()}
+
+    @property
+    def runs(self) -> dict[str, tuple[str, ...]]:
+        """Which runs are looked at, as `polarbear.web.Sources.get` takes it."""
+        return {"beside": self.beside, "identity": self.identity, "only": self.only}
 
     @property
     def query(self) -> dict[str, str]:
@@ -252,6 +275,6 @@ def _number(text: str) -> object:
 
 
 def _text(name: str, value: Any) -> str:
-    if name == "colors":
+    if name in ("colors", *LISTED):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return ",".join(map(str, cast(list[object], value))) if isinstance(value, list) else str(value)

@@ -18,7 +18,7 @@ from polarbear.figures.style import Look, drawn_as, looks
 from polarbear.web.address import Address
 from polarbear.web.components import FAULTS, header, labelled, message
 from polarbear.web.identity import attributes
-from polarbear.web.settings import LARGEST, MARKER_NAMES, MARKERS, PRESETS, Settings
+from polarbear.web.settings import LARGEST, LISTED, MARKER_NAMES, MARKERS, PRESETS, Settings
 from polarbear.web.sources import Sources
 
 
@@ -32,6 +32,8 @@ def settings_page(address: Address, sources: Sources) -> Any:
         html.Div(id="settings-said"),
         html.H2("Figures and tables"),
         html.Div(_numbers(settings), className="controls across"),
+        html.H2("What is looked at"),
+        html.Div(_chosen(address, sources), className="controls across"),
         html.H2("What makes an algorithm"),
         _identity(address, sources),
         html.H2("Colours and markers"),
@@ -87,6 +89,26 @@ def _numbers(settings: Settings) -> list[Any]:
     return controls
 
 
+def _chosen(address: Address, sources: Sources) -> list[Any]:
+    """Other studies whose runs are looked at as well, and algorithms; as far as the study can be read."""
+    settings, study = address.view.settings, address.view.study
+    others = [name for name in sources.names if name != study]
+    try:
+        known = sources.get(study, "Assessment", **{**settings.runs, "only": ()}).subject.algorithms
+    except FAULTS:  # the table of colours says why
+        known = ()
+    given = (
+        ("together with", others, settings.beside, "beside"),
+        ("algorithms (none: all)", known, settings.only, "only"),
+    )
+    controls: list[Any] = []
+    for label, options, chosen, name in given:
+        every = list(dict.fromkeys((*options, *chosen)))
+        controls.append(labelled(label, dcc.Dropdown(every, list(chosen), id=_setting(name), multi=True)))
+        controls[-1].className = "control wide"
+    return controls
+
+
 def _identity(address: Address, sources: Sources) -> Any:
     chosen = address.view.settings.identity
     try:
@@ -126,8 +148,7 @@ def _look_cells(name: str, look: Look) -> list[Any]:
 
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:
     """Those of the study, as pages name them."""
-    assessment = sources.get(address.view.study, "Assessment", address.view.settings.identity)
-    return assessment.subject.algorithms
+    return sources.get(address.view.study, "Assessment", **address.view.settings.runs).subject.algorithms
 
 
 def answer_settings(app: Dash, sources: Sources) -> None:
@@ -190,7 +211,7 @@ def _moved(address: Address, settings: Settings) -> Any:
 
 def _changed(settings: Settings, given: Mapping[str, Any], drawn: Mapping[str, tuple[str, str]]) -> Settings:
     """The settings as the controls have them; colours of other studies' algorithms stay."""
-    query = {**settings.query, **{name: _text(value) for name, value in given.items() if value}}
+    query = {**settings.query, **{name: _text(name, value) for name, value in given.items()}}
     usual = {name: (look.color, MARKER_NAMES[look.marker]) for name, look in looks(tuple(drawn)).items()}
     colors: dict[str, Any] = {name: [each.color, MARKER_NAMES[each.marker]] for name, each in settings.colors.items()}
     colors |= {name: list(look) for name, look in drawn.items() if look != usual[name] or name in colors}
@@ -198,5 +219,10 @@ def _changed(settings: Settings, given: Mapping[str, Any], drawn: Mapping[str, t
     return Settings.at({**query, "colors": json.dumps(own) if own else ""})
 
 
-def _text(value: Any) -> str:
+def _text(name: str, value: Any) -> str:
+    """A control's value as a parameter of an address; empty for what is as usual."""
+    if not value:
+        return ""
+    if name in LISTED:
+        return json.dumps(value, ensure_ascii=False)
     return ",".join(map(str, value)) if isinstance(value, list) else str(value)

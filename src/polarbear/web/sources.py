@@ -17,7 +17,7 @@ from polarbear.results import Result, load
 from polarbear.store.library import data_set_name
 from polarbear.store.specification import read_spec
 from polarbear.web.catalogue import Catalogue, catalogue_of, data_sets
-from polarbear.web.identity import ALGORITHM, identified
+from polarbear.web.identity import ALGORITHM, identified, together
 from polarbear.web.work import say, say_reading
 
 _OPEN = 8
@@ -88,16 +88,24 @@ class Sources:
             raise ValueError(f"no study {name!r} is open;{did_you_mean(name, self.names)}")
         return self._paths[name]
 
-    def stamp(self, name: str) -> int:
-        """When it was changed last, in nanoseconds; ValueError if nothing of that name is open."""
-        return _stamp(self.path(name))
+    def stamp(self, *names: str) -> int:
+        """When one of them was changed last, in nanoseconds; ValueError if nothing of a name is open."""
+        return max(_stamp(self.path(name)) for name in names)
 
     def is_race(self, name: str) -> bool:
         """Whether it is the study of a race."""
         path = self.path(name)
         return store.exists(path) and "race" in read_spec(path)
 
-    def get(self, name: str, needs: str, identity: tuple[str, ...] = (ALGORITHM,)) -> Any:
+    def get(
+        self,
+        name: str,
+        needs: str,
+        *,
+        beside: tuple[str, ...] = (),
+        identity: tuple[str, ...] = (ALGORITHM,),
+        only: tuple[str, ...] = (),
+    ) -> Any:
         """What views are made from.
 
         Args:
@@ -106,7 +114,9 @@ class Sources:
                 "Result" for the result of a race, "KnowledgeBase" for one, or what one would know of these runs alone,
                 "Reference" for the expected runtimes of a reference algorithm, "Catalogue" for that of the library,
                 whatever the name.
-            identity: For their statistics: which attributes of runs make an algorithm.
+            beside: For statistics: names of others that are open, whose runs are looked at as well.
+            identity: For statistics: which attributes of runs make an algorithm.
+            only: For statistics: which algorithms; all if empty.
 
         Raises:
             ValueError: If nothing of that name is open, it cannot be read, or is no race.
@@ -121,7 +131,8 @@ class Sources:
                 f"{name} is no race; open the study of one, or make one: polarbear race --from {path.name}"
             )
         if needs == "Assessment":
-            return _assessment(path, _stamp(path), identity)
+            opened = [(each, self.path(each)) for each in dict.fromkeys((name, *beside))]
+            return _assessment(tuple((*each, _stamp(each[1])) for each in opened), identity, only)
         return _OPENED[needs](path, _stamp(path))
 
     def _catalogue(self) -> Catalogue:
@@ -147,8 +158,11 @@ def _reading(path: Path, _stamp: int) -> store.Reading:
 
 
 @lru_cache(_OPEN)
-def _assessment(path: Path, stamp: int, identity: tuple[str, ...]) -> Assessment:
-    return Assessment(subject_of(identified(_reading(path, stamp).runs, identity)))
+def _assessment(
+    opened: tuple[tuple[str, Path, int], ...], identity: tuple[str, ...], only: tuple[str, ...]
+) -> Assessment:
+    runs = identified(together({name: _reading(path, stamp).runs for name, path, stamp in opened}), identity)
+    return Assessment(subject_of(runs, algorithms=only))
 
 
 @lru_cache(_OPEN)

@@ -101,7 +101,7 @@ class View:
 
     def source(self, sources: Sources) -> Any:
         """What it is made from; errors as of `values`."""
-        return sources.get(self.study, self.of_kind.needs, self.settings.identity)
+        return sources.get(self.study, self.of_kind.needs, **self.settings.runs)
 
     def show(self, sources: Sources) -> Shown:
         """What it shows.
@@ -148,9 +148,7 @@ class View:
         given = "".join(f", {name}={name if name in opened else repr(value)}" for name, value in values.items())
         figure = (shown or self.show(sources)).figure
         path = "" if kind.needs == "Catalogue" else str(sources.path(self.study))
-        runs = "pb.store.read({path})"
-        if own := settings.identity != Settings().identity and kind.needs == "Assessment":
-            runs = f"identified({runs}, {settings.identity!r})"
+        runs, used = self._reading(sources) if kind.needs == "Assessment" else ("", [])
         made = f"shown = {room}.{kind.make.__name__}({kind.needs.lower()}{given})"
         colors = dict(settings.colors) if figure else {}
         sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
@@ -160,17 +158,31 @@ class View:
         lines = [
             *("import polarbear as pb", f"from {package} import {room}" if package else f"import {room}"),
             *(["from polarbear.figures.style import Look, drawn_as"] if colors else []),
-            *(["from polarbear.web.identity import identified"] if own else []),
+            *([f"from polarbear.web.identity import {', '.join(used)}"] if used else []),
             *(["from polarbear.web.settings import Settings"] if figure and drawn.startswith(sized) else []),
             "",
-            f"{kind.needs.lower()} = {_loading(kind.needs, path, runs, str(sources.library))}",
+            f"{kind.needs.lower()} = {_loading(kind.needs, path, runs=runs, library=str(sources.library))}",
             *(f"{name} = {loaded}" for name, loaded in opened.items()),
             *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
             "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
         ]
         return "\n".join(lines) + "\n"
 
+    def _reading(self, sources: Sources) -> tuple[str, list[str]]:
+        """Python of the runs that are looked at, as `subject_of` takes them; what it needs of `web.identity`."""
+        settings, used = self.settings, list[str]()
+        names = dict.fromkeys((self.study, *settings.beside))
+        read = {name: f"pb.store.read({str(sources.path(name))!r})" for name in names}
+        runs = read[self.study]
+        if len(read) > 1:
+            used.append("together")
+            runs = f"together({{{', '.join(f'{name!r}: {own}' for name, own in read.items())}}})"
+        if settings.identity != Settings().identity:
+            used.insert(0, "identified")
+            runs = f"identified({runs}, {settings.identity!r})"
+        return runs + (f", algorithms={settings.only!r}" if settings.only else ""), used
 
-def _loading(needs: str, path: str, runs: str = "pb.store.read({path})", library: str = "") -> str:
+
+def _loading(needs: str, path: str, *, runs: str = "", library: str = "") -> str:
     """Python that loads what a view needs."""
-    return _LOADED[needs].format(path=repr(path), runs=runs.format(path=repr(path)), library=repr(library))
+    return _LOADED[needs].format(path=repr(path), runs=runs or f"pb.store.read({path!r})", library=repr(library))
