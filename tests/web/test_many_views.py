@@ -32,6 +32,13 @@ class TestManyFunctions:
         hits = data(sources, "hits-on-all", dimension="5", target="1")
         assert np.mean([row[-1] for row in hits.rows if row[3] == "slow"]) == SLOW[1]
 
+    def test_expected_runtimes_to_a_target(self, sources):
+        rows = data(sources, "expected-runtimes", dimension="2", target="1").rows
+        assert rows == (("fast", FAST[0] / 2, FAST[0] / 2), ("slow", SLOW[0] / 2, SLOW[0] / 2))
+
+    def test_so_many_targets_as_are_asked_for(self, sources):
+        assert len(data(sources, "targets", targets="log", count="3").rows) == 3 * 4
+
     def test_one_function_over_dimensions(self, sources):
         rows = data(sources, "runtimes-over-dimensions", function="bbob f2", target="1").rows
         assert rows == (("fast", FAST[0] / 2, FAST[1] / 5), ("slow", SLOW[0] / 2, SLOW[1] / 5))

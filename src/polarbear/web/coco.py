@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 
@@ -24,7 +24,19 @@ from polarbear.assess.report.data import Data
 from polarbear.records import Reference
 from polarbear.web.across import Chart, charted
 from polarbear.web.fixed_target import coco_chart
-from polarbear.web.kind import Choice, Dimension, Opened, Shown, kept, one_of, view, within
+from polarbear.web.kind import (
+    Choice,
+    Dimension,
+    Number,
+    Opened,
+    Shown,
+    Text,
+    kept,
+    number_in,
+    one_of,
+    view,
+    within,
+)
 
 ALL = "all functions"
 
@@ -42,6 +54,8 @@ Group = Annotated[str, Choice("functions", _groups)]
 Function = Annotated[str, Choice("function", _functions)]
 TargetKind = Annotated[str, one_of("targets", "budget", "log", "linear", "bbob")]
 Background = Annotated[Assessment | None, Opened("grey background", "Assessment")]
+Target = Annotated[str, Text("target (empty: 1e-7, or the hardest that half of the functions saw)", "")]
+Count = Annotated[int, Number("how many, if not from budgets", 2, 100, 10, whole=True)]
 Best = Annotated[Mapping[tuple[str, int], Reference] | None, Opened("best-of reference", "Reference")]
 
 
@@ -54,27 +68,29 @@ def runtime_distributions(
 
 
 @view("coco", "Runtime distributions to other targets")
-def distributions_by_targets(assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind) -> Shown:
+def distributions_by_targets(
+    assessment: Assessment, dimension: Dimension, group: Group, targets: TargetKind, count: Count
+) -> Shown:
     """Share of function-target pairs reached, with targets from budgets or between the extremes that were reached."""
-    return _distributions(_by_targets(within(assessment, dimension), targets), dimension, group)
+    return _distributions(_by_targets(within(assessment, dimension), targets, count), dimension, group)
 
 
 @view("coco", "Targets")
-def targets(assessment: Assessment, targets: TargetKind) -> Shown:
+def targets(assessment: Assessment, targets: TargetKind, count: Count) -> Shown:
     """Targets of every function as a table, to be edited and given to `polarbear assess --targets`."""
-    return Shown(target_data(targets_of(_by_targets(assessment, targets).subject)))
+    return Shown(target_data(targets_of(_by_targets(assessment, targets, count).subject)))
 
 
 @view("coco", "Expected runtimes")
-def expected_runtimes(assessment: Assessment, dimension: Dimension) -> Shown:
+def expected_runtimes(assessment: Assessment, dimension: Dimension, target: Target) -> Shown:
     """Expected runtime of each algorithm on each function to one target."""
-    return Shown.of(_expected_runtimes(assessment, dimension))
+    return Shown.of(_expected_runtimes(assessment, dimension, target))
 
 
 @view("coco", "Expected runtimes as a chart")
-def over_functions(assessment: Assessment, dimension: Dimension, chart: Chart) -> Shown:
+def over_functions(assessment: Assessment, dimension: Dimension, target: Target, chart: Chart) -> Shown:
     """Expected runtimes to one target as lines over functions, as a radar chart, or as ranks."""
-    table = _expected_runtimes(assessment, dimension)
+    table = _expected_runtimes(assessment, dimension, target)
     (_, *functions), names = table.data.columns, assessment.subject.algorithms
     ert = {name: np.array(row, dtype=float) for name, *row in table.data.frame().rows()}
     label = "ERT / dimension" if dimension != "any" else "ERT"
@@ -94,9 +110,12 @@ def scaling(assessment: Assessment, function: Function) -> Shown:
 
 
 @view("coco", "Table of expected runtimes")
-def table(assessment: Assessment, dimension: Dimension) -> Shown:
-    """Expected runtimes to COCO's targets, with stars where an algorithm is significantly better than all others."""
-    rows = _table(within(assessment, dimension))
+def table(assessment: Assessment, dimension: Dimension, reference: Best) -> Shown:
+    """Expected runtimes to COCO's targets, with stars where an algorithm is significantly better than all others.
+
+    They are divided by those of the reference, if one is chosen.
+    """
+    rows = table_rows(runtime_tables(within(assessment, dimension).subject, references=reference, bootstraps=0))
     return Shown(Data.of("expected-runtimes", tuple(rows[0]), (row.values() for row in rows)))
 
 
@@ -110,8 +129,10 @@ def _distributions(assessment: Assessment, dimension: str, group: str, backdrop:
     return coco_chart(assessment, cells, f"{group} in {dimension}-D" if dimension != "any" else group, backdrop)
 
 
-def _expected_runtimes(assessment: Assessment, dimension: str) -> charts.Exhibit:
-    part = within(assessment, dimension)
+def _expected_runtimes(assessment: Assessment, dimension: str, target: str) -> charts.Exhibit:
+    part, level = within(assessment, dimension), number_in(target, "target")
+    if level is not None:
+        part = _to(part, level)
     return charts.expected_runtimes(part, part.subject.cells, f"{dimension}-D" if dimension != "any" else ALL)
 
 
@@ -123,15 +144,17 @@ def of_function(assessment: Assessment, function: str) -> Assessment:
 
 
 @kept
-def _table(assessment: Assessment) -> list[dict[str, Any]]:
-    return table_rows(runtime_tables(assessment.subject, bootstraps=0))
+def _to(assessment: Assessment, target: float) -> Assessment:
+    """The same runs with one target."""
+    subject = assessment.subject
+    return Assessment(with_targets(subject, {where: [target] for where in targets_of(subject)}))
 
 
 @kept
-def _by_targets(assessment: Assessment, targets: str) -> Assessment:
+def _by_targets(assessment: Assessment, targets: str, count: int) -> Assessment:
     """The same runs with other targets."""
     if targets == "budget":
         table = budget_based_targets(assessment)
     else:
-        table = suggest_targets(assessment.subject, cast(Literal["log", "linear", "bbob"], targets))
+        table = suggest_targets(assessment.subject, cast(Literal["log", "linear", "bbob"], targets), count)
     return Assessment(with_targets(assessment.subject, table))

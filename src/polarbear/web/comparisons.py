@@ -12,6 +12,7 @@ from polarbear.assess import Contributions, DeepRanking, DynamicVirtualBest, clu
 from polarbear.assess import post_hoc as differences
 from polarbear.assess.report import Assessment, Cell, Comparison, compare, switching_data, switching_in_words
 from polarbear.assess.report import switching as find_switching
+from polarbear.assess.report.comparison import TESTS
 from polarbear.assess.report.data import Data
 from polarbear.descriptions import listed
 from polarbear.figures import Figure
@@ -26,20 +27,33 @@ OmnibusTest = Annotated[str, one_of("test", "auto", "friedman", "anova", "wilcox
 PostHocTest = Annotated[str, one_of("test", "friedman", "anova")]
 Corrected = Annotated[str, one_of("correction", "holm", "hochberg", "bonferroni", "none")]
 Epsilon = Annotated[float, Number("practical difference ε", 0, 1e15, 0)]
+PairTest = Annotated[str, one_of("test", *TESTS)]
+Criterion = Annotated[str, one_of("distributions compared by", "anderson-darling", "kolmogorov-smirnov")]
+Alpha = Annotated[float, Number("level α", 0.0001, 0.5, 0.05)]
 
 
 @view("comparisons", "Tests of pairs")
-def pair_tests(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
+def pair_tests(
+    assessment: Assessment, problem: Problem, compared: Measure, at: At, test: PairTest, correction: Corrected
+) -> Shown:
     """Corrected p-values of all pairs on one problem: small where the row is better than the column."""
-    comparison = _compare_on(assessment, problem, compared, at)
+    comparison = _compare_on(assessment, problem, compared, at, test=test, correction=correction)
     tests = comparison.tests[problem]
     return _shown("tests", tests.rows(), figures.p_values(tests), comparison, problem)
 
 
 @view("comparisons", "Order of algorithms")
-def order(assessment: Assessment, problem: Problem, compared: Measure, at: At) -> Shown:
+def order(
+    assessment: Assessment,
+    problem: Problem,
+    compared: Measure,
+    at: At,
+    test: PairTest,
+    correction: Corrected,
+    alpha: Alpha,
+) -> Shown:
     """Which algorithms are significantly better than which on one problem."""
-    comparison = _compare_on(assessment, problem, compared, at)
+    comparison = _compare_on(assessment, problem, compared, at, test=test, correction=correction, alpha=alpha)
     partial = comparison.orders[problem]
     layers = [
         [name for name, level in zip(partial.names, partial.levels.tolist(), strict=True) if level == depth]
@@ -51,9 +65,11 @@ def order(assessment: Assessment, problem: Problem, compared: Measure, at: At) -
 
 
 @view("comparisons", "Wins over problems")
-def wins(assessment: Assessment, compared: Measure, at: At) -> Shown:
+def wins(
+    assessment: Assessment, compared: Measure, at: At, test: PairTest, correction: Corrected, alpha: Alpha
+) -> Shown:
     """On how many problems the row is significantly better than the column."""
-    comparison = _compare(assessment, compared, at)
+    comparison = _compare(assessment, compared, at, test=test, correction=correction, alpha=alpha)
     names = comparison.algorithms
     drawn = figures.heat_map(
         comparison.wins,
@@ -76,18 +92,28 @@ def glicko(assessment: Assessment, compared: Measure, at: At) -> Shown:
 
 
 @view("comparisons", "Deep statistical comparison")
-def deep(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon) -> Shown:
+def deep(
+    assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, criterion: Criterion, alpha: Alpha
+) -> Shown:
     """Ranks by comparing distributions, with alike algorithms and problems side by side (PerformViz)."""
     comparison = _compare(assessment, compared, at)
-    ranking = _deep_on_several(assessment, compared, at, epsilon)
+    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
     return _shown("deep", ranking.rows(), figures.clustered_ranks(cluster_ranks(ranking)), comparison)
 
 
 @view("comparisons", "Omnibus test")
-def omnibus(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, test: OmnibusTest) -> Shown:
+def omnibus(
+    assessment: Assessment,
+    compared: Measure,
+    at: At,
+    epsilon: Epsilon,
+    criterion: Criterion,
+    test: OmnibusTest,
+    alpha: Alpha,
+) -> Shown:
     """Whether the algorithms differ over problems, by their ranks in the deep statistical comparison."""
-    ranking = _deep_on_several(assessment, compared, at, epsilon)
-    result = omnibus_test(ranking.ranks, names=ranking.names, test=test)  # pyright: ignore[reportArgumentType]
+    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
+    result = omnibus_test(ranking.ranks, names=ranking.names, test=test, alpha=alpha)  # pyright: ignore[reportArgumentType]
     differ = "differ" if result.rejected else "are not told apart"
     text = (
         f"Over {len(ranking.functions)} problems the algorithms {differ}: {result.test}, statistic "
@@ -99,11 +125,19 @@ def omnibus(assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon,
 
 @view("comparisons", "Post-hoc comparison")
 def post_hoc(
-    assessment: Assessment, compared: Measure, at: At, epsilon: Epsilon, test: PostHocTest, correction: Corrected
+    assessment: Assessment,
+    compared: Measure,
+    at: At,
+    epsilon: Epsilon,
+    criterion: Criterion,
+    test: PostHocTest,
+    correction: Corrected,
+    alpha: Alpha,
 ) -> Shown:
     """Which algorithms differ from the one of the lowest mean rank in the deep statistical comparison."""
-    ranking = _deep_on_several(assessment, compared, at, epsilon)
-    result = differences(ranking.ranks, names=ranking.names, test=test, correction=correction)  # pyright: ignore[reportArgumentType]
+    ranking = _deep_on_several(assessment, compared, at, epsilon, criterion, alpha)
+    how: dict[str, Any] = {"test": test, "correction": correction, "alpha": alpha}
+    result = differences(ranking.ranks, names=ranking.names, **how)
     rows = result.rows()
     worse = [row["algorithm"] for row in rows if row["different"]]
     others = listed(worse) if worse else "no other"
@@ -154,7 +188,7 @@ def switch_pairs(assessment: Assessment, problem: Problem) -> Shown:
     return replace(_shown("pairs", rows, drawn, problem=problem), text=f"Best: {best.policy}.")
 
 
-def _compare_on(assessment: Assessment, problem: str, compared: str, at: float) -> Comparison:
+def _compare_on(assessment: Assessment, problem: str, compared: str, at: float, **how: Any) -> Comparison:
     """The comparison on one problem alone, which takes less than that on all.
 
     Raises:
@@ -163,17 +197,20 @@ def _compare_on(assessment: Assessment, problem: str, compared: str, at: float) 
     ran = cell_of(assessment, problem).trials
     if missing := [name for name in assessment.subject.algorithms if name not in ran]:
         raise ValueError(f"{missing[0]} did not run on {problem}; choose a problem that all algorithms ran on")
-    return _compare(alone(assessment, problem), compared, at)
+    return _compare(alone(assessment, problem), compared, at, **how)
 
 
-def _compare(assessment: Assessment, compared: str, at: float = 0) -> Comparison:
-    """The comparison, of which several views show parts."""
+def _compare(assessment: Assessment, compared: str, at: float = 0, **how: Any) -> Comparison:
+    """The comparison, of which several views show parts; `how` as `compare` takes it."""
     if compared == "values at a budget":
-        return _comparison(assessment, budget=at)
-    return _comparison(assessment, target=at) if compared == "runtimes to a target" else _comparison(assessment)
+        return _comparison(assessment, budget=at, **how)
+    given = {"target": at} if compared == "runtimes to a target" else {}
+    return _comparison(assessment, **given, **how)
 
 
-def _deep_on_several(assessment: Assessment, compared: str, at: float, epsilon: float) -> DeepRanking:
+def _deep_on_several(
+    assessment: Assessment, compared: str, at: float, epsilon: float, criterion: str, alpha: float
+) -> DeepRanking:
     """The ranks of a deep statistical comparison.
 
     Raises:
@@ -181,18 +218,20 @@ def _deep_on_several(assessment: Assessment, compared: str, at: float, epsilon: 
     """
     if len(_compare(assessment, compared, at).cells) < 2:
         raise ValueError("all algorithms ran on one problem alone; a deep statistical comparison needs two or more")
-    return _deep_ranking(assessment, compared, at, epsilon)
+    return _deep_ranking(assessment, compared, at, epsilon, criterion, alpha)
 
 
 _comparison = kept(compare)
 
 
 @kept
-def _deep_ranking(assessment: Assessment, compared: str, at: float, epsilon: float) -> DeepRanking:
+def _deep_ranking(
+    assessment: Assessment, compared: str, at: float, epsilon: float, criterion: Any, alpha: float
+) -> DeepRanking:
     """Where differences count only beyond ε, medians order; mean ranks have no unit to compare it with."""
-    comparison = _compare(assessment, compared, at)
+    samples = _compare(assessment, compared, at).samples
     centre = "median" if epsilon else "mean rank"
-    return deep_ranking(comparison.samples, centre=centre, epsilon=epsilon, alpha=comparison.alpha)
+    return deep_ranking(samples, criterion=criterion, centre=centre, epsilon=epsilon, alpha=alpha)
 
 
 @kept
