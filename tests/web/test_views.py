@@ -26,6 +26,7 @@ CANNOT_BE_SHOWN = {
     "parameters-of-runs": "logged no parameters",
     "parameter-correlation": "logged no parameters",
     "final-positions": "keep no points",
+    "noise-assumptions": "the runs logged none of clip_rate",
     "ratings-by-round": "take two rounds; the race has completed 1",
     "best-where": "takes two algorithms",
     "pairs": "alone; there are no pairs",
@@ -65,6 +66,17 @@ class TestEveryView:
             assert saved == [(made["shown"].figure, f"{view.kind}.pdf")]
             np.testing.assert_equal(made["shown"].figure.data, figure.data)
             assert made["shown"].figure.caption == figure.caption
+
+
+def test_assumptions_of_noisy_runs_are_told(tmp_path):
+    noisy, values = runs()[0], {"clip_rate": [0.0, 0.2], "drift": [0.0, 0.1]}
+    with store.create(tmp_path / "noisy.study", {"kind": "test"}) as kept:
+        kept.append(replace(noisy, parameters=Parameters([1, 2], values)))
+        kept.extend(runs()[1:])
+    shown = View("noise-assumptions", "noisy").show(Sources([tmp_path / "noisy.study"]))
+    assert shown.text == "1 of 1 runs violated one or more."
+    ((*_, said),) = shown.data.rows
+    assert said.endswith("(clip_rate 0.2, above 0.05)")
 
 
 def test_scales_of_axes_are_those_of_files_and_python_as_well(sources, monkeypatch):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from polarbear.analyzer import datasets
 from polarbear.analyzer.examination import REPLICATES, Examination, checks, examine
+from polarbear.assess.report import Assessment
 from polarbear.assess.report.data import Data
 from polarbear.inference import Check
+from polarbear.optimizers.noisy.assumptions import LIMITS, violated
 from polarbear.results import Result
 from polarbear.web.kind import Shown, kept, view
 
@@ -67,6 +69,18 @@ def models(result: Result) -> Shown:
     )
     text = f"The race's own model is {examination.model}.\n{examination.comparison}"
     return Shown(Data.of("models", columns, rows), text=text)
+
+
+@view("diagnostics", "Assumptions of RB-PEM")
+def noise_assumptions(assessment: Assessment) -> Shown:
+    """Which assumptions of residual bootstrapping runs violated at their end, as far as they logged its diagnostics."""
+    trials = (trials for cell in assessment.subject.cells for trials in cell.trials.values())
+    runs = [run for each in trials for run in each.runs if run.parameters and LIMITS.keys() & run.parameters.values]
+    if not runs:
+        raise ValueError(f"the runs logged none of {', '.join(LIMITS)}; race or run RB-PEM with [log]")
+    rows = [(run.key.algorithm, run.key.instance, run.key.seed, said) for run in runs for said in violated(run)]
+    text = f"{len({row[:3] for row in rows})} of {len(runs)} runs violated one or more."
+    return Shown(Data.of("assumptions", ("algorithm", "instance", "seed", "violated"), rows), text=text)
 
 
 @kept

@@ -196,6 +196,7 @@ def test_the_probe_switches_where_ranks_disagree(noise: float, switched: bool, r
     readers = optimizer.diagnostics(state)
     assert bool(readers["switched"](state)) == switched
     assert (readers["probe"](state) >= 0.12) == switched
+    assert (readers["pool_size"](state) >= 0) == switched, "NaN of the stage that has no pool"
     own = 0 if reuse else 9 + switched  # the first generation, with one evaluation more if ranks disagree
     assert costs[0] == 18 + own
     if not noise:

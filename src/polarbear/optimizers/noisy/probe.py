@@ -117,8 +117,19 @@ class ProbeAndSwitch(Selection):
         return memory.chosen or self.otherwise
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """``probe``, the statistic, and ``switched``, 1 if the stage for noise was chosen."""
-        return {
+        """``probe``, the statistic; ``switched``, 1 if the stage for noise was chosen; and what the chosen one tells."""
+        inner = {name: self._reader(name) for stage in (self.noisy, self.otherwise) for name in stage.diagnostics()}
+        own: dict[str, Callable[[Memory], float]] = {
             "probe": lambda memory: float(memory.statistic),
             "switched": lambda memory: float(memory.chosen is self.noisy),
         }
+        return inner | own
+
+    def _reader(self, name: str) -> Callable[[Memory], float]:
+        """What reads a parameter of the chosen stage; NaN where it has none of the name, or none is chosen."""
+
+        def read(memory: Memory) -> float:
+            reader = memory.chosen.diagnostics().get(name) if memory.chosen else None
+            return reader(memory.inner) if reader else math.nan
+
+        return read
