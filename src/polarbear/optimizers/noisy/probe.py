@@ -117,7 +117,7 @@ class ProbeAndSwitch(Selection):
         return memory.chosen or self.otherwise
 
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
-        """``probe``, the statistic; ``switched``, 1 if the stage for noise was chosen; and what the chosen one tells."""
+        """``probe``, the statistic; ``switched``, 1 if the stage for noise was chosen; what the chosen one tells."""
         inner = {name: self._reader(name) for stage in (self.noisy, self.otherwise) for name in stage.diagnostics()}
         own: dict[str, Callable[[Memory], float]] = {
             "probe": lambda memory: float(memory.statistic),
