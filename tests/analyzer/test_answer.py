@@ -199,7 +199,7 @@ class TestWithdrawn:
         said = answer(result(belief, withdrawn="A", eliminated={"C": "B"}))
         b, c = belief.draws[:, :, 1], belief.draws[:, :, 2]
         assert said.false_elimination.probability == 1 - (b > c).all(axis=1).mean() > 0.1
-        assert "error: none of the other algorithms not withdrawn is better" in said.false_elimination.sentence
+        assert "that is, that none of the other algorithms not withdrawn is better" in said.false_elimination.sentence
 
 
 def test_joint_elimination_is_worded_as_such():
@@ -227,15 +227,18 @@ class TestFalseEliminations:
         assert 0.1 < exact < 0.9
         assert said.false_elimination.probability == exact
         assert said.false_elimination.sentence == (
-            f"With probability {probability(exact)} at least one of these 2 eliminations was an error: no other "
-            "algorithm is better than the eliminated one at all timepoints at once."
+            "The probability that at least one of these 2 eliminations was an error, that is, that no other algorithm "
+            f"is better than the eliminated one at all timepoints at once, is {probability(exact)}."
         )
         assert f"\n  {said.false_elimination.sentence}\n" in said.text
         assert said.as_dict()["false_elimination"]["probability"] == exact
 
     def test_one_alone(self):
         sentence = self.said({"C": "A"}, spread=0.1)[1].false_elimination.sentence
-        assert sentence.startswith("With probability <0.001 this elimination was an error: no other algorithm ")
+        assert sentence.startswith(
+            "The probability that this elimination was an error, that is, that no other algorithm "
+        )
+        assert sentence.endswith(" at once, is <0.001.")
 
     def test_nothing_is_said_where_nothing_is_known(self):
         assert self.said({})[1].false_elimination is None

@@ -367,8 +367,8 @@ def _false_elimination(result: RaceResult) -> FalseElimination | None:
     what = "this elimination was" if count == 1 else f"at least one of these {count} eliminations was"
     return FalseElimination(
         p,
-        f"With probability {probability(p)} {what} an error: {_nobody(result)} is better than the eliminated one "
-        "at all timepoints at once.",
+        f"The probability that {what} an error, that is, that {_nobody(result)} is better than the eliminated one at "
+        f"all timepoints at once, is {probability(p)}.",
     )
 
 

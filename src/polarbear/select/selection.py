@@ -105,7 +105,7 @@ class Selection:
         width = max(len(choice.label) for choice in self.choices[:10])
         lines = [
             f"best {under(self.preference)} by {self.criterion}: {self.best.label}",
-            f"{'':{width}}  P(best)         value  95 % interval    {quantile}",
+            f"{'':{width}}  P2BB            value  95 % interval    {quantile}",
         ]
         lines += [
             f"{choice.label:{width}}  {choice.probability_best:5.3f} ± {choice.probability_error:5.3f}  "

@@ -26,8 +26,8 @@ def check(
         list[str] | None,
         repeatable(
             "model",
-            "A model to compare the study's with; give it again for more. Default: independent-dirichlet and "
-            "random-walk.",
+            "A model to compare the study's with; repeatable. Default: random-walk, and independent-dirichlet unless "
+            "the study has that or instance-bootstrap.",
         ),
     ] = None,
     final_target: FinalTargetOption = None,

@@ -34,7 +34,12 @@ def select(
         ),
     ] = "uniform",
     criterion: Annotated[
-        _Criterion, typer.Option(help="How to decide; minimax is the expected value at the worst budget.")
+        _Criterion,
+        typer.Option(
+            help="How to decide: p2bb is the posterior probability to be best, that is, that no other choice has a "
+            "higher value; expected the mean of the value; quantile its lower quantile; minimax the expected value at "
+            "the worst budget."
+        ),
     ] = _Criterion.P2BB,
     size: Annotated[int, typer.Option(min=1, help="Parallel slots: choose a portfolio of this size.")] = 1,
     gamma: Annotated[float, typer.Option(min=1e-6, max=1 - 1e-6, help="Level of the lower quantile.")] = 0.05,
