@@ -104,6 +104,13 @@ def test_with_signal_all_but_shuffled_labels_close_the_gap():
     assert evaluation.shift is evaluation.warning is None
 
 
+def test_no_gap_is_closed_where_the_single_best_is_the_best_everywhere():
+    cases = Cases.of({"a": np.zeros(3), "b": np.ones(3)}, {"x": np.arange(3.0)}, functions=range(3))
+    evaluation = cross_validate(cases, ["shuffled labels"], folds=3)
+    assert np.isnan([evaluation.gap_closed(kind) for kind in evaluation.scores]).all()
+    assert {each["gap closed"] for each in evaluation.as_dict()["scores"].values()} == {None}
+
+
 def test_twins_in_the_training_tell_more_than_is_known_of_a_new_function():
     """Losses are a random effect of each function: nothing is known of a new one, and all from a twin."""
     rng = np.random.default_rng(4)

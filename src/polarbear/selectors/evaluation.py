@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -136,8 +137,12 @@ class Evaluation:
     cases: Cases
 
     def gap_closed(self, kind: Kind) -> float:
-        """Which share of the single best algorithm's regret a kind of selector avoids; negative if it loses more."""
-        return 1 - self.scores[kind].regret / self.scores["single best"].regret
+        """Which share of the single best algorithm's regret a kind of selector avoids; negative if it loses more.
+
+        NaN if the single best algorithm is best in all cases, so that there is no gap.
+        """
+        gap = self.scores[_ALONE].regret
+        return 1 - self.scores[kind].regret / gap if gap else math.nan
 
     def beside(self, kind: Kind, other: Kind, what: Literal["regrets", "log_scores"] = "regrets") -> Interval:
         """By how much one kind's mean regret or log score is above another's, with an interval by resampling functions.
@@ -170,13 +175,14 @@ class Evaluation:
         return None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; the gap closed is None if there is no gap."""
+        gap = self.scores[_ALONE].regret > 0
         scores = {
             kind: {
                 "regret": score.regret,
                 "beside single best": list(score.beside_single_best),
                 "log score": score.log_score,
-                "gap closed": self.gap_closed(kind),
+                "gap closed": self.gap_closed(kind) if gap else None,
                 "away": float(score.away.mean()),
             }
             for kind, score in self.scores.items()
