@@ -1,5 +1,6 @@
 """Selectors: right where features decide, at the safe choice where they do not; forests equal to scikit-learn's."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -243,7 +244,32 @@ def test_tables_are_read(tmp_path):
         Cases.of_table(path)
 
 
-def test_faults_are_named(tmp_path):
+def test_what_is_no_selector_of_this_version_is_refused(tmp_path):
+    path = tmp_path / "s.npz"
+    save(train(made(10, functions=4), "single best"), path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    said = json.loads(str(arrays["said"]))
+    for wrong, message in (
+        (said | {"format": 2}, "is a selector of format 2; this version reads format 1"),
+        (said | {"kind": "tree"}, "of the kind 'tree'; known are ratings, cautious forest"),
+        (said | {"algorithms": 3}, "is no whole selector: algorithms is 3"),
+        ({name: value for name, value in said.items() if name != "default"}, "it lacks 'default'"),
+        ([1], "is no selector .what it says is no table"),
+    ):
+        np.savez(path, **arrays | {"said": np.array(json.dumps(wrong))})
+        with pytest.raises(ValueError, match=message):
+            load(path)
+    (tmp_path / "no.npz").write_text("no")
+    np.save(tmp_path / "a.npy", np.ones(3))
+    for name in ("no.npz", "a.npy"):
+        with pytest.raises(
+            ValueError, match=r"is no selector \(File is not a zip file\); polarbear selector train makes one"
+        ):
+            load(tmp_path / name)
+
+
+def test_faults_are_named():
     cases = made(10, functions=4)
     with pytest.raises(ValueError, match="kind is 'tree'"):
         train(cases, "tree")
@@ -255,9 +281,6 @@ def test_faults_are_named(tmp_path):
         train(cases.among(np.arange(12) < 3))
     with pytest.raises(ValueError, match="no value of 'x'"):
         train(cases, "single best").choose({})
-    (tmp_path / "no.npz").write_text("no")
-    with pytest.raises(ValueError, match="is no selector"):
-        load(tmp_path / "no.npz")
     bad = np.array(cases.losses)
     bad[2, 1] = np.nan
     with pytest.raises(ValueError, match="loss of 'special' on f0-i2 is nan"):
