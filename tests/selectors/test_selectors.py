@@ -242,6 +242,25 @@ def test_tables_are_read(tmp_path):
     path.write_text("loss:a,x\n1,1\n")
     with pytest.raises(ValueError, match="needs a column function"):
         Cases.of_table(path)
+    for table, message in (
+        ("function,loss:a,loss:a,x\nf1,1,2,3\n", "has 2 columns 'loss:a'"),
+        ("function,loss:a,x\nf1,1,2\n,1,2\n", "row 3: function is empty"),
+        ('function,instance,loss:a,x\nf1,"",1,2\n', "row 2: instance is empty"),
+        ("function,loss:a,x\nf1,1,2\nf2,1,inf\n", "feature 'x' of 1 is inf"),
+    ):
+        path.write_text(table)
+        with pytest.raises(ValueError, match=message):
+            Cases.of_table(path)
+
+
+def test_columns_are_of_all_cases_and_features_may_be_none():
+    losses = {"a": [0.0, 1.0], "b": [1.0, 0.0]}
+    selector = train(Cases.of(losses, {}, functions=range(2)), "single best")
+    assert selector.choose(np.empty((3, 0)))[0].algorithm == "a"
+    with pytest.raises(ValueError, match=r"column 'x' of features has shape \(3,\); there are 2 functions"):
+        Cases.of(losses, {"x": np.ones(3)}, functions=range(2))
+    with pytest.raises(ValueError, match=r"column 'b' of losses has shape \(1,\)"):
+        Cases.of(losses | {"b": [1.0]}, {}, functions=range(2))
 
 
 def test_what_is_no_selector_of_this_version_is_refused(tmp_path):
