@@ -296,6 +296,10 @@ def test_faults_are_named():
         train(cases, confidence=2)
     with pytest.raises(ValueError, match="folds is 10; there are 4 of a function"):
         cross_validate(cases)
+    for count, mend in ((2, "give cases of"), (3, "give 3, or cases of")):
+        few = cases.among(np.arange(12) < 3 * count)
+        with pytest.raises(ValueError, match=f"folds is 2; one of them leaves a single function .*; {mend} more"):
+            cross_validate(few, folds=2)
     with pytest.raises(ValueError, match="algorithms on 1 functions"):
         train(cases.among(np.arange(12) < 3))
     with pytest.raises(ValueError, match="no value of 'x'"):

@@ -128,6 +128,8 @@ def test_bad_arguments_are_refused():
         evaluate_policy(found.among(np.arange(16) < 8), 50)
     with pytest.raises(ValueError, match="folds is 5"):
         evaluate_policy(found, 50, folds=5)
+    with pytest.raises(ValueError, match="folds is 2; one of them leaves a single function"):
+        evaluate_policy(found.among(np.arange(16) < 12), 50, folds=2)
 
 
 @pytest.mark.statistical(rate=1e-4)

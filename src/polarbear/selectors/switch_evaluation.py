@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polarbear.inference.model.conditional import Covariates
 from polarbear.records import FloatArray
 from polarbear.selectors import forests
+from polarbear.selectors.evaluation import enough_left
 from polarbear.selectors.switching import SwitchPoints, train_policy
 from polarbear.validation import whole_number
 
@@ -107,10 +108,11 @@ def evaluate_policy(
         raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in points.horizons)}")
     at = points.horizons.tolist().index(horizon)
     labels = points.benefits()[:, :, at].mean(axis=1)
+    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
+    enough_left(fold, groups, groups)
     chances = np.empty((len(groups), len(points.horizons), ways))
     forest, constant = np.zeros((len(groups), ways)), np.zeros((len(groups), ways))
     looking, sure = np.zeros(len(groups), dtype=np.intp), np.ones(len(groups))
-    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
     for number in range(folds):
         test = fold == number
         training = points.among(~test)
