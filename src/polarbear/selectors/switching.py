@@ -85,7 +85,7 @@ class SwitchPoints:
         """(P, k, T, n) by how much a way is better than staying, from -1 to 1.
 
         r = (1 - min(a_s, a_r) / max(a_s, a_r)) (2 · 1[a_s < a_r] - 1) (eq. 5.1 of Vermetten 2025), where a_s and a_r
-        are precisions with and without the switch, and 0 / 0 is 0.
+        are precisions with and without the switch; where they are equal, r is 0, also where both are 0 or infinite.
 
         Raises:
             ValueError: If an optimum is not known: ratios of values would depend on where 0 is.
@@ -94,9 +94,8 @@ class SwitchPoints:
             raise ValueError("an optimum is not known; benefits are ratios of precisions, wins need none")
         values = np.maximum(self.values, 0.0)
         stay = np.broadcast_to(values[..., :1], values.shape)
-        greater = np.maximum(values, stay)
-        with np.errstate(invalid="ignore"):
-            ratio = np.where(greater > 0, np.minimum(values, stay) / np.where(greater > 0, greater, 1.0), 1.0)
+        lesser, greater = np.minimum(values, stay), np.maximum(values, stay)
+        ratio = np.divide(lesser, greater, out=np.ones_like(values), where=values != stay)
         return (1 - ratio) * np.where(values < stay, 1.0, -1.0)
 
     def noise(self) -> FloatArray:
@@ -105,9 +104,13 @@ class SwitchPoints:
         Raises:
             ValueError: If there is one repeat alone, or as `benefits`.
         """
-        if self.values.shape[1] < 2:
-            raise ValueError("branches were made once; noise of labels needs two repeats or more")
+        self.need_repeats("noise of labels")
         return self.benefits().var(axis=1, ddof=1)
+
+    def need_repeats(self, what: str) -> None:
+        """Refuse to tell what takes several repeats if there is one alone, by a ValueError that names it."""
+        if self.values.shape[1] < 2:
+            raise ValueError(f"branches were made once; {what} needs two repeats or more")
 
     def cases(self, horizon: float, loss: Literal["precision", "benefit"] = "precision") -> Cases:
         """The points as cases of a per-run selection of the way to go on (Vermetten 2025, section 5.3).
