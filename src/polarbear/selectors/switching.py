@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference import ConditionalRatings, fit_conditional
 from polarbear.rankings import Rankings
+from polarbear.rankings.rankings import best_so_far
 from polarbear.records import STAY, Branch, FloatArray, IntArray, Run, RunKey
 from polarbear.selectors.cases import PRECISIONS, Cases
 from polarbear.selectors.selector import Selector, within
@@ -187,7 +188,8 @@ def _points_of(
         values = np.full((repeats, times.size, len(ways)), np.nan)
         for branch, run in one:
             if run.outcome.ok:
-                values[branch.repeat, :, ways.index(branch.into)] = _values(run, branch.at + times)
+                best = best_so_far(run, branch.at + times, "evaluations")
+                values[branch.repeat, :, ways.index(branch.into)] = best - (run.optimum or 0.0)
         if not np.isnan(values).any():
             rows.append(values)
             places.append(one[0])
@@ -208,14 +210,6 @@ def _points_of(
         tuple(run.problem.function for _, run in places),
         tuple(branch.run.instance for branch, _ in places),
     )
-
-
-def _values(run: Run, times: FloatArray) -> FloatArray:
-    """The best value by each time, minus the optimum if it is known; those that count as solved are alike."""
-    values = run.trajectory.value_at(times)
-    if run.target is not None:
-        values = np.where(values <= run.target, run.target, values)
-    return values - (run.optimum or 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
