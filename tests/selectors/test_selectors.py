@@ -40,6 +40,13 @@ def test_ratings_choose_by_the_feature_that_decides():
     assert novel.novel
 
 
+@pytest.mark.parametrize("kind", ["ratings", "cautious forest", "single best"])
+def test_of_no_problem_nothing_is_said(kind):
+    selector = train(made(1, functions=10), kind)
+    assert selector.choose(np.empty((0, 3))) == []
+    assert selector.chances(np.empty((0, 3))).shape == (0, 3)
+
+
 def test_ratings_tell_which_feature_decides():
     shares = train(made(1)).ratings.importance()
     assert shares["x"].low > 0.8

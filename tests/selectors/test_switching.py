@@ -151,8 +151,10 @@ def test_chances_of_winning_within_each_horizon_are_recovered():
 @pytest.mark.statistical(rate=1e-4)
 def test_it_switches_where_that_is_sure():
     found, _ = simulated(7)
-    high, low = train_policy(found).selector(100).choose([[1.5, 0, 0], [-1.5, 0, 0]])
+    policy = train_policy(found)
+    high, low = policy.selector(100).choose([[1.5, 0, 0], [-1.5, 0, 0]])
     assert (high.algorithm, low.algorithm) == ("B", STAY)
+    assert policy.chances(np.empty((0, 3))).shape == (0, 2, 3)
 
 
 @pytest.mark.statistical(rate=1e-4)

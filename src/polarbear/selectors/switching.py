@@ -243,6 +243,8 @@ class SwitchPolicy:
         """
         draws, covariates = self.ratings.draws, self.ratings.covariates
         phi = covariates.phi(within(covariates, self.cases, np.asarray(values, dtype=np.float64)))
+        if not len(phi):
+            return np.empty((0, *draws.shape[1:3]))
         found = list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
             ratings = draws @ phi[start : start + _AT_ONCE].T  # (D, T, n, p)
