@@ -53,3 +53,11 @@ def test_tables_are_judged_on_tables(tmp_path):
     assert "x: 100% [100%, 100%]; the largest with probability 1.00" in said
     two = ("--kind", "ratings", "--kind", "single-best")
     assert "a selector is of one kind" in polarbear("selector", "train", "a.csv", *two, code=2, cwd=tmp_path)[1]
+
+
+def test_where_the_single_best_is_the_best_everywhere_there_is_no_gap(tmp_path):
+    rows = [f"f{i},0,1,{i}" for i in range(3)]
+    (tmp_path / "a.csv").write_text("\n".join(["function,loss:one,loss:two,x", *rows]) + "\n")
+    command = ("selector", "evaluate", "a.csv", "--kind", "single-best", "--folds", 3)
+    assert "[+0.0000, +0.0000]           –  " in polarbear(*command, cwd=tmp_path)[0]
+    assert json.loads(polarbear(*command, "--json", cwd=tmp_path)[0])["scores"]["single best"]["gap closed"] is None

@@ -1,5 +1,6 @@
 """Selectors: right where features decide, at the safe choice where they do not; forests equal to scikit-learn's."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -37,6 +38,13 @@ def test_ratings_choose_by_the_feature_that_decides():
     assert safe.algorithm == safe.best_looking == "safe"
     assert not special.novel
     assert novel.novel
+
+
+@pytest.mark.parametrize("kind", ["ratings", "cautious forest", "single best"])
+def test_of_no_problem_nothing_is_said(kind):
+    selector = train(made(1, functions=10), kind)
+    assert selector.choose(np.empty((0, 3))) == []
+    assert selector.chances(np.empty((0, 3))).shape == (0, 3)
 
 
 def test_ratings_tell_which_feature_decides():
@@ -102,6 +110,13 @@ def test_with_signal_all_but_shuffled_labels_close_the_gap():
     assert evaluation.gap_closed("shuffled labels") < evaluation.gap_closed("ratings") - 0.3
     assert evaluation.gap_closed("single best") == 0
     assert evaluation.shift is evaluation.warning is None
+
+
+def test_no_gap_is_closed_where_the_single_best_is_the_best_everywhere():
+    cases = Cases.of({"a": np.zeros(3), "b": np.ones(3)}, {"x": np.arange(3.0)}, functions=range(3))
+    evaluation = cross_validate(cases, ["shuffled labels"], folds=3)
+    assert np.isnan([evaluation.gap_closed(kind) for kind in evaluation.scores]).all()
+    assert {each["gap closed"] for each in evaluation.as_dict()["scores"].values()} == {None}
 
 
 def test_twins_in_the_training_tell_more_than_is_known_of_a_new_function():
@@ -234,9 +249,53 @@ def test_tables_are_read(tmp_path):
     path.write_text("loss:a,x\n1,1\n")
     with pytest.raises(ValueError, match="needs a column function"):
         Cases.of_table(path)
+    for table, message in (
+        ("function,loss:a,loss:a,x\nf1,1,2,3\n", "has 2 columns 'loss:a'"),
+        ("function,loss:a,x\nf1,1,2\n,1,2\n", "row 3: function is empty"),
+        ('function,instance,loss:a,x\nf1,"",1,2\n', "row 2: instance is empty"),
+        ("function,loss:a,x\nf1,1,2\nf2,1,inf\n", "feature 'x' of 1 is inf"),
+    ):
+        path.write_text(table)
+        with pytest.raises(ValueError, match=message):
+            Cases.of_table(path)
 
 
-def test_faults_are_named(tmp_path):
+def test_columns_are_of_all_cases_and_features_may_be_none():
+    losses = {"a": [0.0, 1.0], "b": [1.0, 0.0]}
+    selector = train(Cases.of(losses, {}, functions=range(2)), "single best")
+    assert selector.choose(np.empty((3, 0)))[0].algorithm == "a"
+    with pytest.raises(ValueError, match=r"column 'x' of features has shape \(3,\); there are 2 functions"):
+        Cases.of(losses, {"x": np.ones(3)}, functions=range(2))
+    with pytest.raises(ValueError, match=r"column 'b' of losses has shape \(1,\)"):
+        Cases.of(losses | {"b": [1.0]}, {}, functions=range(2))
+
+
+def test_what_is_no_selector_of_this_version_is_refused(tmp_path):
+    path = tmp_path / "s.npz"
+    save(train(made(10, functions=4), "single best"), path)
+    with np.load(path) as file:
+        arrays = dict(file)
+    said = json.loads(str(arrays["said"]))
+    for wrong, message in (
+        (said | {"format": 2}, "is a selector of format 2; this version reads format 1"),
+        (said | {"kind": "tree"}, "of the kind 'tree'; known are ratings, cautious forest"),
+        (said | {"algorithms": 3}, "is no whole selector: algorithms is 3"),
+        ({name: value for name, value in said.items() if name != "default"}, "it lacks 'default'"),
+        ([1], "is no selector .what it says is no table"),
+    ):
+        np.savez(path, **arrays | {"said": np.array(json.dumps(wrong))})
+        with pytest.raises(ValueError, match=message):
+            load(path)
+    (tmp_path / "no.npz").write_text("no")
+    np.save(tmp_path / "a.npy", np.ones(3))
+    for name in ("no.npz", "a.npy"):
+        with pytest.raises(
+            ValueError, match=r"is no selector \(File is not a zip file\); polarbear selector train makes one"
+        ):
+            load(tmp_path / name)
+
+
+def test_faults_are_named():
     cases = made(10, functions=4)
     with pytest.raises(ValueError, match="kind is 'tree'"):
         train(cases, "tree")
@@ -244,13 +303,14 @@ def test_faults_are_named(tmp_path):
         train(cases, confidence=2)
     with pytest.raises(ValueError, match="folds is 10; there are 4 of a function"):
         cross_validate(cases)
+    for count, mend in ((2, "give cases of"), (3, "give 3, or cases of")):
+        few = cases.among(np.arange(12) < 3 * count)
+        with pytest.raises(ValueError, match=f"folds is 2; one of them leaves a single function .*; {mend} more"):
+            cross_validate(few, folds=2)
     with pytest.raises(ValueError, match="algorithms on 1 functions"):
         train(cases.among(np.arange(12) < 3))
     with pytest.raises(ValueError, match="no value of 'x'"):
         train(cases, "single best").choose({})
-    (tmp_path / "no.npz").write_text("no")
-    with pytest.raises(ValueError, match="is no selector"):
-        load(tmp_path / "no.npz")
     bad = np.array(cases.losses)
     bad[2, 1] = np.nan
     with pytest.raises(ValueError, match="loss of 'special' on f0-i2 is nan"):

@@ -1,5 +1,6 @@
 """Whether to switch: benefits as printed, noise told apart, and a policy that stays when it is unsure."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -52,6 +53,9 @@ def test_benefits_are_those_of_equation_5_1():
     np.testing.assert_allclose(found, [[0, 0.75, 0], [0, -0.75, 1], [0, 0, -1], [0, 0, 0.5]])
     with pytest.raises(ValueError, match="an optimum is not known"):
         points(cells.reshape(4, 1, 1, 3), precise=False).benefits()
+    without_end = np.array([[np.inf, np.inf, 1.0], [1.0, np.inf, 1.0]])
+    found = points(without_end.reshape(2, 1, 1, 3)).benefits().reshape(2, 3)
+    np.testing.assert_array_equal(found, [[0, 0, 1], [0, -1, 0]])
 
 
 def test_ties_are_half_a_win():
@@ -128,6 +132,10 @@ def test_bad_arguments_are_refused():
         evaluate_policy(found.among(np.arange(16) < 8), 50)
     with pytest.raises(ValueError, match="folds is 5"):
         evaluate_policy(found, 50, folds=5)
+    with pytest.raises(ValueError, match="folds is 2; one of them leaves a single function"):
+        evaluate_policy(found.among(np.arange(16) < 12), 50, folds=2)
+    with pytest.raises(ValueError, match="the points have no features"):
+        evaluate_policy(points(found.values), 50)
 
 
 @pytest.mark.statistical(rate=1e-4)
@@ -143,8 +151,10 @@ def test_chances_of_winning_within_each_horizon_are_recovered():
 @pytest.mark.statistical(rate=1e-4)
 def test_it_switches_where_that_is_sure():
     found, _ = simulated(7)
-    high, low = train_policy(found).selector(100).choose([[1.5, 0, 0], [-1.5, 0, 0]])
+    policy = train_policy(found)
+    high, low = policy.selector(100).choose([[1.5, 0, 0], [-1.5, 0, 0]])
     assert (high.algorithm, low.algorithm) == ("B", STAY)
+    assert policy.chances(np.empty((0, 3))).shape == (0, 2, 3)
 
 
 @pytest.mark.statistical(rate=1e-4)
@@ -206,3 +216,7 @@ def test_the_best_way_is_not_valued_by_the_luck_that_chose_it():
     assert judged.by_repeats == pytest.approx([0.25])
     assert judged.attainable[0].tolist() == pytest.approx([0, 0, np.var([0.75, -0.5, -0.5, -0.5], ddof=1) / 4])
     assert judged.gains(np.array([2])) == pytest.approx([-0.1875])
+    once = replace(judged, points=points(values[:, :1]))
+    for name in ("attainable", "by_repeats"):
+        with pytest.raises(ValueError, match="branches were made once"):
+            getattr(once, name)

@@ -35,7 +35,7 @@ class Cases:
         instances: (P,) the instance.
 
     Raises:
-        ValueError: If the shapes do not fit together, names repeat, or a loss is not finite.
+        ValueError: If the shapes do not fit together, names repeat, a loss is not finite, or a feature is infinite.
     """
 
     algorithms: tuple[str, ...]
@@ -62,6 +62,12 @@ class Cases:
                 f"the loss of {self.algorithms[column]!r} on {self.instances[row]} is {self.losses[row, column]}; "
                 "leave the case out, or give what an algorithm that fails loses"
             )
+        if np.isinf(self.values).any():
+            row, column = (int(i) for i in np.argwhere(np.isinf(self.values))[0])
+            raise ValueError(
+                f"feature {self.features[column]!r} of {self.instances[row]} is {self.values[row, column]}; "
+                "give NaN where it is not known"
+            )
 
     @classmethod
     def of(
@@ -72,12 +78,16 @@ class Cases:
         functions: Sequence[object],
         instances: Sequence[object] | None = None,
     ) -> Cases:
-        """From columns by name; instances are by default all different."""
+        """From columns by name; instances are by default all different.
+
+        Raises:
+            ValueError: If a column has another length than `functions`, or as the class.
+        """
         return cls(
             tuple(losses),
-            np.stack([np.asarray(column, dtype=np.float64) for column in losses.values()], axis=1),
+            _columns("losses", losses, len(functions)),
             tuple(features),
-            np.stack([np.asarray(column, dtype=np.float64) for column in features.values()], axis=1),
+            _columns("features", features, len(functions)),
             tuple(map(str, functions)),
             tuple(map(str, range(len(functions)) if instances is None else instances)),
         )
@@ -136,7 +146,7 @@ class Cases:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If a column is missing, or a cell is no number.
+            ValueError: If a column is missing or there twice, a function or instance is empty, or a cell is no number.
         """
         import polars as pl
 
@@ -144,6 +154,11 @@ class Cases:
             table = pl.read_csv(path, infer_schema=False)
         except pl.exceptions.PolarsError as error:
             raise ValueError(f"{path} is no table: {error}") from error
+        header = pl.read_csv(path, infer_schema=False, has_header=False, n_rows=1).row(0)
+        if twice := [name for name in header if header.count(name) > 1]:
+            raise ValueError(
+                f"{path} has {header.count(twice[0])} columns {twice[0] or ''!r}; give each a name of its own"
+            )
         losses = [name for name in table.columns if name.startswith(_LOSS)]
         features = [name for name in table.columns if name not in {*losses, "function", "instance"}]
         if "function" not in table.columns or not losses:
@@ -156,6 +171,10 @@ class Cases:
                 raise ValueError(f"{path}, row {row + 2}: {name} is {table[name][row]!r}, which is no number")
             return column.fill_null(float("nan")).to_numpy()
 
+        for name in {"function", "instance"}.intersection(table.columns):
+            if (empty := table[name].fill_null("") == "").any():
+                row = int(empty.arg_true()[0])
+                raise ValueError(f"{path}, row {row + 2}: {name} is empty; give its name")
         return cls.of(
             {name.removeprefix(_LOSS): numbers(name) for name in losses},
             {name: numbers(name) for name in features},
@@ -212,3 +231,14 @@ class Cases:
         groups = self.groups
         sizes = np.bincount(groups)
         return 1 / (sizes.size * sizes[groups])
+
+
+def _columns(what: str, columns: Mapping[str, ArrayLike], cases: int) -> FloatArray:
+    """(P, c) from columns of P numbers."""
+    arrays = {name: np.asarray(column, dtype=np.float64) for name, column in columns.items()}
+    for name, array in arrays.items():
+        if array.shape != (cases,):
+            raise ValueError(
+                f"column {name!r} of {what} has shape {array.shape}; there are {cases} functions, one for each case"
+            )
+    return np.stack(list(arrays.values()), axis=1) if arrays else np.empty((cases, 0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -136,8 +137,12 @@ class Evaluation:
     cases: Cases
 
     def gap_closed(self, kind: Kind) -> float:
-        """Which share of the single best algorithm's regret a kind of selector avoids; negative if it loses more."""
-        return 1 - self.scores[kind].regret / self.scores["single best"].regret
+        """Which share of the single best algorithm's regret a kind of selector avoids; negative if it loses more.
+
+        NaN if the single best algorithm is best in all cases, so that there is no gap.
+        """
+        gap = self.scores[_ALONE].regret
+        return 1 - self.scores[kind].regret / gap if gap else math.nan
 
     def beside(self, kind: Kind, other: Kind, what: Literal["regrets", "log_scores"] = "regrets") -> Interval:
         """By how much one kind's mean regret or log score is above another's, with an interval by resampling functions.
@@ -170,13 +175,14 @@ class Evaluation:
         return None
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+        """Plain values; the gap closed is None if there is no gap."""
+        gap = self.scores[_ALONE].regret > 0
         scores = {
             kind: {
                 "regret": score.regret,
                 "beside single best": list(score.beside_single_best),
                 "log score": score.log_score,
-                "gap closed": self.gap_closed(kind),
+                "gap closed": self.gap_closed(kind) if gap else None,
                 "away": float(score.away.mean()),
             }
             for kind, score in self.scores.items()
@@ -200,7 +206,7 @@ def cross_validate(
     """Each case judged by selectors that were trained without its function.
 
     Args:
-        cases: At least as many functions as folds.
+        cases: At least as many functions as folds, and three or more.
         kinds: Kinds of selectors; "single best" is always there.
         split: What is left out together: a "function"; or an "instance" or "case", whose twins stay in the training,
             so that they tell more than is known of a new problem. A case may be a run.
@@ -214,7 +220,7 @@ def cross_validate(
         progress: Called with the number of folds done, and of all.
 
     Raises:
-        ValueError: If an argument is out of range.
+        ValueError: If an argument is out of range, or a fold leaves a single function to train on.
     """
     if split not in get_args(Split):
         raise ValueError(f"split is {split!r}; choose one of {', '.join(get_args(Split))}")
@@ -227,6 +233,7 @@ def cross_validate(
     if not 2 <= folds <= units.max() + 1:
         raise ValueError(f"folds is {folds}; there are {units.max() + 1} of a {split} to be shared out")
     fold = np.random.default_rng(seed).permutation(units.max() + 1)[units] % folds
+    enough_left(fold, units, cases.groups)
     shown: dict[Kind, Cases] = {
         kind: cases if kind != "ratings" or rated is None else cases.knowing(rated) for kind in (*kinds, _ALONE)
     }
@@ -242,6 +249,26 @@ def cross_validate(
     order = np.argsort(np.argsort(fold, kind="stable"), kind="stable")
     whole: dict[Kind, _Answers] = {kind: _Answers.joined(parts, order) for kind, parts in answers.items()}
     return _evaluation(cases, whole, None, seed)
+
+
+def enough_left(fold: NDArray[np.intp], units: NDArray[np.intp], groups: NDArray[np.intp]) -> None:
+    """Refuse folds of which one leaves a single function to train on.
+
+    Args:
+        fold: (P,) of the cases, numbered from 0.
+        units: (P,) what is left out together, numbered from 0.
+        groups: (P,) the functions, numbered from 0.
+
+    Raises:
+        ValueError: If there is such a fold.
+    """
+    folds, most = int(fold.max()) + 1, int(units.max()) + 1
+    if min(np.unique(groups[fold != number]).size for number in range(folds)) < 2:
+        more = f"{most}, or " if folds < most else ""
+        raise ValueError(
+            f"folds is {folds}; one of them leaves a single function to train on, and training takes two; "
+            f"give {more}cases of more functions"
+        )
 
 
 def transfer(

@@ -117,6 +117,8 @@ class Selector:
             ValueError: If features do not fit.
         """
         rows = self._rows(values)
+        if not len(rows):
+            return []
         phi = self.covariates.phi(rows)
         looking, probability = self._looking(rows)
         familiar = nearest_share(self.cases, self.groups, phi)
@@ -149,6 +151,8 @@ class Selector:
             ValueError: If features do not fit, or the selector was saved before it kept shares.
         """
         rows = self._rows(values)
+        if not len(rows):
+            return np.empty((0, len(self.algorithms)))
         if self.kind == "single best":
             if "shares" not in self.arrays:
                 raise ValueError("the selector was saved without shares of the training; train it again")

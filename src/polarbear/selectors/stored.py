@@ -5,10 +5,12 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.inference.model.conditional import Covariates
 from polarbear.selectors.selector import KINDS, Selector
@@ -16,6 +18,16 @@ from polarbear.store.atomic import write_atomically
 
 _FORMAT = 1
 _LEARNT = "learnt."
+_SAID: dict[str, type | tuple[type, ...]] = {
+    "algorithms": list,
+    "default": str,
+    "confidence": (int, float),
+    "features": list,
+    "squares": bool,
+    "trained_on": dict,
+    "sampling": dict,
+}
+"""Types of what a file says."""
 
 
 def save(selector: Selector, path: str | Path) -> None:
@@ -63,14 +75,17 @@ def load(path: str | Path) -> Selector:
         FileNotFoundError: If there is no such file.
         ValueError: If it is no selector, or of a newer format.
     """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            arrays = dict(file)
-        said = json.loads(str(arrays["said"]))
-    except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{path} is no selector ({error}); polarbear selector train makes one") from error
-    if said.get("format") != _FORMAT or said.get("kind") not in KINDS:
-        raise ValueError(f"{path} is a selector of format {said.get('format')}; this version reads format {_FORMAT}")
+    said, arrays = _parts(path)
+    if said.get("format") != _FORMAT:
+        raise ValueError(
+            f"{path} is a selector of format {said.get('format')}; this version reads format {_FORMAT}: "
+            "train it again, or update polarbear"
+        )
+    if said.get("kind") not in KINDS:
+        raise ValueError(f"{path} is a selector of the kind {said.get('kind')!r}; known are {', '.join(KINDS)}")
+    for name, kind in _SAID.items():
+        if name in said and not isinstance(said[name], kind):
+            raise ValueError(f"{path} is no whole selector: {name} is {said[name]!r}; train it again")
     try:
         covariates = Covariates(
             tuple(said["features"]),
@@ -94,3 +109,22 @@ def load(path: str | Path) -> Selector:
         )
     except KeyError as error:
         raise ValueError(f"{path} is no whole selector: it lacks {error}") from error
+
+
+def _parts(path: str | Path) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """What a file says in plain values, and its arrays."""
+    try:
+        with zipfile.ZipFile(path) as file:
+            arrays = {name.removesuffix(".npy"): _array(file.read(name)) for name in file.namelist()}
+        said: Any = json.loads(str(arrays["said"]))
+    except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+        raise ValueError(f"{path} is no selector ({error}); polarbear selector train makes one") from error
+    if not isinstance(said, dict):
+        raise ValueError(  # noqa: TRY004 - the file is wrong
+            f"{path} is no selector (what it says is no table); polarbear selector train makes one"
+        )
+    return cast("dict[str, Any]", said), arrays
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    return np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from polarbear.inference.model.conditional import Covariates
 from polarbear.records import FloatArray
 from polarbear.selectors import forests
+from polarbear.selectors.evaluation import enough_left
 from polarbear.selectors.switching import SwitchPoints, train_policy
 from polarbear.validation import whole_number
 
@@ -40,13 +41,21 @@ class SwitchEvaluation:
     @property
     def benefits(self) -> FloatArray:
         """(P, k, n) of eq. 5.1 within the horizon."""
-        return self.points.benefits()[:, :, self.points.horizons.tolist().index(self.horizon)]
+        return self.points.benefits()[:, :, self._at]
+
+    @property
+    def _at(self) -> int:
+        """The horizon's number."""
+        return self.points.horizons.tolist().index(self.horizon)
 
     @property
     def attainable(self) -> FloatArray:
-        """(P, n) the squared error of the best possible prediction of a mean benefit: the noise of a mean of k."""
-        benefits = self.benefits
-        return benefits.var(axis=1, ddof=1) / benefits.shape[1]
+        """(P, n) the squared error of the best possible prediction of a mean benefit: the noise of a mean of k.
+
+        Raises:
+            ValueError: If there is one repeat alone.
+        """
+        return self.points.noise()[:, self._at] / self.points.values.shape[1]
 
     def errors(self, predicted: FloatArray) -> FloatArray:
         """(P, n) squared errors of predicted mean benefits."""
@@ -65,7 +74,11 @@ class SwitchEvaluation:
         """(P,) what a way gains that is chosen for its mean benefit in the other repeats of the same point.
 
         Chosen and valued by the same repeats it would gain too much: the best of several is partly luck.
+
+        Raises:
+            ValueError: If there is one repeat alone.
         """
+        self.points.need_repeats("a choice by the other repeats")
         benefits = self.benefits
         best = (benefits.sum(axis=1, keepdims=True) - benefits).argmax(axis=2)  # (P, k), without the repeat itself
         valued = np.take_along_axis(benefits, best[..., np.newaxis], axis=2)[..., 0]
@@ -94,23 +107,26 @@ def evaluate_policy(
         progress: Called with the number of folds done, and of all.
 
     Raises:
-        ValueError: If there are fewer than three functions or folds are out of range, the horizon is unknown, or as
-            `train_policy`.
+        ValueError: If there are fewer than three functions or no features, folds are out of range or leave a single
+            function to train on, the horizon is unknown, or as `train_policy`.
         ExtraMissing: If scikit-learn is not installed.
     """
     groups, ways = points.groups, len(points.ways)
     count = int(groups.max()) + 1
     if count < 3:
         raise ValueError(f"there are {count} functions; to leave one out takes three")
+    if not points.features:
+        raise ValueError("the points have no features to go by; give switch_points those of runs at these points")
     folds = count if folds is None else whole_number(folds, "folds", 2, count)
     if horizon not in points.horizons:
         raise ValueError(f"horizon is {horizon}; the points know {', '.join(f'{h:g}' for h in points.horizons)}")
     at = points.horizons.tolist().index(horizon)
     labels = points.benefits()[:, :, at].mean(axis=1)
+    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
+    enough_left(fold, groups, groups)
     chances = np.empty((len(groups), len(points.horizons), ways))
     forest, constant = np.zeros((len(groups), ways)), np.zeros((len(groups), ways))
     looking, sure = np.zeros(len(groups), dtype=np.intp), np.ones(len(groups))
-    fold = np.random.default_rng(seed).permutation(count)[groups] % folds
     for number in range(folds):
         test = fold == number
         training = points.among(~test)

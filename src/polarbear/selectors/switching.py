@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from polarbear.inference import ConditionalRatings, fit_conditional
 from polarbear.rankings import Rankings
+from polarbear.rankings.rankings import best_so_far
 from polarbear.records import STAY, Branch, FloatArray, IntArray, Run, RunKey
 from polarbear.selectors.cases import PRECISIONS, Cases
 from polarbear.selectors.selector import Selector, within
@@ -85,7 +86,7 @@ class SwitchPoints:
         """(P, k, T, n) by how much a way is better than staying, from -1 to 1.
 
         r = (1 - min(a_s, a_r) / max(a_s, a_r)) (2 · 1[a_s < a_r] - 1) (eq. 5.1 of Vermetten 2025), where a_s and a_r
-        are precisions with and without the switch, and 0 / 0 is 0.
+        are precisions with and without the switch; where they are equal, r is 0, also where both are 0 or infinite.
 
         Raises:
             ValueError: If an optimum is not known: ratios of values would depend on where 0 is.
@@ -94,9 +95,8 @@ class SwitchPoints:
             raise ValueError("an optimum is not known; benefits are ratios of precisions, wins need none")
         values = np.maximum(self.values, 0.0)
         stay = np.broadcast_to(values[..., :1], values.shape)
-        greater = np.maximum(values, stay)
-        with np.errstate(invalid="ignore"):
-            ratio = np.where(greater > 0, np.minimum(values, stay) / np.where(greater > 0, greater, 1.0), 1.0)
+        lesser, greater = np.minimum(values, stay), np.maximum(values, stay)
+        ratio = np.divide(lesser, greater, out=np.ones_like(values), where=values != stay)
         return (1 - ratio) * np.where(values < stay, 1.0, -1.0)
 
     def noise(self) -> FloatArray:
@@ -105,9 +105,13 @@ class SwitchPoints:
         Raises:
             ValueError: If there is one repeat alone, or as `benefits`.
         """
-        if self.values.shape[1] < 2:
-            raise ValueError("branches were made once; noise of labels needs two repeats or more")
+        self.need_repeats("noise of labels")
         return self.benefits().var(axis=1, ddof=1)
+
+    def need_repeats(self, what: str) -> None:
+        """Refuse to tell what takes several repeats if there is one alone, by a ValueError that names it."""
+        if self.values.shape[1] < 2:
+            raise ValueError(f"branches were made once; {what} needs two repeats or more")
 
     def cases(self, horizon: float, loss: Literal["precision", "benefit"] = "precision") -> Cases:
         """The points as cases of a per-run selection of the way to go on (Vermetten 2025, section 5.3).
@@ -184,7 +188,8 @@ def _points_of(
         values = np.full((repeats, times.size, len(ways)), np.nan)
         for branch, run in one:
             if run.outcome.ok:
-                values[branch.repeat, :, ways.index(branch.into)] = _values(run, branch.at + times)
+                best = best_so_far(run, branch.at + times, "evaluations")
+                values[branch.repeat, :, ways.index(branch.into)] = best - (run.optimum or 0.0)
         if not np.isnan(values).any():
             rows.append(values)
             places.append(one[0])
@@ -205,14 +210,6 @@ def _points_of(
         tuple(run.problem.function for _, run in places),
         tuple(branch.run.instance for branch, _ in places),
     )
-
-
-def _values(run: Run, times: FloatArray) -> FloatArray:
-    """The best value by each time, minus the optimum if it is known; those that count as solved are alike."""
-    values = run.trajectory.value_at(times)
-    if run.target is not None:
-        values = np.where(values <= run.target, run.target, values)
-    return values - (run.optimum or 0.0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -246,6 +243,8 @@ class SwitchPolicy:
         """
         draws, covariates = self.ratings.draws, self.ratings.covariates
         phi = covariates.phi(within(covariates, self.cases, np.asarray(values, dtype=np.float64)))
+        if not len(phi):
+            return np.empty((0, *draws.shape[1:3]))
         found = list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
             ratings = draws @ phi[start : start + _AT_ONCE].T  # (D, T, n, p)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from enum import StrEnum
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -218,9 +219,10 @@ def _scores_in_words(evaluation: Evaluation) -> str:
     lines = [f"{'':22} regret  beside the single best       gap closed  log score  others chosen"]
     for kind, score in evaluation.scores.items():
         mean, low, high = score.beside_single_best
-        beside, closed = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]", f"{evaluation.gap_closed(kind):10.1%}"
+        share = evaluation.gap_closed(kind)
+        beside, closed = f"{mean:+.4f} [{low:+.4f}, {high:+.4f}]", "–" if isnan(share) else f"{share:.1%}"
         told = f"{score.log_score:9.3f}  {score.away.mean():13.1%}"
-        lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed}  {told}")
+        lines.append(f"{kind:22} {score.regret:.4f}  {beside}  {closed:>10}  {told}")
     lines.append(f"{evaluation.novel:.1%} of the cases are unlike any other function of the training")
     return "\n".join([*lines, *([f"Caution: {evaluation.warning}."] if evaluation.warning else [])])
 
