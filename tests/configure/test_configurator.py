@@ -243,3 +243,19 @@ def test_of_two_configurations_the_order_of_their_names_decides_nothing():
 def test_of_those_that_found_nothing_at_times_they_are_first_who_did_so_least():
     losses = np.array([[np.inf, 1.0, 9.0], [np.inf, np.inf, np.inf], [2.0, 3.0, 4.0]])
     assert contests.keep_all(terms(losses)).tolist() == [1, 3, 2]
+
+
+def test_where_losses_have_their_zero_decides_nothing():
+    """The same scores 200 lower; among equals more than one stays, and after a few runs one that is far better."""
+    rng = np.random.default_rng(8)
+    for shift, left in ((0.0, 3), (20.0, 1)):
+        losses = 200 + rng.normal(size=(8, 3)) + np.array([0.0, shift, shift])
+        scores = [
+            contests.keep_credible(terms(losses - lower), alpha=0.95, rng=np.random.default_rng(9)).tolist()
+            for lower in (0, 200, 400)
+        ]
+        assert scores[0] == scores[1] == scores[2]
+        assert np.sum(np.array(scores[0]) > 0) == left
+    times = np.array([[[100.0, 1], [1000, 0]], [[140, 1], [900, 1]], [[120, 1], [1000, 0]]])
+    kept = contests.keep_credible(np.tile(times, (3, 1, 1)), alpha=0.95, rng=np.random.default_rng(9))
+    assert (kept > 0).tolist() == [True, False]

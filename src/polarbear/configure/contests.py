@@ -173,11 +173,12 @@ def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
     return scores
 
 
-def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.01) -> FloatArray:
+def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.02) -> FloatArray:
     """Those stay of whom one is the best with probability α, as few as will do.
 
     Only the one with the least posterior mean stays once choosing it is expected to cost no more than a share,
-    `tolerance`, of that mean. By the Bayesian bootstrap over instances, with all runs so far as the pool.
+    `tolerance`, of the standard deviation of all runs so far, which unlike a share of the mean does not depend on where
+    losses have their 0. By the Bayesian bootstrap over instances, with all runs so far as the pool.
     """
     pool = terms[_finite(terms)]
     draws = bootstrap_means(terms, rng, 500, pool=pool if len(pool) else None)
@@ -188,10 +189,16 @@ def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, 
     chance = np.bincount(draws.argmin(axis=1), minlength=scores.size) / len(draws)
     likely = np.argsort(-chance, kind="stable")
     kept = likely[: int(np.searchsorted(np.cumsum(chance[likely]), alpha)) + 1]
-    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * means[best]:
+    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * _deviation(pool):
         scores[kept] = order[kept]
     scores[best] = order[best]
     return scores
+
+
+def _deviation(pool: FloatArray) -> float:
+    """The standard deviation of what runs (m, 2) say of their common criterion, for a ratio to the first order."""
+    above, below = pool.T
+    return float((above - above.sum() / below.sum() * below).std() / below.mean())
 
 
 def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
