@@ -135,6 +135,29 @@ def test_the_area_of_a_run_by_hand():
     assert Criterion("ert", 1e-4).terms(run, 9) == (9, 0)
 
 
+def test_a_run_that_was_cut_short_found_nothing_from_then_on_and_one_that_failed_keeps_what_it_had():
+    def ended(reason, evaluations=5):
+        improvements = [], [], []
+        if reason is not pb.Reason.KILLED:
+            improvements = [2], [0.0], [2.001]
+        trajectory = pb.Trajectory(*map(np.array, improvements), pb.Outcome(reason, evaluations, 0.0))
+        return pb.Run(pb.RunKey("i", "a", 1), trajectory, optimum=2)
+
+    area, final, ert = Criterion(), Criterion("final"), Criterion("ert", 0.01)
+    for itself in (ended(pb.Reason.FAILED), ended(pb.Reason.STOPPED), ended(pb.Reason.BUDGET, 10)):
+        assert area.terms(itself, 10) == pytest.approx((1 - 0.5 * 9 / 10, 1))
+        assert final.terms(itself, 10) == pytest.approx((1e-3, 1))
+        assert ert.terms(itself, 10) == (2, 1)
+    late = ended(pb.Reason.TIMED_OUT)
+    assert area.terms(late, 10) == pytest.approx((1 - 0.5 * 4 / 10, 1))  # evaluations 2 to 5
+    assert final.terms(late, 10) == (np.inf, 1)
+    assert ert.terms(late, 10) == (2, 1)
+    assert Criterion("ert", 1e-4).terms(late, 10) == (10, 0)
+    assert final.terms(late, 5) == pytest.approx((1e-3, 1))
+    lost = ended(pb.Reason.KILLED, 0)
+    assert [each.terms(lost, 10) for each in (area, final, ert)] == [(1, 1), (np.inf, 1), (10, 0)]
+
+
 def test_the_bootstrap_of_a_mean_has_its_known_moments():
     """Of Dirichlet(1, …, 1) weights: the sample's mean, and its variance over P + 1 (Rubin 1981)."""
     x = np.random.default_rng(0).normal(size=20)
