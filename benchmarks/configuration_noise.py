@@ -102,7 +102,7 @@ def procedures(rng: np.random.Generator) -> dict[str, tuple[contests.Rule, Calla
         "halving, 2": (partial(contests.keep_share, eta=2), lambda first: (first * 2**rung for rung in count()), 1),
         "halving, 3": (partial(contests.keep_share, eta=3), lambda first: (first * 3**rung for rung in count()), 1),
         "credible set": (partial(contests.keep_credible, alpha=0.95, rng=rng), count, 1),
-        "credible set, 99 %": (partial(contests.keep_credible, alpha=0.99, rng=rng, tolerance=0.003), count, 1),
+        "credible set, 99 %": (partial(contests.keep_credible, alpha=0.99, rng=rng, tolerance=0.006), count, 1),
     }
 
 

@@ -60,6 +60,8 @@ def test_races_on_samples_count_what_they_sample_and_find_the_best():
         race_samples([1.0, 2.0, 3.0], contests.keep_all, (5,), rng=rng)
     with pytest.raises(ValueError, match="mean loss -1"):
         sample_sizes([[-1.0, -1.0], [1.0, 2.0]], rng=rng)
+    with pytest.raises(ValueError, match="mean loss 0; shares of means need them above 0"):
+        decide_pairs([[0.0, 0.0], [1.0, 2.0]], rng=rng)
 
 
 @pytest.mark.slow

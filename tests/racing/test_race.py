@@ -429,6 +429,8 @@ def test_numbers_of_numpy_are_numbers_and_fractions_are_not_whole():
 def test_an_unnamed_algorithm_is_refused():
     with pytest.raises(TypeError, match=r"algorithm 1 .* has no name"):
         Race(["a", 7], times=TIMES)
+    with pytest.raises(TypeError, match="algorithms is the text 'DE'; give a list of names"):
+        Race("DE", times=TIMES)
 
 
 class TestWins:

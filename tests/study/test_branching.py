@@ -127,6 +127,17 @@ def test_some_runs_are_chosen_and_other_optimizers_take_over(source, threads, tm
     assert {leaf.into for leaf in of(tmp_path / "b.study")} == {STAY, "DE"}
 
 
+def test_one_point_and_one_optimizer_need_no_list(source):
+    for at in (24, "24", "8*d", np.int64(24), np.array([24])):
+        plan = plan_branches(source, at=at, into="B", imports=["tests"])
+        assert set(map(tuple, plan.moments.values())) == {(24,)}
+        assert {Branch.of(key).into for key, _ in plan.order()} == {STAY, "B"}
+    plan = plan_branches(source, at=24, into=Fresh("A"), imports=["tests"])  # that is the plan's
+    assert {Branch.of(key).into for key, _ in plan.order()} == {STAY, "A"}
+    plan = plan_branches(source, at=24, into=Short("C"), imports=["tests"])
+    assert {Branch.of(key).into for key, _ in plan.order()} == {STAY, "C"}
+
+
 def test_runs_that_had_ended_are_passed_over(threads, tmp_path):
     source = recorded(tmp_path / "s.study", threads, {"short": Short(), "A": Fresh()}, repetitions=1)
     plan = plan_branches(source, at=[20, 30, BUDGET], repeats=1, horizon=5, imports=["tests"])
@@ -181,6 +192,12 @@ def test_a_run_that_comes_out_otherwise_is_noticed(source):
         ({"at": ["x"]}, "'x' is no budget"),
         ({"at": []}, "at is empty"),
         ({"into": ["CMA"]}, "no algorithm 'CMA'; did you mean 'CMA-ES'"),
+        ({"into": "AB"}, "no algorithm 'AB'; did you mean 'B'"),
+        ({"into": [Fresh("x"), Short("x")]}, "two algorithms are named 'x'"),
+        ({"into": ["B", Fresh("B")]}, "two algorithms are named 'B'"),
+        ({"into": [Short("A")]}, "names an optimizer 'A', and the plan's algorithm of that name is another one"),
+        ({"into": {"A": Short()}}, "names an optimizer 'A', and the plan's"),
+        ({"at": 0}, "at is 0"),
         ({"into": [descend]}, "descend cannot start from another optimizer"),
         ({"into": {"a@b": Fresh()}}, "need one without @"),
         ({"repeats": 0}, "repeats is 0"),

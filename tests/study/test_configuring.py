@@ -10,6 +10,7 @@ import polarbear as pb
 from polarbear import study
 from polarbear.analyzer.modules import module_figures
 from polarbear.configure import Configurator, spaces
+from polarbear.study import configuring
 from tests.cli.commands import polarbear
 
 FILE = """
@@ -146,6 +147,19 @@ def test_a_space_in_which_all_crash_is_told_so_and_keeps_its_runs(tmp_path):
         study.configure(crashing, problems(), tmp_path / "c.study")
     with pb.store.open(tmp_path / "c.study") as kept:
         assert len(list(kept)) > 1
+
+
+def test_fresh_runs_that_were_all_cut_short_tell_no_means():
+    searched = configurator()
+    while requests := searched.ask():
+        searched.tell(cut_short(each.key, pb.Reason.BUDGET, 100) for each in requests)
+    runs = [cut_short(pb.RunKey("fresh", name, 1), pb.Reason.TIMED_OUT, 7) for name in searched.elites]
+    assert configuring._means(searched, runs, searched.elites) == {}
+
+
+def cut_short(key, reason, evaluations):
+    trajectory = pb.Trajectory(np.array([1]), np.zeros(1), np.ones(1), pb.Outcome(reason, evaluations, 0.5))
+    return pb.Run(key, trajectory, optimum=0.0)
 
 
 def test_a_search_that_was_told_runs_elsewhere_is_refused(tmp_path):

@@ -169,6 +169,8 @@ def test_proposals_that_are_none_and_settings_that_cannot_be_are_told(tmp_path):
         designed(Scripted([]), path, checks=["bound"])
     with pytest.raises(ValueError, match="against is empty"):
         designed(Scripted([]), path, against=[])
+    with pytest.raises(ValueError, match="two algorithms are named 'RandomSearch'"):
+        designed(Scripted([]), path, against=[pb.optimizers.RandomSearch()] * 2)
     lost = designed(lambda history: [Candidate(configuration={"a": 1})], path, generations=1)
     assert "the design has no space" in str(lost)
     assert lost.candidates == {}

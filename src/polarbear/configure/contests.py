@@ -7,10 +7,10 @@ on the same instances with the same seeds. A contest never ends by its budget; w
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from polarbear.configure.criteria import Criterion, bootstrap_means
 from polarbear.configure.proposals import time_weights
@@ -146,9 +146,22 @@ def _ratios(terms: FloatArray) -> FloatArray:
         return np.where(below > 0, above / below, np.inf)
 
 
+def _finite(terms: FloatArray) -> NDArray[np.bool_]:
+    """(P, n) which runs have a finite loss."""
+    return np.asarray(np.isfinite(terms).all(axis=-1), dtype=np.bool_)
+
+
+def _finite_ratios(terms: FloatArray) -> FloatArray:
+    """(n,) the criterion of each configuration over its runs with a finite loss."""
+    return _ratios(np.where(_finite(terms)[..., np.newaxis], terms, 0.0))
+
+
 def keep_all(terms: FloatArray) -> FloatArray:
-    """Nobody leaves; ordered by the criterion."""
-    return _order(_ratios(terms))
+    """Nobody leaves; ordered by the criterion, among those with infinite losses by how many these are first."""
+    from scipy import stats  # slow to import
+
+    infinite = (~_finite(terms)).sum(axis=0)
+    return _order(infinite * (1.0 + infinite.size) + np.asarray(stats.rankdata(_finite_ratios(terms))))
 
 
 def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
@@ -160,39 +173,46 @@ def keep_share(terms: FloatArray, *, eta: float) -> FloatArray:
     return scores
 
 
-def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.01) -> FloatArray:
+def keep_credible(terms: FloatArray, *, alpha: float, rng: np.random.Generator, tolerance: float = 0.02) -> FloatArray:
     """Those stay of whom one is the best with probability α, as few as will do.
 
     Only the one with the least posterior mean stays once choosing it is expected to cost no more than a share,
-    `tolerance`, of that mean. By the Bayesian bootstrap over instances, with all runs so far as the pool.
+    `tolerance`, of the standard deviation of all runs so far, which unlike a share of the mean does not depend on where
+    losses have their 0. By the Bayesian bootstrap over instances, with all runs so far as the pool.
     """
-    pool = terms[np.isfinite(terms).all(axis=-1)]
+    pool = terms[_finite(terms)]
     draws = bootstrap_means(terms, rng, 500, pool=pool if len(pool) else None)
     means, scores = draws.mean(axis=0), np.full(terms.shape[1], -1.0)
     best, order = int(means.argmin()), _order(means)
     if not np.isfinite(means[best]):  # no success yet, which says nothing
-        return _order(_ratios(terms))
+        return keep_all(terms)
     chance = np.bincount(draws.argmin(axis=1), minlength=scores.size) / len(draws)
     likely = np.argsort(-chance, kind="stable")
     kept = likely[: int(np.searchsorted(np.cumsum(chance[likely]), alpha)) + 1]
-    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * means[best]:
+    if float((draws[:, best] - draws.min(axis=1)).mean()) > tolerance * _deviation(pool):
         scores[kept] = order[kept]
     scores[best] = order[best]
     return scores
+
+
+def _deviation(pool: FloatArray) -> float:
+    """The standard deviation of what runs (m, 2) say of their common criterion, for a ratio to the first order."""
+    above, below = pool.T
+    return float((above - above.sum() / below.sum() * below).std() / below.mean())
 
 
 def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
     """F-race: after a significant Friedman test those leave that rank significantly behind the best.
 
     Birattari et al. 2002 and Conover 1999, section 5.8, equations 6 and 7, there with the rank sums R_j, and for two
-    configurations the Wilcoxon signed-rank test.
+    configurations the Wilcoxon signed-rank test. Runs without a value rank last, alike.
     """
     from scipy import stats  # slow to import
 
     losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
     count, size = losses.shape
     if size == 2:
-        return _drop_worse(losses, stats.wilcoxon, level, _order(losses.mean(axis=0)))
+        return _keep_by_wilcoxon(losses, level)
     ranks = np.asarray(stats.rankdata(losses, axis=1))
     sums = ranks.sum(axis=0)
     scores = _order(sums)
@@ -208,22 +228,56 @@ def keep_by_friedman(terms: FloatArray, *, level: float) -> FloatArray:
     return scores
 
 
-def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
-    """t-race: those leave whose mean is significantly worse than the best's, by paired tests without correction."""
+def _keep_by_wilcoxon(losses: FloatArray, level: float) -> FloatArray:
+    """Of two the worse one leaves if the signed-rank test is significant, by whose rank sums they are ordered.
+
+    Where only one has an infinite loss, this is the largest difference, all of these alike; where both have, there is
+    none.
+    """
     from scipy import stats  # slow to import
 
-    losses = np.where(terms[..., 1] > 0, terms[..., 0], np.inf)
-    return _drop_worse(losses, partial(stats.ttest_1samp, popmean=0.0), level, keep_all(terms))
+    finite = np.isfinite(losses)
+    first, second = np.where(finite.all(axis=1, keepdims=True), losses, 0.0).T
+    differences = first - second
+    largest = 2 * float(np.abs(differences).max(initial=0.0)) or 1.0
+    differences += largest * (finite[:, 1].astype(float) - finite[:, 0])
+    differences = differences[differences != 0]
+    ranks = np.asarray(stats.rankdata(np.abs(differences), axis=0))
+    behind = float(np.sign(differences) @ ranks)
+    scores = _order(np.array([behind, -behind]))
+    if behind and stats.wilcoxon(differences).pvalue < level:
+        scores[int(behind < 0)] = -1.0
+    return scores
 
 
-def _drop_worse(losses: FloatArray, test: Callable[..., Any], level: float, scores: FloatArray) -> FloatArray:
-    """Scores without those whose difference from the best is significant by a test."""
+def keep_by_t_test(terms: FloatArray, *, level: float) -> FloatArray:
+    """t-race: those leave whose mean is significantly worse than the best's, by paired tests without correction.
+
+    Of a criterion that is a ratio, such as the expected running time, a difference is tested by the terms a and b of
+    its numerator and denominator: those of a - R b, with the best one's ratio R, are above 0 on average for one whose
+    ratio is larger, also if it had no success yet, and differ as the losses a do where b is 1.
+
+    One with an infinite loss where the best has a finite one leaves without a test, as its mean is infinite, unless the
+    best has such a loss as well where it has none; then, as elsewhere, only instances with finite losses of both are
+    tested. The best has the fewest infinite losses.
+    """
+    from scipy import stats  # slow to import
+
+    scores = keep_all(terms)
     best = int(np.argmax(scores))
-    with np.errstate(invalid="ignore"):
-        differences = losses - losses[:, [best]]
-    lost = ~np.isfinite(differences).all(axis=0)  # runs without a value: as if infinitely worse
-    tested = np.flatnonzero(~lost & differences.any(axis=0))
-    if tested.size:
-        scores[tested[np.asarray(test(differences[:, tested], axis=0).pvalue) < level]] = -1.0
-    scores[lost & (np.arange(scores.size) != best)] = -1.0
+    ratio = float(_finite_ratios(terms)[best])
+    if not np.isfinite(ratio):  # no success yet, which says nothing
+        return scores
+    finite = _finite(terms)
+    worth = np.where(finite, terms[..., 0] - ratio * terms[..., 1], 0.0)
+    for rival in range(scores.size):
+        lost, won = finite[:, best] & ~finite[:, rival], finite[:, rival] & ~finite[:, best]
+        differences = (worth[:, rival] - worth[:, best])[finite[:, best] & finite[:, rival]]
+        if lost.any() and not won.any():
+            scores[rival] = -1.0
+        elif differences.size > 1 and differences.mean() > 0:
+            with np.errstate(divide="ignore"):  # differences that are all the same
+                statistic = differences.mean() / (differences.std(ddof=1) / np.sqrt(differences.size))
+            if 2 * stats.t.sf(statistic, differences.size - 1) < level:
+                scores[rival] = -1.0
     return scores

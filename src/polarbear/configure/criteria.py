@@ -39,9 +39,14 @@ class Criterion:
     def terms(self, run: Run, until: float) -> tuple[float, float]:
         """What a run adds to the criterion's numerator and to its denominator, which counts runs, or successes.
 
+        A run that ended by itself, also by failing, keeps what it had found, as in a race. Of one that was cut short,
+        such as by the time limit, the race does not know what would have come, and leaves it out from then on. A number
+        needs a value, and whoever is slow must not gain by it: from then on such a run counts as one that found
+        nothing, and its value at the end is infinite.
+
         Args:
             run: The run.
-            until: How many evaluations it had. A run that failed counts as one that found nothing.
+            until: How many evaluations it was asked for.
 
         Raises:
             UnknownOptimum: If the optimum is needed and unknown.
@@ -51,16 +56,18 @@ class Criterion:
                 f"criterion {self.name!r} needs the optimum, which is unknown on {run.key.instance}; take criterion "
                 "'final', or the strategy 'race', which compares ranks"
             )
+        evaluations = run.trajectory.evaluations.astype(float)
         precisions = run.trajectory.values - (run.optimum or 0.0)
+        lost = run.outcome.cut_short and run.outcome.evaluations < until
         if self.name == "final":
-            return (float(precisions[-1]) if precisions.size else np.inf), 1.0
+            return (float(precisions[-1]) if precisions.size and not lost else np.inf), 1.0
         if self.name == "ert":
             hit = precisions <= self.target
-            return (float(run.trajectory.evaluations[np.argmax(hit)]) if hit.any() else until), float(hit.any())
-        reached = StepFunction(
-            run.trajectory.evaluations.astype(float), 1 - PRECISIONS.scaled(precisions), before=0.0, until=np.inf
-        )
-        return 1.0 - float(reached.mean(Bounds(1, until + 1))), 1.0
+            return (float(evaluations[np.argmax(hit)]) if hit.any() else until), float(hit.any())
+        reached = 1 - PRECISIONS.scaled(precisions)
+        if lost:
+            evaluations, reached = np.append(evaluations, run.outcome.evaluations + 1.0), np.append(reached, 0.0)
+        return 1.0 - float(StepFunction(evaluations, reached, before=0.0).mean(Bounds(1, until + 1))), 1.0
 
 
 def bootstrap_means(

@@ -50,9 +50,7 @@ def sample_sizes(
         ValueError: If losses are no such array, or a mean is not above 0.
     """
     values = _checked(losses)
-    truth = values.mean(axis=1)
-    if not (truth > 0).all():
-        raise ValueError(f"a configuration has the mean loss {truth.min():g}; shares of means need them above 0")
+    truth = _means(values)
     loss, under = np.empty((len(sizes), repeats)), np.empty((len(sizes), repeats))
     for row, size in enumerate(sizes):
         means = np.stack([_resample(each, size, repeats, rng).mean(axis=1) for each in values])
@@ -94,10 +92,10 @@ def decide_pairs(
         rng: For all draws.
 
     Raises:
-        ValueError: If losses are no such array.
+        ValueError: If losses are no such array, or a mean is not above 0.
     """
     values = _checked(losses)
-    truth, deviation = values.mean(axis=1), values.std(axis=1)
+    truth, deviation = _means(values), values.std(axis=1)
     pairs = [(a, b) if truth[a] < truth[b] else (b, a) for a, b in combinations(range(len(values)), 2)]
     right = {name: np.empty(len(pairs)) for name in ("means", "means of normal samples", "t-test", "rank-sum test")}
     wrong = {name: np.empty(len(pairs)) for name in right}
@@ -113,7 +111,7 @@ def decide_pairs(
         for name, signs in better.items():
             right[name][index], wrong[name][index] = np.mean(signs < 0), np.mean(signs > 0)
     better_mean, worse_mean = truth[np.array(pairs).reshape(-1, 2)].T
-    return Decisions((worse_mean - better_mean) / np.abs(better_mean), right, wrong)
+    return Decisions((worse_mean - better_mean) / better_mean, right, wrong)
 
 
 def race_samples(
@@ -158,6 +156,14 @@ def _checked(losses: ArrayLike) -> FloatArray:
             f"losses have the shape {values.shape}; give finite ones of at least 2 configurations, at least 2 of each"
         )
     return values
+
+
+def _means(values: FloatArray) -> FloatArray:
+    """(n,) the mean of each configuration's losses (n, R), of which shares are taken."""
+    means = values.mean(axis=1)
+    if not (means > 0).all():
+        raise ValueError(f"a configuration has the mean loss {means.min():g}; shares of means need them above 0")
+    return means
 
 
 def _resample(values: FloatArray, size: int, repeats: int, rng: np.random.Generator) -> FloatArray:

@@ -123,9 +123,11 @@ def by_name(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, ob
     """The algorithms by name; the second function without a name, a lambda, is ``"<lambda> 2"``.
 
     Raises:
-        TypeError: If one has no name, or a name is no text.
+        TypeError: If one has no name, a name is no text, or a text is given for all of them.
         ValueError: If two have the same, or a name is blank or takes more than a line.
     """
+    if isinstance(algorithms, str):
+        raise TypeError(f"algorithms is the text {algorithms!r}; give a list of names, or a mapping from names")
     if isinstance(algorithms, Mapping):
         return {checked_name(name, "the name of an algorithm"): algorithm for name, algorithm in algorithms.items()}
     named: dict[str, object] = {}

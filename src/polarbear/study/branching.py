@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -18,6 +18,7 @@ from polarbear.experiment import Task
 from polarbear.optimizers.switch import Branched
 from polarbear.problems import FiniteInstances, ProblemSpec
 from polarbear.protocols import Continuing
+from polarbear.racing.settings import by_name
 from polarbear.records import STAY, Branch, Reason, Run, RunKey, Samples
 from polarbear.records.branches import MOST_REPEATS
 from polarbear.study.plan import Plan, plan_from_spec
@@ -42,7 +43,7 @@ class BranchPlan(Plan):
         plan: By which the runs were made.
         recorded: The runs.
         alternatives: What they may go on with, by name.
-        at: After how many evaluations they are left.
+        at: After how many evaluations they are left: one number, or several.
         repeats: How often.
         horizon: Evaluations of a branch after that.
 
@@ -61,24 +62,25 @@ class BranchPlan(Plan):
         plan: Plan,
         recorded: Sequence[Run],
         alternatives: Mapping[str, optimizers.Optimizer],
-        at: Sequence[int | str],
+        at: int | str | Sequence[int | str],
         repeats: int = 5,
         horizon: int = 500,
     ) -> None:
         self.recorded = {run.key: run for run in recorded}
         self.horizon = whole_number(horizon, "horizon", 1)
-        if not at:
+        points: list[int | str] = _several(at)
+        if not points:
             raise ValueError("at is empty; say after how many evaluations runs are left, such as 100 or '20*d'")
         self._entrants = dict(plan.algorithms), dict(alternatives)
         named = {spec.name: (spec, d) for spec, d in zip(plan.problems, plan.dimensions, strict=True)}
         self.moments, self.skipped = dict[RunKey, list[int]](), 0
         for key, run in self.recorded.items():
-            moments = {_evaluations(each, named[key.instance][1]) for each in at}
+            moments = {_evaluations(each, named[key.instance][1]) for each in points}
             self.moments[key] = sorted(moment for moment in moments if _goes_on(run, moment))
             self.skipped += len(moments) - len(self.moments[key])
         chosen = dict.fromkeys(key.instance for key, moments in self.moments.items() if moments)
         if not chosen:
-            raise ValueError(f"at is {', '.join(map(str, at))}; every run had ended by then, so that none goes on")
+            raise ValueError(f"at is {', '.join(map(str, points))}; every run had ended by then, so that none goes on")
         specs = [named[name][0] for name in chosen]
         _check_repeatable(specs)
         super().__init__(
@@ -171,8 +173,8 @@ class BranchPlan(Plan):
 def plan_branches(
     source: str | Path,
     *,
-    at: Sequence[int | str],
-    into: Sequence[object] | Mapping[str, object] | None = None,
+    at: int | str | Sequence[int | str],
+    into: object | Sequence[object] | Mapping[str, object] | None = None,
     repeats: int = 5,
     horizon: int = 500,
     runs: Callable[[RunKey], bool] | None = None,
@@ -202,8 +204,8 @@ def branch(
     source: str | Path,
     path: str | Path,
     *,
-    at: Sequence[int | str],
-    into: Sequence[object] | Mapping[str, object] | None = None,
+    at: int | str | Sequence[int | str],
+    into: object | Sequence[object] | Mapping[str, object] | None = None,
     repeats: int = 5,
     horizon: int = 500,
     runs: Callable[[RunKey], bool] | None = None,
@@ -222,9 +224,10 @@ def branch(
     Args:
         source: A study of a plan, counted in evaluations.
         path: The study of the branches; made if there is none.
-        at: After how many evaluations: numbers, or multiples of the dimension such as ``"10*d"``. Runs that had ended
-            by then are passed over.
-        into: Optimizers, or names of the plan's; default all of the plan's. No run is switched to its own.
+        at: After how many evaluations: one or several numbers, or multiples of the dimension such as ``"10*d"``. Runs
+            that had ended by then are passed over.
+        into: One or several optimizers, or names of the plan's; default all of the plan's. No run is switched to its
+            own, which is the one of that name.
         repeats: How often each branch is made, with other chance each time.
         horizon: Evaluations of a branch after `at`.
         runs: Which runs are left; default all.
@@ -233,8 +236,8 @@ def branch(
 
     Raises:
         NotRepeatable: If a recorded run comes out otherwise now, such as on another machine.
-        ValueError: If the study holds no such plan, an optimizer is unknown or cannot take over, its problems are
-            noisy, or an argument is out of range.
+        ValueError: If the study holds no such plan, an optimizer is unknown, cannot take over or has a name that stands
+            for another one, its problems are noisy, or an argument is out of range.
     """
     chosen: dict[str, Any] = {"at": at, "into": into, "repeats": repeats, "horizon": horizon, "runs": runs}
     return run_plan(plan_branches(source, **chosen, imports=imports), path, **settings)
@@ -276,27 +279,43 @@ def _recent(run: Run, lower: Any, upper: Any, *, until: int, **settings: Any) ->
     return recent_features(kept.points[:until], kept.values[:until], lower, upper, **settings)
 
 
-def _alternatives(into: Sequence[object] | Mapping[str, object] | None, plan: Plan) -> dict[str, optimizers.Optimizer]:
+def _alternatives(into: object, plan: Plan) -> dict[str, optimizers.Optimizer]:
     """What runs may go on with, by name: the plan's algorithms if they are named."""
     if isinstance(into, Mapping):
-        given: dict[str, optimizers.Optimizer] = {
-            str(name): optimizers.as_optimizer(each) for name, each in into.items()
-        }
+        mapping = cast("Mapping[str, object]", into)
+        given = {str(name): optimizers.as_optimizer(each) for name, each in mapping.items()}
     else:
-        given = {}
-        for each in plan.algorithms if into is None else into:
-            if isinstance(each, str):
-                if each not in plan.algorithms:
-                    raise ValueError(f"the study has no algorithm {each!r};{did_you_mean(each, plan.algorithms)}")
-                given[each] = plan.algorithms[each]
-            else:
-                optimizer = optimizers.as_optimizer(each)
-                given[optimizer.name] = optimizer
+        listed: list[object] = list(plan.algorithms) if into is None else _several(into)
+        if unknown := next((each for each in listed if isinstance(each, str) and each not in plan.algorithms), None):
+            raise ValueError(f"the study has no algorithm {unknown!r};{did_you_mean(unknown, plan.algorithms)}")
+        named = by_name([each if isinstance(each, str) else optimizers.as_optimizer(each) for each in listed])
+        given = {
+            name: plan.algorithms[name] if isinstance(each, str) else cast("optimizers.Optimizer", each)
+            for name, each in named.items()
+        }
+    if taken := next((name for name in given if name in plan.algorithms and _differ(given[name], plan, name)), None):
+        raise ValueError(
+            f"into names an optimizer {taken!r}, and the plan's algorithm of that name is another one; give it a name "
+            f"of its own: into={{'another name': …}}"
+        )
     if not set(given) - set(plan.algorithms) and len(plan.algorithms) < 2:
         raise ValueError("into names nothing but the study's only algorithm; name another optimizer")
     if unable := [name for name, each in given.items() if not isinstance(each, Continuing)]:
         raise ValueError(f"{unable[0]} cannot start from another optimizer; leave it out: into=… names the others")
     return given
+
+
+def _several(given: object) -> list[Any]:
+    """The entries of what can be iterated; anything else, and text, is the only one."""
+    if isinstance(given, Iterable) and not isinstance(given, str):
+        return list(cast("Iterable[Any]", given))
+    return [given]
+
+
+def _differ(optimizer: optimizers.Optimizer, plan: Plan, name: str) -> bool:
+    """Whether an optimizer is another one than the plan's of a name, whatever it calls itself."""
+    one, other = (optimizers.describe(each) | {"name": ""} for each in (optimizer, plan.algorithms[name]))
+    return one != other
 
 
 def _evaluations(at: int | str, dimension: int) -> int:

@@ -192,6 +192,8 @@ def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
         (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
     }
     left = [name for name in names if any(name == each for each, _ in whole)]
+    if not left:  # all runs were cut short
+        return {}
     seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
     try:
         before, pool = configurator.criterion_terms(left, criterion), configurator.peers_terms(criterion)

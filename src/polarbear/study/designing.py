@@ -18,6 +18,7 @@ from polarbear.design import Candidate, History, Proposer
 from polarbear.experiment import Confinement, ProposedCode, WorkerError, WorkerPool
 from polarbear.experiment.proposed import inspect_code
 from polarbear.racing import Race, RaceResult
+from polarbear.racing.settings import by_name
 from polarbear.study.configuring import VALIDATE, race_beside, race_on_fresh
 from polarbear.study.design_verdicts import Finding, history_of
 from polarbear.study.observer import Observer
@@ -159,7 +160,7 @@ def design(
         **options: See `DesignSettings`.
 
     Raises:
-        ValueError: If a setting is out of range.
+        ValueError: If a setting is out of range, or two of `against` have the same name.
         TypeError: If the proposer returns something else than candidates.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
         Unsuitable: If one of `against` does not take the problems.
@@ -169,7 +170,8 @@ def design(
     chosen = DesignSettings(**options)
     generations, validate = whole_number(generations, "generations", 1), whole_number(validate, "validate", 2)
     stream, location = problems.as_instances(instances), store.place(path)
-    rivals = {each.name: each for each in map(optimizers.as_optimizer, against)}
+    named = by_name([optimizers.as_optimizer(each) for each in against])
+    rivals = {name: cast("optimizers.Optimizer", each) for name, each in named.items()}
     if not rivals:
         raise ValueError("against is empty; name at least one optimizer that candidates compete with")
     rules = {"times": times, "alpha": chosen.alpha, "epsilon": chosen.epsilon, "seed": chosen.seed}
