@@ -68,6 +68,23 @@ class TestEveryView:
             assert made["shown"].figure.caption == figure.caption
 
 
+def test_targets_of_a_file_are_those_of_all_views_and_followed(folder, tmp_path):
+    table = tmp_path / "targets.csv"
+    table.write_text(View("targets", "runs", {"targets": "bbob"}).data(Sources([folder / "runs.study"])).csv())
+    sources = Sources([folder / "runs.study"], targets=table)
+    view, made = View("expected-runtime", "runs"), {}
+    before = view.data(sources)
+    lines = table.read_text().splitlines()
+    table.write_text("\n".join(lines[:1] + [line for line in lines if line.endswith((",1.0", ",0.1"))]))
+    assert sources.stamp("runs") == table.stat().st_mtime_ns
+    assert (len(before.rows), len(view.data(sources).rows)) == (2 * 51, 2 * 2)
+    exec(view.code(sources), made)
+    assert made["shown"].data == view.data(sources)
+    table.write_text("no targets")
+    with pytest.raises(ValueError, match="there is no column suite"):
+        Sources([folder / "runs.study"], targets=table)
+
+
 def test_assumptions_of_noisy_runs_are_told(tmp_path):
     noisy, values = runs()[0], {"clip_rate": [0.0, 0.2], "drift": [0.0, 0.1]}
     with store.create(tmp_path / "noisy.study", {"kind": "test"}) as kept:

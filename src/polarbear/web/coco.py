@@ -77,7 +77,7 @@ def distributions_by_targets(
 
 @view("coco", "Targets")
 def targets(assessment: Assessment, targets: TargetKind, count: Count) -> Shown:
-    """Targets of every function as a table, to be edited and given to `polarbear assess --targets`."""
+    """Targets of every function as a table, to be edited and given to `serve` or `assess` with `--targets`."""
     return Shown(target_data(targets_of(_by_targets(assessment, targets, count).subject)))
 
 

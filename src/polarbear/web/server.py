@@ -63,26 +63,33 @@ class Server:
 
 
 def make_server(
-    paths: Iterable[str | Path], *, library: str | Path | None = None, host: str = HERE, port: int = 0
+    paths: Iterable[str | Path],
+    *,
+    library: str | Path | None = None,
+    targets: str | Path | None = None,
+    host: str = HERE,
+    port: int = 0,
 ) -> Server:
     """A server of the analyzer.
 
     Args:
         paths: Studies, or other tools' files, folders and archives.
         library: A folder of further ones.
+        targets: A CSV file of targets of every function: see `Sources`.
         host: Where to listen. Any other than 127.0.0.1 demands a token from visitors.
         port: Where to listen; 0 for a free one.
 
     Raises:
         ExtraMissing: If dash or waitress is not installed.
         FileNotFoundError: If there is nothing at a path.
+        ValueError: If the file of targets is none.
         OSError: If the port is taken.
     """
     optional("dash", "serve", "polarbear serve")
     waitress = optional("waitress", "serve", "polarbear serve")
     from polarbear.web.app import make_app
 
-    sources = Sources(paths, library)
+    sources = Sources(paths, library, targets)
     uploads = Uploads(sources)
     listening = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET)
     port = listening.getsockname()[1]

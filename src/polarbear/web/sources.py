@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polarbear import store
-from polarbear.assess.report import Assessment, subject_of
+from polarbear.assess.report import Assessment, read_targets, subject_of, with_targets
 from polarbear.descriptions import did_you_mean
 from polarbear.knowledge import KnowledgeBase, is_base, open_base
 from polarbear.records import Reference
@@ -33,9 +33,20 @@ class Sources:
         paths: The studies, or files, folders and archives of other tools.
         library: A folder of further ones, or one that `polarbear.store.Library` keeps; links that lead out of it are
             passed over.
+        targets: A CSV file of targets of every function, as `polarbear.assess.report.read_targets` reads them, in place
+            of the usual ones; read again when it has changed.
+
+    Raises:
+        ValueError: If the file of targets is none.
+        OSError: If there is nothing at a path, or a file cannot be read.
     """
 
-    def __init__(self, paths: Iterable[str | Path], library: str | Path | None = None) -> None:
+    def __init__(
+        self, paths: Iterable[str | Path], library: str | Path | None = None, targets: str | Path | None = None
+    ) -> None:
+        self.targets = None if targets is None else Path(targets).resolve()
+        if self.targets is not None:
+            read_targets(self.targets)  # what is wrong is said at once, not on every page
         self._paths: dict[str, Path] = {}
         self._listed: dict[str, None] = {}
         self._library: dict[str, None] = {}
@@ -90,7 +101,8 @@ class Sources:
 
     def stamp(self, *names: str) -> int:
         """When one of them was changed last, in nanoseconds; ValueError if nothing of a name is open."""
-        return max(_stamp(self.path(name)) for name in names)
+        paths = [*map(self.path, names), *([self.targets] if self.targets else [])]
+        return max(map(_stamp, paths))
 
     def is_race(self, name: str) -> bool:
         """Whether it is the study of a race."""
@@ -132,7 +144,8 @@ class Sources:
             )
         if needs == "Assessment":
             opened = [(each, self.path(each)) for each in dict.fromkeys((name, *beside))]
-            return _assessment(tuple((*each, _stamp(each[1])) for each in opened), identity, only)
+            targets = self.targets and (self.targets, _stamp(self.targets))
+            return _assessment(tuple((*each, _stamp(each[1])) for each in opened), identity, only, targets)
         return _OPENED[needs](path, _stamp(path))
 
     def _catalogue(self) -> Catalogue:
@@ -159,10 +172,14 @@ def _reading(path: Path, _stamp: int) -> store.Reading:
 
 @lru_cache(_OPEN)
 def _assessment(
-    opened: tuple[tuple[str, Path, int], ...], identity: tuple[str, ...], only: tuple[str, ...]
+    opened: tuple[tuple[str, Path, int], ...],
+    identity: tuple[str, ...],
+    only: tuple[str, ...],
+    targets: tuple[Path, int] | None,
 ) -> Assessment:
     runs = identified(together({name: _reading(path, stamp).runs for name, path, stamp in opened}), identity)
-    return Assessment(subject_of(runs, algorithms=only))
+    subject = subject_of(runs, algorithms=only)
+    return Assessment(with_targets(subject, read_targets(targets[0])) if targets else subject)
 
 
 @lru_cache(_OPEN)

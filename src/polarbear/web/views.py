@@ -20,7 +20,7 @@ from polarbear.web.work import say
 _LOADED = {
     "Catalogue": "pb.web.catalogue.catalogue_of({library})",
     "Reading": "pb.store.read_checked({path})",
-    "Assessment": "pb.assess.report.Assessment(pb.assess.report.subject_of({runs}))",
+    "Assessment": "pb.assess.report.Assessment({subject})",
     "Result": "pb.load({path})",
     "Reference": "pb.store.read_reference({path})",
     "KnowledgeBase": "pb.knowledge.open_base({path})",
@@ -141,7 +141,7 @@ class View:
         package, _, room = kind.make.__module__.rpartition(".")
         values = self.values(sources)
         opened = {
-            name: _loading(control.needs, str(sources.path(self.params[name])))
+            name: _loading(control.needs, str(sources.path(self.params[name])), sources)
             for name, control in kind.controls.items()
             if isinstance(control, Opened) and values[name] is not None
         }
@@ -161,7 +161,7 @@ class View:
             *([f"from polarbear.web.identity import {', '.join(used)}"] if used else []),
             *(["from polarbear.web.settings import Settings"] if figure and drawn.startswith(sized) else []),
             "",
-            f"{kind.needs.lower()} = {_loading(kind.needs, path, runs=runs, library=str(sources.library))}",
+            f"{kind.needs.lower()} = {_loading(kind.needs, path, sources, runs)}",
             *(f"{name} = {loaded}" for name, loaded in opened.items()),
             *([f"with drawn_as({colors!r}):", f"    {made}"] if colors else [made]),
             "print(shown.data.csv())" if figure is None else f'{drawn}.save("{self.kind}.pdf")',
@@ -183,6 +183,10 @@ class View:
         return runs + (f", algorithms={settings.only!r}" if settings.only else ""), used
 
 
-def _loading(needs: str, path: str, *, runs: str = "", library: str = "") -> str:
-    """Python that loads what a view needs."""
-    return _LOADED[needs].format(path=repr(path), runs=runs or f"pb.store.read({path!r})", library=repr(library))
+def _loading(needs: str, path: str, sources: Sources, runs: str = "") -> str:
+    """Python that loads what a view needs; of runs in place of all at the path."""
+    subject = f"pb.assess.report.subject_of({runs or f'pb.store.read({path!r})'})"
+    if sources.targets:
+        table = f"pb.assess.report.read_targets({str(sources.targets)!r})"
+        subject = f"pb.assess.report.with_targets({subject}, {table})"
+    return _LOADED[needs].format(path=repr(path), subject=subject, library=repr(str(sources.library)))

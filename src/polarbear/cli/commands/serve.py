@@ -22,6 +22,14 @@ def serve(
     library: Annotated[
         Path | None, typer.Option(help="A folder of further studies and archives, to search.", show_default=False)
     ] = None,
+    targets: Annotated[
+        Path | None,
+        typer.Option(
+            help="A CSV file of targets (suite, function, dimension, target) in place of the usual ones; pages follow "
+            "its changes. The view COCO, Targets makes one.",
+            show_default=False,
+        ),
+    ] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; default a free one.", show_default=False)] = 0,
     host: Annotated[
         str, typer.Option(help="Where to listen. Others than 127.0.0.1 demand a token, which is printed.")
@@ -34,7 +42,7 @@ def serve(
     with bad_input():
         if library is not None and not library.is_dir():
             raise ValueError(f"library is {library}, which is no folder; give the folder that holds the archives")
-        server = make_server(data or (), library=library, host=host, port=port)
+        server = make_server(data or (), library=library, targets=targets, host=host, port=port)
     if server.token:
         echo(f"Listening on {host}: others can reach it, so visitors have to bring the token in this address.")
     echo(f"{server.url}\nCtrl-C ends it.")
