@@ -161,7 +161,7 @@ class Selector:
             phi = self.covariates.phi(within(self.covariates, self.cases, rows))
             parts = [self.arrays["draws"] @ phi[i : i + _AT_ONCE].T for i in range(0, len(phi), _AT_ONCE)]
             return np.concatenate([softmax(part, axis=1).mean(axis=0).T for part in parts])
-        found = forests.found_by_trees(self.arrays, self._filled(rows))
+        found = forests.found_by_trees(self.arrays, _filled(self.covariates, rows))
         if self.kind in _OF_LOSSES:
             least = found == found.min(axis=2, keepdims=True)
             found = least / least.sum(axis=2, keepdims=True)
@@ -201,23 +201,25 @@ class Selector:
             raise ValueError(f"values have shape {rows.shape}; give (k, {len(names)})")
         return rows
 
-    def _filled(self, rows: FloatArray) -> FloatArray:
-        """Features (k, m) for forests, which take the mean of what is not known."""
-        return np.where(np.isnan(rows), self.covariates.centre, rows)
-
     def _looking(self, rows: FloatArray) -> tuple[NDArray[np.intp], FloatArray]:
         """(k,) which algorithm looks best, and the probability that it is better than the default, NaN if unknown."""
         default = self.algorithms.index(self.default)
         if self.kind == "single best":
             return np.full(len(rows), default), np.full(len(rows), np.nan)
-        if self.kind != "ratings":
-            found = forests.ask(self.arrays, self._filled(rows))
-            best = (found.argmin(axis=1) if self.kind in _OF_LOSSES else found.argmax(axis=1)).astype(np.intp)
-            if self.kind != "cautious forest":
-                return best, np.full(len(rows), np.nan)
-            gain = found[:, default] - found.min(axis=1)
-            pays = np.append(0.0, self.arrays["pays"])[np.searchsorted(self.arrays["gains"], gain, side="right")]
-            return best, np.where(best == default, 1.0, pays)
+        return self._by_ratings(rows, default) if self.kind == "ratings" else self._by_forest(rows, default)
+
+    def _by_forest(self, rows: FloatArray, default: int) -> tuple[NDArray[np.intp], FloatArray]:
+        """`_looking` to a forest, which knows a probability if it is cautious."""
+        found = forests.ask(self.arrays, _filled(self.covariates, rows))
+        best = (found.argmin(axis=1) if self.kind in _OF_LOSSES else found.argmax(axis=1)).astype(np.intp)
+        if self.kind != "cautious forest":
+            return best, np.full(len(rows), np.nan)
+        gain = found[:, default] - found.min(axis=1)
+        pays = np.append(0.0, self.arrays["pays"])[np.searchsorted(self.arrays["gains"], gain, side="right")]
+        return best, np.where(best == default, 1.0, pays)
+
+    def _by_ratings(self, rows: FloatArray, default: int) -> tuple[NDArray[np.intp], FloatArray]:
+        """`_looking` by ratings."""
         phi = self.covariates.phi(within(self.covariates, self.cases, rows))
         looking, probability = list[NDArray[np.intp]](), list[FloatArray]()
         for start in range(0, len(phi), _AT_ONCE):
@@ -227,6 +229,11 @@ class Selector:
             looking.append(best)
             probability.append(np.where(best == default, 1.0, (theirs > ratings[:, default]).mean(axis=0)))
         return np.concatenate(looking), np.concatenate(probability)
+
+
+def _filled(covariates: Covariates, rows: FloatArray) -> FloatArray:
+    """Features (k, m) for forests, which take the mean of what is not known."""
+    return np.where(np.isnan(rows), covariates.centre, rows)
 
 
 def _never_none(shares: FloatArray, voices: int) -> FloatArray:
@@ -288,36 +295,15 @@ def train(
         ValueError: If an argument is out of range, or there are fewer than two algorithms or functions.
         ExtraMissing: If it is a forest, and scikit-learn is not installed.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
-    if not 0 <= confidence <= 1:
-        raise ValueError(f"confidence is {confidence!r}; it is a probability")
-    safe = cases.single_best if default is None else default
-    if safe not in cases.algorithms:
-        raise ValueError(f"default is {safe!r}, which did not run;{did_you_mean(safe, cases.algorithms)}")
-    groups = cases.groups
-    sizes = len(cases.algorithms), int(groups.max()) + 1
-    if min(sizes) < 2:
-        raise ValueError(f"there are {sizes[0]} algorithms on {sizes[1]} functions; a selector needs two of both")
-    covariates = Covariates.of(cases.values, cases.features, squares=False)
+    safe = _checked(cases, kind, confidence, default)
     if kind == "ratings":
-        rankings = Rankings.of(cases.losses[:, np.newaxis], algorithms=cases.algorithms, groups=groups)
-        features_of = dict(zip(cases.features, cases.values.T, strict=True))
-        rng = np.random.default_rng(seed)
-        fitted = fit_conditional(rankings, features_of, squares=squares, draws=_DRAWS, rng=rng)
-        covariates, arrays = fitted.covariates, {"draws": fitted.draws[:, 0]}
-    elif kind == "single best":
-        arrays = {"shares": _never_none(cases.shares_of_best, sizes[1])}
+        covariates, arrays = _ratings(cases, squares=squares, seed=seed)
     else:
-        filled = np.where(np.isnan(cases.values), covariates.centre, cases.values)
-        arrays = _forest(kind, filled, cases, cases.algorithms.index(safe), seed=seed, separate=separate)
-    trained_on = {
-        "source": source,
-        "cases": len(groups),
-        "functions": sorted(set(cases.functions)),
-        "mean losses": dict(zip(cases.algorithms, cases.losses.mean(axis=0).tolist(), strict=True)),
-        "seed": seed,
-    }
+        covariates = Covariates.of(cases.values, cases.features, squares=False)
+        if kind == "single best":
+            arrays: Arrays = {"shares": _never_none(cases.shares_of_best, len(set(cases.functions)))}
+        else:
+            arrays = _forest(kind, covariates, cases, cases.algorithms.index(safe), seed=seed, separate=separate)
     return Selector(
         kind,
         cases.algorithms,
@@ -325,16 +311,49 @@ def train(
         confidence,
         covariates,
         covariates.phi(cases.values),
-        groups,
+        cases.groups,
         arrays,
-        trained_on,
+        {
+            "source": source,
+            "cases": len(cases.losses),
+            "functions": sorted(set(cases.functions)),
+            "mean losses": dict(zip(cases.algorithms, cases.losses.mean(axis=0).tolist(), strict=True)),
+            "seed": seed,
+        },
         dict(sampling or {}),
     )
 
 
-def _forest(kind: Kind, filled: FloatArray, cases: Cases, default: int, *, seed: int, separate: bool) -> Arrays:
-    """What a kind of forest learns from features (P, m) without gaps; `default` is the number of the safe choice."""
-    losses = cases.losses
+def _checked(cases: Cases, kind: Kind, confidence: float, default: str | None) -> str:
+    """The safe choice; arguments and errors are those of `train`."""
+    if kind not in KINDS:
+        raise ValueError(f"kind is {kind!r}; choose one of {', '.join(KINDS)}")
+    if not 0 <= confidence <= 1:
+        raise ValueError(f"confidence is {confidence!r}; it is a probability")
+    safe = cases.single_best if default is None else default
+    if safe not in cases.algorithms:
+        raise ValueError(f"default is {safe!r}, which did not run;{did_you_mean(safe, cases.algorithms)}")
+    algorithms, functions = len(cases.algorithms), len(set(cases.functions))
+    if min(algorithms, functions) < 2:
+        raise ValueError(f"there are {algorithms} algorithms on {functions} functions; a selector needs two of both")
+    return safe
+
+
+def _ratings(cases: Cases, *, squares: bool, seed: int) -> tuple[Covariates, Arrays]:
+    """How features are standardized, and the draws of the ratings."""
+    fitted = fit_conditional(
+        Rankings.of(cases.losses[:, np.newaxis], algorithms=cases.algorithms, groups=cases.groups),
+        dict(zip(cases.features, cases.values.T, strict=True)),
+        squares=squares,
+        draws=_DRAWS,
+        rng=np.random.default_rng(seed),
+    )
+    return fitted.covariates, {"draws": fitted.draws[:, 0]}
+
+
+def _forest(kind: Kind, covariates: Covariates, cases: Cases, default: int, *, seed: int, separate: bool) -> Arrays:
+    """What a kind of forest learns; `default` is the number of the safe choice."""
+    filled, losses = _filled(covariates, cases.values), cases.losses
     if kind == "shuffled labels":
         losses = losses[np.random.default_rng(seed).permutation(len(losses))]
     arrays = forests.grow(filled, losses, classify=kind not in _OF_LOSSES, seed=seed, separate=separate)
