@@ -8,7 +8,7 @@ from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, bu
 
 import pytest
 
-from polarbear.web import View
+from polarbear.web import Sources, View
 
 pytest.importorskip("dash", reason="dash is not installed")
 from polarbear.web.address import Address
@@ -117,6 +117,16 @@ class Staying(HTTPRedirectHandler):
 
     def redirect_request(self, *_):
         return None
+
+
+def test_a_study_is_saved_and_opened_again(server, folder, tmp_path):
+    status, headers, content = ask(server, "/study.zip?study=runs")
+    assert (status, headers["Content-Type"]) == (200, "application/zip")
+    (tmp_path / "saved.zip").write_bytes(content)
+    saved = Sources([tmp_path / "saved.zip"])
+    whole = View("standings", "runs").data(Sources([folder / "runs.study"]))
+    assert View("standings", "saved.zip").data(saved) == whole
+    assert b"no study 'nothing' is open" in ask(server, "/study.zip?study=nothing")[2]
 
 
 class TestAddress:

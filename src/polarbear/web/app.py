@@ -7,6 +7,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from dash import ALL, Dash, Input, Output, State, dcc, html, no_update
 from dash.exceptions import PreventUpdate
@@ -203,8 +204,11 @@ def _lost(why: object) -> Any:
 
 
 def _side(address: Address, sources: Sources) -> Any:
-    """The sidebar; on the first page with a place to drop files on."""
-    side = sidebar(address, sources)
+    """The sidebar; on the first page with a place to drop files on, and a link that saves what was imported here."""
+    side, study = sidebar(address, sources), address.view.study
     if address.page == "overview":
         side.children = [*side.children, drop_zone()]
+        if study and study not in sources.names:
+            saved = html.A("Save this study", href=f"/study.zip?{urlencode({'study': study})}", download=True)
+            side.children.append(html.P(saved, className="downloads"))
     return side

@@ -8,7 +8,9 @@ import hmac
 import io
 import secrets
 import socket
+import tempfile
 import threading
+import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +18,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from polarbear.extras import optional
+from polarbear.store import exists
 from polarbear.web.address import Address
 from polarbear.web.components import FAULTS, FORMATS, TABLES, written
 from polarbear.web.sources import Sources
@@ -99,6 +102,7 @@ def make_server(
     _guard(app.server, token, policy, f"polarbear-{port}")
     _files(app.server, sources)
     _saved(app.server, sources)
+    _studies(app.server, sources)
     made = waitress.create_server(app.server, sockets=[listening], threads=_THREADS, max_request_body_size=2 * LARGEST)
     url = f"http://{f'[{host}]' if ':' in host else host}:{port}/" + (f"?token={token}" if token else "")
     return Server(url, token, made, uploads)
@@ -190,6 +194,26 @@ def _saved(server: Any, sources: Sources) -> None:
             return Response(f"{fault}\n", 404, mimetype="text/plain")
         sent = {"Content-Disposition": f'attachment; filename="{name}"'}
         return Response(content, mimetype="text/csv" if colors else "application/json", headers=sent)
+
+
+def _studies(server: Any, sources: Sources) -> None:
+    """Serve studies as zip archives, such as one that was imported here and goes when the server ends."""
+    from flask import Response, request, send_file
+
+    @server.route("/study.zip")
+    def study() -> Response:
+        try:
+            path = sources.path(request.args.get("study", ""))
+            if not exists(path):
+                raise ValueError(f"{path.name} is no study; it can be opened where it is")
+        except FAULTS as fault:
+            return Response(f"{fault}\n", 404, mimetype="text/plain")
+        content = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has been sent
+        with zipfile.ZipFile(content, "w") as archive:
+            for file in sorted(path.rglob("*")):
+                archive.write(file, file.relative_to(path.parent))
+        content.seek(0)
+        return send_file(content, "application/zip", as_attachment=True, download_name=f"{path.stem}.zip")
 
 
 def _written(view: View, ending: str, sources: Sources) -> tuple[str | bytes, str]:
