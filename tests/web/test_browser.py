@@ -9,9 +9,12 @@ import pytest
 
 import polarbear as pb
 from polarbear import store
+from polarbear.assess import Bounds, aocc, group_trials, step_functions
+from polarbear.assess import ert as expected_runtime
 from polarbear.results import load
 from polarbear.web import PAGES, View, views_of
 from tests.analyzer.recorded import runs
+from tests.assess.coco_data import shared
 from tests.study.entrants import crawl, descend, guess, sphere
 from tests.web.test_views import CANNOT_BE_SHOWN, study_for
 
@@ -22,6 +25,7 @@ from polarbear.web.server import make_server  # noqa: E402
 
 CHROMIUM = shutil.which("chromium")
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium on this machine")
+ARCHIVES = ("bbob__2009__DIRECT_posik_noiseless", "bbob__2017__Ord-N-DTS-CMA-ES_Pitra")
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
     *("--disable-component-update", "--disable-sync"),
@@ -138,6 +142,30 @@ def test_numbers_on_the_page_are_those_of_the_assessment(page, site, sources):
     shown = {(row[0], row[1]): float(row[6]) for row in table(page)}
     standings = sources.get("runs", "Assessment").standings
     assert shown == {(str(s.dimension), s.algorithm): pytest.approx(s.aocc, rel=1e-5) for s in standings}
+
+
+def test_numbers_of_published_archives_are_those_of_the_assessment(browser):
+    """Expected runtimes, areas below runtime distributions and attainment of BBOB's archives, read off the page."""
+    server = make_server([shared(f"coco_archive/{archive}.tgz") for archive in ARCHIVES])
+    threading.Thread(target=server.run, daemon=True).start()
+    page = browser.new_page()
+    page.set_default_timeout(60_000)
+    try:
+        for archive in ARCHIVES:
+            runs = store.read(shared(f"coco_archive/{archive}.tgz"))
+            trials = [each for each in group_trials(runs) if each.dimension == 5]
+            ert = [expected_runtime(each.runtimes([0.01]), each.evaluations)[0] / 5 for each in trials]
+            go(page, server, f"/coco/expected-runtimes?study={archive}.tgz&dimension=5&target=0.01")
+            ((_, *shown),) = table(page)
+            assert [float(cell.replace("∞", "inf")) for cell in shown] == pytest.approx(ert, rel=1e-5)
+            curves = step_functions(trials[0].runs, carry=True)
+            bounds = Bounds(1, max(each.evaluations.max() for each in trials[:1]), log=True)
+            areas = aocc(curves, times=bounds, values=Bounds(1e-8, 100, log=True))
+            go(page, server, f"/fixed-budget/areas?study={archive}.tgz&problem=bbob%20f1%20in%205-D")
+            assert [float(row[-1]) for row in table(page)] == pytest.approx(areas, rel=1e-5)
+    finally:
+        page.close()
+        server.close()
 
 
 def test_a_control_changes_the_address_and_what_is_shown(page, site):
