@@ -36,6 +36,15 @@ class TestManyFunctions:
         rows = data(sources, "expected-runtimes", dimension="2", target="1").rows
         assert rows == (("fast", FAST[0] / 2, FAST[0] / 2), ("slow", SLOW[0] / 2, SLOW[0] / 2))
 
+    def test_average_runtimes_under_a_budget_of_ones_own(self, sources):
+        """The fast runs reach a precision of 1 after 10 to 15 evaluations in 5-D."""
+        where = {"problem": "bbob f1 in 5-D", "budget": "12"}
+        for statistic, expected in (("ERT", (10 + 11 + 12 + 3 * 12) / 3), ("PAR-c", (10 + 11 + 12 + 3 * 10 * 12) / 6)):
+            rows = data(sources, "average-runtime", statistic=statistic, **where).rows
+            assert [row[2] for row in rows if row[:2] == ("fast", 1.0)] == [pytest.approx(expected)]
+        with pytest.raises(ValueError, match="budget is '0'; give a number of evaluations, from 1"):
+            data(sources, "average-runtime", budget="0")
+
     def test_so_many_targets_as_are_asked_for(self, sources):
         assert len(data(sources, "targets", targets="log", count="3").rows) == 3 * 4
 

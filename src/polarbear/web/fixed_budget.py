@@ -37,7 +37,7 @@ from polarbear.web.kind import (
     one_of,
     view,
 )
-from polarbear.web.samples import Around, Samples, band
+from polarbear.web.samples import BAND_LEVELS, Around, Samples, band
 
 _GRID = 100
 STATISTICS: dict[str, Callable[[ValueSummary], FloatArray]] = {
@@ -87,11 +87,11 @@ def values_of_runs(assessment: Assessment, problem: Problem, budgets: Budgets, l
 
 @view("fixed-budget", "Average value over the budget")
 def average_value(assessment: Assessment, problem: Problem, statistic: Statistic, around: Around) -> Shown:
-    """Median, mean or geometric mean of the best values, with quartiles, a standard deviation or single runs."""
+    """Median, mean or geometric mean of the best values, with quantiles, a standard deviation or single runs."""
     cell = cell_of(assessment, problem)
     budgets = cell.budgets(_GRID)
     runs = {name: best_values(cell, name, budgets) for name in cell.trials}
-    summaries = {name: summarize_values(each, levels=(0.25, 0.75)) for name, each in runs.items()}
+    summaries = {name: summarize_values(each, levels=BAND_LEVELS) for name, each in runs.items()}
     lines = {name: STATISTICS[statistic](each) for name, each in summaries.items()}
     bands = {name: ends for name, each in summaries.items() if (ends := band(each, around)) is not None}
     drawn = figures.fixed_budget_curves(

@@ -30,10 +30,11 @@ from polarbear.web.kind import (
     one_of,
     view,
 )
-from polarbear.web.samples import Around, Samples, band
+from polarbear.web.samples import BAND_LEVELS, Around, Samples, band
 
 _AVERAGES: dict[str, Callable[[RuntimeSummary], FloatArray]] = {
     "PAR-c": lambda summary: summary.par,
+    "ERT": lambda summary: summary.ert,
     "median": lambda summary: summary.median,
     "mean of successes": lambda summary: summary.mean,
 }
@@ -43,6 +44,7 @@ OwnTargets = Annotated[str, Text("targets (empty: the usual ones)", "100 10 1 0.
 Target = Annotated[str, Text("target (empty: the hardest that all reached)", "")]
 Statistic = Annotated[str, one_of("statistic", *_AVERAGES)]
 Penalty = Annotated[float, Number("penalty c of PAR-c", 1, 1e6, 10)]
+OwnBudget = Annotated[str, Text("budget (empty: what each run was given)", "")]
 Probability = Annotated[float, Number("probability of success", 0.01, 1, 0.5)]
 
 
@@ -84,18 +86,26 @@ def runtimes_of_runs(assessment: Assessment, problem: Problem, targets: Targets,
 
 @view("fixed-target", "Average runtime over targets")
 def average_runtime(
-    assessment: Assessment, problem: Problem, statistic: Statistic, penalty: Penalty, around: Around
+    assessment: Assessment, problem: Problem, statistic: Statistic, penalty: Penalty, around: Around, budget: OwnBudget
 ) -> Shown:
-    """PAR-c, median or mean of the runtimes to each target, with quartiles, a standard deviation or single runs."""
+    """PAR-c, ERT, median or mean of the runtimes to each target, with quantiles, a standard deviation or single runs.
+
+    With a budget of your own, as if no run had been given more.
+    """
     name = f"PAR-{penalty:g}" if statistic == "PAR-c" else statistic
-    return _over_targets(assessment, problem, _AVERAGES[statistic], name, penalty=penalty, around=around)
+    cut = number_in(budget, "budget")
+    if cut is not None and cut < 1:
+        raise ValueError(f"budget is {budget!r}; give a number of evaluations, from 1")
+    return _over_targets(
+        assessment, problem, _AVERAGES[statistic], name, penalty=penalty, around=around, budget=cut or np.inf
+    )
 
 
 @view("fixed-target", "Runtime at a probability of success")
 def fixed_probability(assessment: Assessment, problem: Problem, probability: Probability) -> Shown:
     """The runtime within which a run reaches each target with that probability."""
     name = f"{100 * probability:g} %-quantile"
-    return _over_targets(assessment, problem, lambda summary: summary.quantiles[2], name, probability=probability)
+    return _over_targets(assessment, problem, lambda summary: summary.quantiles[-1], name, probability=probability)
 
 
 @view("fixed-target", "Runtime distribution to own targets")
@@ -175,15 +185,21 @@ def _over_targets(
     penalty: float = 10.0,
     around: str = "nothing",
     probability: float = 0.5,
+    budget: float = np.inf,
 ) -> Shown:
-    """A statistic of the runtimes to every target of a problem."""
+    """A statistic of the runtimes to every target of a problem, of runs that end after the budget."""
     cell, targets = cell_with_targets(assessment, problem)
     at = np.flip(targets)
     known = alone(assessment, problem).hits
-    hits = {name: np.flip(known[cell, name], axis=1) for name in cell.trials}
+    reached = {name: np.flip(known[cell, name], axis=1) for name in cell.trials}
+    hits = {name: np.where(each <= budget, each, np.inf) for name, each in reached.items()}
     summaries = {
         name: summarize(
-            hits[name], trials.evaluations, levels=(0.25, 0.75, probability), penalty=penalty, weights=trials.weights
+            hits[name],
+            np.minimum(trials.evaluations, budget),
+            levels=(*BAND_LEVELS, probability),
+            penalty=penalty,
+            weights=trials.weights,
         )
         for name, trials in cell.trials.items()
     }

@@ -17,7 +17,10 @@ from polarbear.records import FloatArray
 from polarbear.web.kind import Shown, check_ran, one_of
 
 _POINTS = 200
-BANDS = ("quartiles", "mean ± standard deviation")
+BAND_LEVELS = (0.02, 0.25, 0.75, 0.98)
+"""Quantiles between which bands lie."""
+_ENDS = {"quartiles": [1, 2], "outer quantiles": [0, 3]}
+BANDS = (*_ENDS, "mean ± standard deviation")
 Around = Annotated[str, one_of("around it", "nothing", *BANDS, "single runs")]
 
 
@@ -113,11 +116,16 @@ class Samples:
 
 
 def band(summary: RuntimeSummary | ValueSummary, around: str) -> FloatArray | None:
-    """(2, points) the band that was chosen, NaN where an end is infinite; None if it is none of the `BANDS`."""
+    """(2, points) the band that was chosen, NaN where an end is infinite; None if it is none of the `BANDS`.
+
+    Args:
+        summary: With the quantiles of the `BAND_LEVELS` first.
+        around: What was chosen.
+    """
     if around not in BANDS:
         return None
     spread = np.array([[-1.0], [1.0]]) * summary.standard_deviation
-    ends = summary.quantiles[:2] if around == BANDS[0] else summary.mean + spread
+    ends = summary.quantiles[_ENDS[around]] if around in _ENDS else summary.mean + spread
     return np.where(np.isfinite(ends), ends, np.nan)
 
 
