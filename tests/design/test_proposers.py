@@ -152,6 +152,28 @@ def test_proposals_repeat_themselves_and_differ_between_generations_and_seeds():
         RuleMutation(offspring=2)
 
 
+def test_all_trees_to_start_with_are_proposed_or_refused():
+    trees = ["march", "step", "success"]
+    proposed = RuleMutation(size=3, start=trees)(history(1))
+    assert [each.about["tree"] for each in proposed] == trees
+    with pytest.raises(FieldError, match="start has 3 trees, and size is 2"):
+        RuleMutation(size=2, start=trees)
+    with pytest.raises(FieldError, match=r"start\[1\] has 3 nodes, and most_nodes is 2"):
+        RuleMutation(start=["march", ["add", "march", "step"]], most_nodes=2)
+
+
+def test_rules_are_evolved_beside_the_candidates_of_another_proposer():
+    other = Candidate(code="def optimize(problem, rng): ...")
+    verdicts = [Verdict(other.name, 1, other, "in the Pareto set", ("",), best=np.ones(2))]
+    first = RuleMutation(size=4)(history(2, verdicts, [other.name]))
+    assert first[0].about["tree"] == 0
+    assert len(first) == 4
+    verdicts.append(Verdict(first[0].name, 2, first[0], "in the Pareto set", ("",), best=np.ones(2)))
+    later = RuleMutation(size=4)(history(3, verdicts, [other.name, first[0].name]))
+    assert first[0].name not in {each.name for each in later}
+    assert len(later) == 4
+
+
 def test_candidates_are_code_or_configurations_and_named_by_them():
     code = Candidate(code="def optimize(problem, rng): ...", about={"idea": "none"})
     assert code.name == Candidate(code=code.code).name != Candidate(code=code.code + " ").name

@@ -351,3 +351,9 @@ def test_one_sample_is_all_there_is_for_one_algorithm():
     found = sample(Choices.at(ChoiceCounts.none(1, 1), 0, 1.0), draws=3, rng=np.random.default_rng(0))
     np.testing.assert_array_equal(found.theta, np.ones((1, 3)))
     assert found.method == "importance sampling"
+
+
+def test_a_concentration_whose_ratings_no_number_can_hold_is_named():
+    dominated = np.tile(np.arange(10.0), (20, 1, 1))
+    with pytest.raises(ValueError, match="alpha is 1e-12, with which the ratings of 10 algorithms are too small"):
+        fitted(dominated, alpha=1e-12, draws=500)

@@ -11,6 +11,7 @@ from polarbear.configure import spaces
 from polarbear.design import Candidate, ModuleRecombination
 from polarbear.experiment import WorkerPool
 from polarbear.study.resume import built
+from tests.study.entrants import crash, stillborn, suicidal
 
 CLIMBER = """
 import numpy as np
@@ -148,6 +149,22 @@ class Climber:
             y = np.clip(x + step * rng.normal(size=x.size), problem.lower, problem.upper)
             if (found := problem(y)) < value:
                 x, value = y, found
+
+
+@pytest.mark.parametrize("rival", [stillborn, suicidal])
+def test_a_rival_that_breaks_in_every_run_is_no_rival_wherever_it_stands(tmp_path, rival):
+    """Those that raise have infinite values and are dominated; those whose worker dies have none and are set aside."""
+    against = [rival, pb.optimizers.RandomSearch()]
+    few = {"on": 6, "validate": 2, "generations": 1, "checks": []}
+    with pytest.raises(study.EveryRunFailed, match=f"no run of {rival.__name__} got anywhere, .* the first: "):
+        designed(Scripted([GOOD]), tmp_path / "d.study", against=against, **few)
+
+
+def test_a_rival_that_breaks_but_finds_something_before_is_one(tmp_path):
+    few = {"on": 6, "validate": 2, "generations": 1, "checks": []}
+    with pytest.warns(study.RunFailureWarning, match="runs failed"):
+        result = designed(Scripted([GOOD]), tmp_path / "d.study", against=[crash], **few)
+    assert result.history.verdicts[0].status == "in the Pareto set"
 
 
 @pytest.mark.slow

@@ -76,11 +76,11 @@ class RuleMutation:
 
     The first generation is `start` and random trees; a later one are mutants of the trees in the Pareto set and
     crossovers among them, some random trees too. None is proposed twice. Candidates carry their tree in `about`, and
-    their code is made of it by `code_of`.
+    their code is made of it by `code_of`; those without one, of another proposer, are passed over.
 
     Attributes:
         size: Candidates of a generation.
-        start: Trees to start with; by default a step size that stays.
+        start: Trees to start with, no more than `size`; by default a step size that stays.
         most_nodes: The most nodes of a tree.
         mu: μ.
         offspring: λ, at least μ.
@@ -95,12 +95,20 @@ class RuleMutation:
     def __post_init__(self) -> None:
         if self.offspring < self.mu:
             raise FieldError(("offspring",), f"offspring is {self.offspring}; it must be at least mu, {self.mu}")
+        if len(self.start) > self.size:
+            message = f"start has {len(self.start)} trees, and size is {self.size}; a generation needs room for all"
+            raise FieldError(("start",), message)
+        for number, tree in enumerate(self.start):
+            if (nodes := len(list(paths(tree)))) > self.most_nodes:
+                message = f"start[{number}] has {nodes} nodes, and most_nodes is {self.most_nodes}; give a smaller tree"
+                raise FieldError(("start",), message)
 
     def __call__(self, history: History) -> list[Candidate]:
         """The next generation."""
         rng = history.rng()
-        elites: list[Tree] = [each.candidate.about["tree"] for each in history.elites]
-        trees: list[Tree] = [] if history.verdicts else list(self.start)
+        elites: list[Tree] = [each.candidate.about["tree"] for each in history.elites if "tree" in each.candidate.about]
+        begun = any("tree" in each.candidate.about for each in history.verdicts)
+        trees: list[Tree] = [] if begun else list(self.start)
         candidates: dict[str, Candidate] = {}
         for _ in range(_TRIES * self.size):
             if trees:

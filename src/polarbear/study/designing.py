@@ -19,6 +19,7 @@ from polarbear.experiment import Confinement, ProposedCode, WorkerError, WorkerP
 from polarbear.experiment.proposed import inspect_code
 from polarbear.racing import Race, RaceResult
 from polarbear.racing.settings import by_name
+from polarbear.records import Outcome
 from polarbear.study.configuring import VALIDATE, race_beside, race_on_fresh
 from polarbear.study.design_verdicts import Finding, history_of
 from polarbear.study.observer import Observer
@@ -337,18 +338,31 @@ class _Designer:
         self._observer.started(race, resumed=bool(race.rounds))
         rounds = Rounds(race, plan, RunMaker(self._study, self._pool, set(), 0), self._observer, tolerant=True)
         reason = rounds.drive()
+        self._check_rivals(race)
         values = race.result().values
         nothing = [name for name in race.pareto_set if np.isnan(values[:, :, race.names.index(name)]).all()]
-        if lost := [name for name in nothing if name in self._rivals]:
-            outcome = next(each for key, each in self._study.outcomes() if key.algorithm == lost[0])
-            raise EveryRunFailed(
-                f"no run of {lost[0]} got anywhere, which the candidates compete with; the first: {outcome.reason}: "
-                f"{outcome.message}. Mend the cause and begin a new study"
-            )
         if nothing and (decided := race.withdraw(*nothing)) is not None:
             keep_round(decided, race, self._study, self._observer)
         self._observer.stopped(race, reason)
         return race
+
+    def _check_rivals(self, race: Race) -> None:
+        """See to it that candidates compete with something: a rival that breaks in each run would lose to all.
+
+        Raises:
+            EveryRunFailed: If all runs of a rival failed before they found anything by a timepoint.
+        """
+        outcomes = dict[str, list[Outcome]]()
+        for key, outcome in self._study.outcomes():
+            outcomes.setdefault(key.algorithm, []).append(outcome)
+        values = race.result().values
+        for name in self._rivals:
+            found = np.isfinite(values[:, :, race.names.index(name)]).any()
+            if not found and (ends := outcomes.get(name)) and not any(end.ok for end in ends):
+                raise EveryRunFailed(
+                    f"no run of {name} got anywhere, which the candidates compete with; the first: {ends[0].reason}: "
+                    f"{ends[0].message}. Mend the cause and begin a new study"
+                )
 
 
 def _candidates(proposed: object) -> list[Candidate]:

@@ -36,6 +36,9 @@ def gibbs(choices: Choices, *, start: FloatArray, draws: int, enough: float, rng
         draws: Number of draws D to return.
         enough: The effective sample size aimed at.
         rng: The source of randomness.
+
+    Raises:
+        ValueError: If α is so small that all ratings of a draw are 0 as floating-point numbers.
     """
     n = choices.wins.size
     chains = max(1, min(_MAX_CHAINS, draws // _SHORTEST_CHAIN))
@@ -66,7 +69,7 @@ class Sweeps:
         if choices.whole > 0:
             self._sets, self._counts = choices.sets.with_everyone(), np.append(choices.counts, choices.whole)
         self._shape, self._total = choices.wins + choices.ties.wins().sum(axis=0), choices.wins.size * choices.alpha
-        self._wins = self._shape - choices.alpha
+        self._wins, self._alpha = self._shape - choices.alpha, choices.alpha
         self._events = TieEvents(choices.ties, self._total, rng)
         self._rng = rng
         self.latent = choices.counts.size + self._events.work
@@ -75,9 +78,16 @@ class Sweeps:
         """Ratings (C, n) after so many sweeps."""
         for _ in range(sweeps):
             sums = self._rng.standard_gamma(self._total, (len(theta), 1))
-            divisors = self._divisors(np.maximum(theta * sums, _TINY))
+            with np.errstate(over="ignore", invalid="ignore"):  # which makes sums 0 or NaN
+                divisors = self._divisors(np.maximum(theta * sums, _TINY))
             rates = self._rng.standard_gamma(self._shape, theta.shape) / divisors
-            theta = rates / rates.sum(axis=1, keepdims=True)
+            sums = rates.sum(axis=1, keepdims=True)
+            if not (sums > 0).all():
+                raise ValueError(
+                    f"alpha is {self._alpha:g}, with which the ratings of {theta.shape[1]} algorithms are too small "
+                    "for floating-point numbers; give a larger one, such as 0.001"
+                )
+            theta = rates / sums
         return theta
 
     def logarithmic(self, log_theta: FloatArray, alpha: FloatArray) -> FloatArray:
