@@ -346,9 +346,13 @@ def test_plans_and_races_are_told_apart(tmp_path):
     plan = folder_with(tmp_path) / "plan.toml"
     (tmp_path / "race.toml").write_text(SMALL)
     assert (
-        f"line 2: this is a plan, not a race; run it with: polarbear run {plan}" in polarbear("race", plan, code=2)[1]
+        f"line 2: this is a plan, not a race, which has [race]; run it with: polarbear run {plan}"
+        in polarbear("race", plan, code=2)[1]
     )
-    assert "this is a race, not a plan; race it with" in polarbear("run", tmp_path / "race.toml", code=2)[1]
+    assert (
+        "this is a race, not a plan, which has [plan]; race it with"
+        in polarbear("run", tmp_path / "race.toml", code=2)[1]
+    )
     assert "there is no plan at" in polarbear("run", tmp_path / "none.toml", code=2)[1]
 
 
