@@ -116,6 +116,8 @@ def test_recorded_runs_of_a_plan_can_be_assessed_compared_tabulated_exported_and
     assert raced["blocks"] == 24
     assert "stroll" in raced["pareto_set"]
     assert f"page: {tmp_path / 'page'}" in polarbear("report", path, "--into", tmp_path / "page")[0]
+    beside = path.with_suffix(".assessment")
+    assert f"page: {beside}" in polarbear("report", path)[0]
     assert (tmp_path / "page/index.html").is_file()
     assert "runs of a plan, not a race" in polarbear("select", path, code=3)[1]
 
