@@ -116,6 +116,8 @@ def test_recorded_runs_of_a_plan_can_be_assessed_compared_tabulated_exported_and
     assert raced["blocks"] == 24
     assert "stroll" in raced["pareto_set"]
     assert f"page: {tmp_path / 'page'}" in polarbear("report", path, "--into", tmp_path / "page")[0]
+    beside = path.with_suffix(".assessment")
+    assert f"page: {beside}" in polarbear("report", path)[0]
     assert (tmp_path / "page/index.html").is_file()
     assert "runs of a plan, not a race" in polarbear("select", path, code=3)[1]
 
@@ -346,9 +348,13 @@ def test_plans_and_races_are_told_apart(tmp_path):
     plan = folder_with(tmp_path) / "plan.toml"
     (tmp_path / "race.toml").write_text(SMALL)
     assert (
-        f"line 2: this is a plan, not a race; run it with: polarbear run {plan}" in polarbear("race", plan, code=2)[1]
+        f"line 2: this is a plan, not a race, which has [race]; run it with: polarbear run {plan}"
+        in polarbear("race", plan, code=2)[1]
     )
-    assert "this is a race, not a plan; race it with" in polarbear("run", tmp_path / "race.toml", code=2)[1]
+    assert (
+        "this is a race, not a plan, which has [plan]; race it with"
+        in polarbear("run", tmp_path / "race.toml", code=2)[1]
+    )
     assert "there is no plan at" in polarbear("run", tmp_path / "none.toml", code=2)[1]
 
 

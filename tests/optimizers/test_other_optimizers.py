@@ -261,6 +261,11 @@ def test_descriptions_come_back_through_json(optimizer):
         ({"optimizer": "function", "function": "search"}, "module:name"),
         ({"optimizer": "function"}, "optimizer 'function'.*function"),
         ({}, "{} does not say which optimizer; valid are: "),
+        (
+            {"optimizer": "scipy-DEE"},
+            "^optimizer 'scipy-DEE': method is 'DEE'; .* did you mean the optimizer 'scipy-DE'",
+        ),
+        ({"optimizer": "scipy-nelder"}, "^optimizer 'scipy-nelder': method is .* did you mean 'Nelder-Mead'"),
         ("random-search", "describes no optimizer"),
     ],
 )

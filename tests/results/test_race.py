@@ -164,7 +164,7 @@ def test_progress_goes_to_standard_error_and_says_why_a_race_stopped(capsys):
     out, err = capsys.readouterr()
     assert out == ""
     assert err.startswith("round 1: 8 instances")
-    assert err.splitlines()[-1] == "stopped: instance limit: 8 instances of 8 are drawn"
+    assert err.splitlines()[-1] == "stopped: instance limit of 8 reached: 8 instances drawn"
     assert not result.finished
 
 

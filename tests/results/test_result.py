@@ -61,6 +61,9 @@ def test_the_best_is_that_of_select(result):
     assert str(result.best(stats.norm(100, 9))).startswith("best under a norm(100, 9) preference by p2bb: ")
     with pytest.raises(ValueError, match="needs one dimension"):
         result.best("10*d")
+    for risk, message in ((2, "^risk is 2"), ("bold", "^risk is 'bold'; choose one of p2bb"), ([1], "^risk is")):
+        with pytest.raises(ValueError, match=message):
+            result.best(risk=risk)
 
 
 def test_a_model_over_time_answers_at_any_budget():

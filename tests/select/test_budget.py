@@ -47,7 +47,7 @@ def test_distributions_have_the_moments_that_are_said():
         ("-5", "'-5' is no budget"),
         ("1000..100", "1000..100 is empty; give the smaller budget first"),
         ("100..", "'' is no budget"),
-        ("normal(300)", r"'normal\(300\)' has 1 parameters; normal takes two"),
+        ("normal(300)", r"has 1 parameter; normal takes two, mean and standard deviation, as in normal\(300, 50\)$"),
         ("norml(300, 5)", "distribution 'norml' .* did you mean 'normal'"),
         ("nan", "'nan' is unknown"),
     ],

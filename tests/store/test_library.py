@@ -81,6 +81,8 @@ def test_what_was_changed_is_refused(library, runs):
 
 
 def test_unknown_names_are_told_with_the_closest(library, runs):
+    with pytest.raises(ValueError, match="no data set 'mime': it is empty; add to it by polarbear archive add"):
+        library.remove("mime")
     library.add("mine", [runs])
     with pytest.raises(ValueError, match="no data set 'mime'; did you mean 'mine'"):
         library.get("mime")

@@ -54,6 +54,8 @@ def test_what_is_no_study_is_said(path):
     (path / "photo.jpg").write_bytes(b"")
     with pytest.raises(FileNotFoundError, match=r"is no study: it holds no study\.json"):
         store.open(path)
+    with pytest.raises(store.StudyNotFound, match=r"photo\.jpg is no study: it is a file|nothing is there"):
+        store.open(path / "photo.jpg").spec  # noqa: B018
     with pytest.raises(FileExistsError, match=r"holds 'photo\.jpg'"):
         store.create(path, {})
     with pytest.raises(FileExistsError, match="is a file"):

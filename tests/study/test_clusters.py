@@ -178,10 +178,22 @@ def test_workers_without_polarbear_are_refused_before_anything_is_run(tmp_path):
     assert not (tmp_path / "plan.study").exists()
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1"])
-def test_an_address_that_is_none_is_named(tmp_path, address):
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("nonsense", "missing port number in address 'nonsense'; write it like tls://host:8786"),
+        ("tcp://127.0.0.1", "missing port number"),
+        ("tcp://127.0.0.1:99999", "its port is 99999; ports are from 1 to 65535"),
+        ("http://127.0.0.1:8786", "unknown address scheme 'http'"),
+        ("tcp://nowhere.invalid:8786", "["),
+        ("tls://127.0.0.1:8786", "it takes certificates; give them by --tls-ca-file"),
+    ],
+)
+def test_an_address_that_is_none_is_named_and_no_client_is_left_behind(tmp_path, address, why):
     plan = tmp_path / "plan.toml"
     plan.write_text(PLAN)
     told = ran("run", plan, "--cluster", address)
     assert told.returncode == 2
-    assert f"no Dask scheduler at {address}" in " ".join(told.stderr.replace("│", " ").split())
+    said = " ".join(told.stderr.replace("│", " ").split())
+    assert f"no Dask scheduler at {address} that accepts us: {why}" in said
+    assert "Exception ignored" not in said

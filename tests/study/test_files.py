@@ -87,12 +87,20 @@ def test_names_have_to_be_text_on_one_line(tmp_path, algorithm, message):
     [
         ('optimizer = "function"', "line 8: optimizer 'function' lacks function"),
         ('optimizer = "growing-budgets"', "line 8: optimizer 'growing-budgets' lacks family"),
-        ('name = "a"', "line 7: {'name': 'a'} does not say which optimizer; valid are: "),
+        ('name = "a"', "line 7: number 1 of [[algorithms]], 'a', does not say which optimizer; valid are: "),
     ],
 )
 def test_what_an_optimizer_lacks_is_named(tmp_path, optimizer, message):
     text = HEAD + 'suite = "bbob"\n' + TAIL
     assert message in fault(tmp_path, text.replace('optimizer = "random-search"', optimizer))
+
+
+def test_a_file_that_is_no_text_is_named(tmp_path):
+    (tmp_path / "binary.toml").write_bytes(b"ab\xbd\x00")
+    with pytest.raises(
+        StudyFileError, match=r"binary\.toml is no study file: byte 3 is 0xbd, and TOML is text in UTF-8"
+    ):
+        read_spec(tmp_path / "binary.toml")
 
 
 @pytest.mark.parametrize("names", [{3: len}, {"": len}, {"a\tb": len}])

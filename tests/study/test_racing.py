@@ -115,10 +115,14 @@ def test_limits_stop_between_rounds_and_resuming_ends_the_same(whole, tmp_path, 
 
 
 def test_each_limit_says_that_it_stopped_the_race(tmp_path):
-    for limit, value in (("instances", 8), ("evaluations", 10)):
+    for limit, value, reason in (
+        ("instances", 8, "instance limit of 8 reached: 8 instances drawn"),
+        ("instances", 3, "instance limit of 3 reached: 8 instances drawn, as it is checked between rounds"),
+        ("evaluations", 10, "evaluation limit of 10 reached: "),
+    ):
         listener = Listener()
-        race(tmp_path / f"{limit}.study", stop=StopRules(**{limit: value}), observer=listener)
-        assert listener.reason.startswith(limit[:-1] + " limit")
+        race(tmp_path / f"{limit}-{value}.study", stop=StopRules(**{limit: value}), observer=listener)
+        assert listener.reason.startswith(reason)
     listener = Listener()
     race(tmp_path / "list.study", instances=[PROBLEM] * 8, observer=listener)
     assert listener.reason == "all 8 problem instances are used"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ class Workers:
             raise typer.BadParameter(f"--cluster needs distributed; {how_to_install('dask')}") from error
         try:
             security = Security(require_encryption=True, **self._files) if self._files else None
+            _check_address(self.cluster, security)
             client = Client(self.cluster, timeout=10, security=security, set_as_default=False)
         except (OSError, ValueError, TypeError) as error:
             raise typer.BadParameter(
@@ -68,6 +70,31 @@ class Workers:
         with client:
             _check_workers(client)
             yield DaskExecutor(client)
+
+
+def _check_address(address: str, security: Any) -> None:
+    """Refuse an address that no client can be made for: one whose making fails takes half a minute to be closed.
+
+    Raises:
+        ValueError: If it is no address, or one of TLS without certificates.
+        OSError: If there is no such host, or a certificate cannot be read.
+    """
+    from dask import config
+    from distributed import Security
+    from distributed.comm.addressing import get_address_host_port
+
+    try:
+        host, port = get_address_host_port(address)
+    except ValueError as error:
+        raise ValueError(f"{error}; write it like tls://host:8786 or tcp://host:8786") from error
+    if not 0 < port < 1 << 16:
+        raise ValueError(f"its port is {port}; ports are from 1 to 65535")
+    socket.getaddrinfo(host or None, port)
+    settings: Any = config
+    if address.startswith("tls://") and (security or not settings.get("distributed.client.security-loader", None)):
+        certified: Any = security or Security()  # of Dask's own configuration
+        if certified.get_connection_args("client")["ssl_context"] is None:
+            raise ValueError("it takes certificates; give them by --tls-ca-file, --tls-cert and --tls-key")
 
 
 def _check_workers(client: Any) -> None:

@@ -114,11 +114,19 @@ StudyArgument = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 WorkersOption = Annotated[int, typer.Option(min=1, help="Worker processes.")]
+
+
+def seconds_option(help_: str) -> Any:
+    """An option that limits wall-clock time."""
+    return typer.Option("--seconds", min=1e-6, help=f"Wall-clock limit: {help_}.", show_default=False)
+
+
 SecondsOption = Annotated[
     float | None,
-    typer.Option(
-        "--seconds", min=1e-6, help="Wall-clock limit: a race begins no round expected to end later, a plan stops then."
-    ),
+    seconds_option("a race begins no round that is expected to end later, a plan stops then"),
+]
+PlanSecondsOption = Annotated[
+    float | None, seconds_option("stop then; runs that have begun are made anew when the same command goes on")
 ]
 WithdrawOption = Annotated[
     list[str] | None, repeatable("withdraw", "Take this algorithm out of the race for good; repeatable.")
@@ -131,11 +139,20 @@ class RaceLimits:
 
     seconds: SecondsOption = None
     instances: Annotated[
-        int | None, typer.Option(min=1, help="Of a race: stop once this many instances were drawn.", show_default=False)
+        int | None,
+        typer.Option(
+            min=1,
+            help="Of a race: stop once this many instances were drawn; checked between rounds.",
+            show_default=False,
+        ),
     ] = None
     evaluations: Annotated[
         float | None,
-        typer.Option(min=1, help="Of a race: stop once this many evaluations were spent in all.", show_default=False),
+        typer.Option(
+            min=1,
+            help="Of a race: stop once this many evaluations were spent in all; checked between rounds.",
+            show_default=False,
+        ),
     ] = None
     withdraw: WithdrawOption = None
     retry: Annotated[bool, typer.Option("--retry", help="Run again what the study holds as killed.")] = False

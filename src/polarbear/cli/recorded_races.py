@@ -14,10 +14,11 @@ import typer
 from polarbear.cli.options import FinalTargetOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.cli.terminal import echo
+from polarbear.descriptions import FieldError
 
 if TYPE_CHECKING:
     from polarbear.racing import Race, RaceResult
-    from polarbear.study import RecordedGroup, Replay
+    from polarbear.study import RecordedGroup, RecordedSpec, Replay
 
 
 WHAT_BEST_IS = (
@@ -93,11 +94,12 @@ def race_recorded(
 ) -> None:
     """Race on recorded runs, and say what it would have saved."""
     from polarbear.cli.console import Console
-    from polarbear.study import recorded_groups
+    from polarbear.study import read_recorded_spec, recorded_groups
 
     with bad_input(), Console(stderr=True).status("reading") as status:
         if study_file and recorded.budget is not None:
             raise ValueError("--budget and a study file both tell the timepoints; give one of them")
+        told = read_recorded_spec(study_file) if study_file else None
         subject = choice.subject(recorded.archives or ())
         spec = _spec(recorded.archives or ())
         groups = recorded_groups(subject.runs, _pooling(recorded, spec))
@@ -107,7 +109,11 @@ def race_recorded(
             status.update(f"racing on {group.name} ({number} of {len(groups)})")
             try:
                 path = into / f"{group.file}.study" if into and len(groups) > 1 else into
-                raced[group] = _race_on(group, recorded, study_file, spec, path)
+                raced[group] = _race_on(group, recorded, told, spec, path)
+            except FieldError as error:  # of settings: no other runs would mend it
+                if not raced:
+                    raise
+                left_out[group] = str(error)
             except ValueError as error:
                 left_out[group] = str(error)
         if not raced:
@@ -140,14 +146,14 @@ def _pooling(recorded: Recorded, spec: Mapping[str, Any]) -> tuple[Any, ...]:
 
 
 def _race_on(
-    group: RecordedGroup, recorded: Recorded, study_file: Path | None, spec: Mapping[str, Any], into: Path | None
+    group: RecordedGroup, recorded: Recorded, told: RecordedSpec | None, spec: Mapping[str, Any], into: Path | None
 ) -> Replay:
-    from polarbear.study import read_recorded_spec, recorded_race, replay
+    from polarbear.study import recorded_race, replay
 
-    if study_file:
+    if told:
         names = sorted({run.key.algorithm for run in group.runs})
         dimensions = {run.problem.dimension for run in group.runs} - {0}
-        race: Race = read_recorded_spec(study_file).race_of(names, dimensions, **recorded.settings())
+        race: Race = told.race_of(names, dimensions, **recorded.settings())
     else:
         race = recorded_race(group.runs, budget=recorded.budget, spec=spec, **recorded.settings())
     return replay(race, group.runs, final_target=recorded.final_target, into=into)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -130,14 +131,29 @@ def from_description(description: Mapping[str, Any]) -> Optimizer:
         return own_object(description, "optimizer")
     if family is None:
         raise ValueError(f"{dict(description)!r} does not say which optimizer;{did_you_mean('', families())}")
+    said = family
     if isinstance(family, str):
         family, fields = _resolved(family, fields)
     if not isinstance(family, str) or family not in families():
         raise ValueError(f"optimizer {family!r} is unknown;{did_you_mean(str(family), families())}")
     cls, preset = FAMILIES[family]
-    what = f"optimizer {family!r}"
+    named = fields.keys() - description.keys()  # what a name such as "nlopt-COBYLA" contains
+    what = f"optimizer {(said if named else family)!r}"
     arguments = _merged(cls, preset, fields)
-    return made(cls, {name: _restored(value, name, what) for name, value in arguments.items()}, what)
+    try:
+        return made(cls, {name: _restored(value, name, what) for name, value in arguments.items()}, what)
+    except FieldError as error:
+        if named.isdisjoint(error.where) or "did you mean" in str(error):
+            raise
+        raise type(error)(error.where, f"{error}{_listed_alike(str(said))}") from error
+
+
+def _listed_alike(said: str) -> str:
+    """A guess at which family of the same library was meant by a name that seems to contain an algorithm's."""
+    library = said.partition("-")[0].lower()
+    listed = {name.lower(): name for name in families() if name.lower().startswith(f"{library}-")}
+    close = difflib.get_close_matches(said.lower(), listed, n=1, cutoff=0.8)
+    return f"; or did you mean the optimizer {listed[close[0]]!r}?" if close else ""
 
 
 def _described(optimizer: Any, cls: type[Any], family: str, preset: Mapping[str, Any]) -> dict[str, Any]:

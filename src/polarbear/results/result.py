@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, cast, get_args
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from polarbear.figures.race_figures import Plots
 from polarbear.quantities import amount, plural
 from polarbear.racing import RaceResult
 from polarbear.results.frames import frame_of
-from polarbear.select import Preference, Selection, best, parse_budget
+from polarbear.select import Criterion, Preference, Selection, best, parse_budget
+from polarbear.validation import real_number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -89,15 +90,16 @@ class Result(RaceResult):
         Raises:
             ValueError: If nothing is known yet, or a budget lies outside the timepoints, or a value is out of range.
         """
+        criterion, gamma = _criterion(risk)
         if not self.begun:
             raise ValueError("nothing is known yet: no round is complete")
         return best(
             self.posterior,
             parse_budget(budget, self.dimension) if isinstance(budget, str) else budget,
-            "p2bb" if risk is None else risk if isinstance(risk, str) else "quantile",  # pyright: ignore[reportArgumentType]
+            criterion,
             size,
             candidates=None if everybody else self.pareto_set,
-            gamma=0.05 if risk is None or isinstance(risk, str) else risk,
+            gamma=gamma,
             rng=np.random.default_rng(self.settings.seed),
         )
 
@@ -145,3 +147,16 @@ class Result(RaceResult):
         )
         _, tag, picture = self.plot.ratings().svg().partition("<svg")  # without the declaration of a file
         return f"<p>{escape(answer.headline)}</p><table>{rows}</table>{tag}{picture}"
+
+
+def _criterion(risk: float | str | None) -> tuple[Criterion, float]:
+    """The criterion of a selection that a risk names, and the level of its quantile."""
+    if risk is None:
+        return "p2bb", 0.05
+    if not isinstance(risk, str):
+        return "quantile", real_number(risk, "risk", gt=0, lt=1)
+    if risk not in get_args(Criterion):
+        raise ValueError(
+            f"risk is {risk!r}; choose one of {', '.join(get_args(Criterion))}, or the level of a quantile from 0 to 1"
+        )
+    return cast("Criterion", risk), 0.05

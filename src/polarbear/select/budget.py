@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 
 from polarbear.descriptions import did_you_mean
+from polarbear.quantities import plural
 from polarbear.records import FloatArray
 from polarbear.validation import parse_number, real_number
 
@@ -19,6 +20,15 @@ NAMED = ("uniform", "log-uniform", "final", "worst")
 
 FORMS = "300, 1000*d, 100..1000, uniform(100, 1000), log-uniform(100, 1000), normal(300, 50), lognormal(300, 0.5)"
 """Budgets as text, for help and messages."""
+
+_PARAMETERS = {
+    "uniform": "the ends of a range, as in uniform(100, 1000)",
+    "log-uniform": "the ends of a range, as in log-uniform(100, 1000)",
+    "loguniform": "the ends of a range, as in loguniform(100, 1000)",
+    "normal": "mean and standard deviation, as in normal(300, 50)",
+    "lognormal": "the median and the standard deviation of the logarithm, as in lognormal(300, 0.5)",
+}
+"""What the two parameters of a distribution are."""
 
 _CALL = re.compile(r"([a-z][a-z-]*)\s*\((.*)\)", re.IGNORECASE)
 
@@ -114,7 +124,7 @@ def _distribution(name: str, numbers: list[float], said: str) -> BudgetRange | B
     if name not in made:
         raise ValueError(f"distribution {name!r} of {said!r} is unknown;{did_you_mean(name, made)}")
     if len(numbers) != 2:
-        raise ValueError(f"{said!r} has {len(numbers)} parameters; {name} takes two, as in {FORMS}")
+        raise ValueError(f"{said!r} has {plural(numbers, 'parameter')}; {name} takes two, {_PARAMETERS[name]}")
     return made[name](*numbers)
 
 

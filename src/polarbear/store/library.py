@@ -148,6 +148,10 @@ class Library:
         word, _, version = name.partition("@")
         listed = self.list()
         matches = [entry for entry in listed if entry.name == word and version in {"", entry.version}]
+        if not listed:
+            raise ValueError(
+                f"the library {self.folder} has no data set {name!r}: it is empty; add to it by polarbear archive add"
+            )
         if not matches:
             valid = [f"{entry.name}@{entry.version}" if version else entry.name for entry in listed]
             raise ValueError(f"the library {self.folder} has no data set {name!r};{did_you_mean(name, valid)}")

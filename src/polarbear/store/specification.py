@@ -85,8 +85,7 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
         StudyError: If its ``study.json`` cannot be used, is not as it was written, or was written by a newer polarbear.
     """
     if not path.is_dir():
-        missing = "nothing is there" if remote(path) else "there is no such directory"
-        raise StudyNotFound(f"{path} is no study: {missing}")
+        raise StudyNotFound(f"{path} is no study: {_what_is_there(path)}")
     file = path / SPEC
     while True:
         manifest = _sound_manifest(path)
@@ -103,6 +102,16 @@ def read_study_file(path: Path, *, changed: bool = False) -> StudyFile:
                 f"{file} is damaged: {altered(data)}. Put it back from a copy; if you changed it on purpose, accept "
                 f"that: polarbear verify --accept-damage {shlex.quote(str(path))}"
             )
+
+
+def _what_is_there(path: Path) -> str:
+    """What is at a path that is no directory."""
+    if remote(path):
+        return "nothing is there"
+    if not path.is_file():
+        return "there is no such directory"
+    study = path.with_suffix(".study")
+    return f"it is a file; studies are directories{f', such as {study} beside it' if study.is_dir() else ''}"
 
 
 def _sound_manifest(path: Path) -> Manifest | None:

@@ -100,9 +100,10 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
+        wanted = _WHAT[root.about][0]
         for table, (what, hint) in _WHAT.items():
             if table in data and root.about not in data:
-                raise FieldError((table,), f"this is {what}, not {_WHAT[root.about][0]}; {hint} {path}")
+                raise FieldError((table,), f"this is {what}, not {wanted}, which has [{root.about}]; {hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
         return build(spec)
@@ -122,6 +123,11 @@ def contents(path: Path, root: type[Root]) -> Generator[dict[str, Any]]:
         raise StudyFileError(f"there is no {root.kind} at {path}") from error
     except IsADirectoryError as error:
         raise StudyFileError(f"{path} is a directory; to go on with a study, use: polarbear resume {path}") from error
+    except UnicodeDecodeError as error:
+        raise StudyFileError(
+            f"{path} is no {root.kind}: byte {error.start + 1} is {error.object[error.start]:#04x}, and TOML is text "
+            "in UTF-8"
+        ) from error
     except ValueError as error:
         raise StudyFileError(f"{path}: {error}") from error
     except RecursionError as error:

@@ -17,6 +17,7 @@ import numpy as np
 
 from polarbear import optimizers, problems, store
 from polarbear.experiment import Limits, Task, Watch
+from polarbear.quantities import plural
 from polarbear.racing import Race, RaceResult, Request, Round
 from polarbear.records import Axis, Run, RunKey
 from polarbear.study.observer import Observer
@@ -48,8 +49,8 @@ class StopRules:
     Attributes:
         seconds: Wall-clock limit of this call: no round begins that is expected to end later (the first always
             begins).
-        instances: No round begins once this many instances were drawn.
-        evaluations: No round begins once this many evaluations were spent.
+        instances: No round begins once this many instances were drawn; the last round may have drawn more.
+        evaluations: No round begins once this many evaluations were spent; the last round may have spent more.
     """
 
     seconds: Annotated[float, _limit(real(gt=0))] | None = None
@@ -268,11 +269,17 @@ class Rounds:
             )
         drawn = self._race.state.instances
         if stop.instances is not None and drawn >= stop.instances:
-            return f"instance limit: {drawn:,} instances of {stop.instances:,} are drawn"
+            return _reached(stop.instances, drawn, "instance", "drawn")
         spent = self._race.rounds[-1].evaluations if self._race.rounds else 0
         if stop.evaluations is not None and spent >= stop.evaluations:
-            return f"evaluation limit: {spent:,} evaluations of {stop.evaluations:,.0f} are spent"
+            return _reached(stop.evaluations, spent, "evaluation", "spent")
         return ""
+
+
+def _reached(limit: float, count: int, noun: str, done: str) -> str:
+    """That a limit of a race is reached, and by how many; rounds are not cut, as they would decide otherwise then."""
+    over = ", as it is checked between rounds" if count > limit else ""
+    return f"{noun} limit of {limit:,.0f} reached: {plural(count, noun)} {done}{over}"
 
 
 def keep_round(decided: Round, race: Race, study: store.StudyStore, observer: Observer) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from polarbear import store
+from polarbear.descriptions import FieldError, errors_at
 from polarbear.racing import Race, RaceResult, Request
 from polarbear.records import Axis, FloatArray, Outcome, Reason, Run, Trajectory, log_times
 from polarbear.select import BudgetRange, parse_budget
@@ -204,12 +205,15 @@ def recorded_race(
 
 def _times_to(budget: str | float, axis: Axis, dimensions: Collection[int]) -> FloatArray:
     """Timepoints to a budget, or from one to another."""
-    said = parse_budget(str(budget), next(iter(dimensions)) if len(dimensions) == 1 else None)
+    with errors_at("budget"):
+        said = parse_budget(str(budget), next(iter(dimensions)) if len(dimensions) == 1 else None)
     if isinstance(said, BudgetRange):
         return log_times(said.low, said.high, _TIMEPOINTS, axis)
     if isinstance(said, float):
         return log_times(min(_FIRST, said / 2) if axis == "evaluations" else said * _SHORTEST, said, _TIMEPOINTS, axis)
-    raise ValueError(f"the budget is {budget!r}; give one to compare runs up to, or a range, such as 10*d..100*d")
+    raise FieldError(
+        ("budget",), f"the budget is {budget!r}; give one to compare runs up to, or a range, such as 10*d..100*d"
+    )
 
 
 def _usual_times(groups: Sequence[Sequence[Run]], axis: Axis) -> FloatArray:

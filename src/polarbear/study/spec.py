@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import ConfigDict, Discriminator, Field, Tag
 
 from polarbear import inference, optimizers, problems
-from polarbear.descriptions import FieldError, errors_at
+from polarbear.descriptions import FieldError, did_you_mean, errors_at
 from polarbear.experiment.logging_schedule import Watch
 from polarbear.racing import Race, RaceSettings
 from polarbear.records import Axis, FloatArray, linear_times, log_times
@@ -221,6 +221,13 @@ def built_algorithms(descriptions: Sequence[dict[str, Any]]) -> dict[str, optimi
     built: dict[str, optimizers.Optimizer] = {}
     for position, description in enumerate(descriptions):
         with errors_at("algorithms", position):
+            if "optimizer" not in description:
+                called = f", {description['name']!r}," if "name" in description else ""
+                raise FieldError(
+                    (),
+                    f"number {position + 1} of [[algorithms]]{called} does not say which optimizer;"
+                    + did_you_mean("", optimizers.families()),
+                )
             algorithm = optimizers.from_description(description)
             if algorithm.name in built:
                 message = f"two algorithms are named {algorithm.name!r}; give each a name that differs"

@@ -12,7 +12,7 @@ import typer
 
 from polarbear.cli.cluster import Workers
 from polarbear.cli.executing import Repairs, execute_plan, look_in
-from polarbear.cli.options import JsonOption, SecondsOption, StudyArgument, place_option, repeatable
+from polarbear.cli.options import JsonOption, PlanSecondsOption, StudyArgument, place_option, repeatable
 from polarbear.cli.recorded import Choice, bad_input
 from polarbear.quantities import plural
 
@@ -25,7 +25,8 @@ def branch(
     repairs: Repairs,
     choice: Choice,
     at: Annotated[
-        list[str] | None, repeatable("at", "After how many evaluations runs are left, such as 100 or 20*d; repeatable.")
+        list[str] | None,
+        repeatable("at", "Required: after how many evaluations runs are left, such as 100 or 20*d; repeatable."),
     ] = None,
     to: Annotated[
         list[str] | None,
@@ -41,7 +42,7 @@ def branch(
         list[str] | None,
         repeatable("import", "A module or package of yours that the study may import from; repeatable."),
     ] = None,
-    seconds: SecondsOption = None,
+    seconds: PlanSecondsOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Leave recorded runs in midway: each stays as it is, and goes on with each other algorithm, several times.

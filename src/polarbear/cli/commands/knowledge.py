@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
@@ -77,7 +78,6 @@ def knowledge(
 ) -> None:
     """Collect studies in a knowledge base in the words of the OPTION ontology, and ask it."""
     from polarbear.knowledge import KnowledgeBase
-    from polarbear.quantities import plural
 
     given = list(words or ())
     with bad_input():
@@ -86,8 +86,9 @@ def knowledge(
             return
         if what in {_What.EXPORT, _What.QUERY, _What.ASK} and not base.is_dir():
             raise ValueError(f"there is no knowledge base at {base}; polarbear knowledge add STUDY makes one")
-        if len(given) < (what in _TAKES) or len(given) > _TAKES.get(what, (0, 0))[1]:
-            raise ValueError(f"{what} is given {plural(given, 'word')}; give it {_TAKES.get(what, ('none', 0))[0]}")
+        takes, most = _TAKES.get(what, ("no words", 0))
+        if not (what in _TAKES) <= len(given) <= most:
+            raise ValueError(f"{what} takes {takes}, and is given {shlex.join(given) or 'nothing'}")
         known = KnowledgeBase(base)
         match what:
             case _What.ADD:

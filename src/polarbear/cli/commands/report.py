@@ -24,7 +24,7 @@ def report(
         Path | None,
         typer.Option(
             help="The page to write, or its folder if the study is of no race; default: report.html in the study, or "
-            "the folder assessment; with --full the folder analyzer.",
+            "the study's name with .assessment; with --full its name with .analyzer.",
             show_default=False,
         ),
     ] = None,
@@ -38,16 +38,28 @@ def report(
 ) -> None:
     """Write the page that suits a study: the report of a race, or the assessment of all other runs."""
     if full:
-        _full(study, into or Path("analyzer"), most, as_json=as_json)
+        _full(study, into or _beside(study, ".analyzer"), most, as_json=as_json)
         return
     from polarbear.analyzer import report as write_report
     from polarbear.store.specification import read_spec
 
     if "race" not in read_spec(study):
-        assess([study], Choice(), into or Path("assessment"), as_json=as_json)
+        assess([study], Choice(), into or _beside(study, ".assessment"), as_json=as_json)
         return
     page = write_report(load_race(study), into or study / "report.html")
     echo(to_json({"report": str(page)}) if as_json else f"report: {page}")
+
+
+def _beside(study: Path, ending: str) -> Path:
+    """The folder of pages that is named after a study, beside it; of one elsewhere or in the library, here."""
+    from polarbear.store import Library, remote
+
+    library = Library().folder
+    if remote(study):
+        return Path(study.name.removesuffix(".study") + ending)
+    if study.is_relative_to(library):
+        return Path(study.relative_to(library).parts[0] + ending)
+    return study.with_name(study.name.removesuffix(".study") + ending)
 
 
 def _full(study: Path, folder: Path, most: int, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from polarbear.cli.cluster import Workers
 from polarbear.cli.executing import Repairs, execute_plan, open_plan, quiet_warnings
-from polarbear.cli.options import JsonOption, SecondsOption, place_option, to_json
+from polarbear.cli.options import JsonOption, PlanSecondsOption, place_option, to_json
 from polarbear.cli.terminal import echo
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def run(
         Path | None,
         place_option("The study's directory, or its URL; default: the plan's name with .study.", metavar="PATH"),
     ] = None,
-    seconds: SecondsOption = None,
+    seconds: PlanSecondsOption = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what would be run and what it would cost; write nothing.")
     ] = False,
