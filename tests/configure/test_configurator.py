@@ -15,6 +15,7 @@ from polarbear.descriptions import FieldError
 TIMES = np.array([10.0, 100.0, 1000.0])
 ALL = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
 SPACE = {"modules": ["mirrored", "active"], "c1": (0, 1), "population_size": (4, 40)}
+MIDDLE = {"c1": 0.5, "population_size": 22}
 
 
 def space():
@@ -114,6 +115,24 @@ def test_faults_are_named():
     configurator.tell([run])
     with pytest.raises(ValueError, match="was not asked for"):
         configurator.tell([run])
+
+
+def test_children_of_the_default_have_all_parameters():
+    default = space().default
+    assert set(default) == {"mirrored", "active"}
+    children = near(space(), [default], np.random.default_rng(1), 20, spread=0)
+    assert all(each.keys() == set(space().names) and each.items() >= default.items() for each in children)
+    assert len({each["population_size"] for each in children}) > 5
+
+
+def test_a_study_may_have_another_default():
+    configurator = Configurator(space(), times=TIMES, budget=100, include=[{**space().default, **MIDDLE}])
+    assert configurator.configurations["default"] == space().default
+    (included,) = set(configurator.configurations) - {"default"}
+    configurator.begin_with({**space().default, **MIDDLE})
+    assert configurator.elites == ("default",)  # the one to include is the same
+    configurator.begin_with(None)
+    assert configurator.elites == (included,)
 
 
 def test_children_near_an_elite_resemble_it():

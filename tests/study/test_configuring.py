@@ -102,6 +102,42 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
         study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
 
 
+@dataclass(frozen=True)
+class Chooser(Climber):
+    """A climber that chooses a long step by itself."""
+
+    step: float | None = None
+
+    def __call__(self, problem, rng):
+        return Climber(1.0 if self.step is None else self.step)(problem, rng)
+
+
+def chooser():
+    return Configurator(spaces.of(Chooser, step=(0, 0.01)), times=[20, 100], budget=80)
+
+
+def test_the_default_is_the_optimizer_as_it_is_without_the_space(tmp_path):
+    """Steps of 0.005, the middle of the range, hardly move, as none does that the space has; its own of 1 does."""
+    result = study.configure(chooser(), problems(), tmp_path / "c.study", validate=16)
+    assert result.default == {}
+    assert result.pareto_set == ("default",)
+    assert "the default: step as the optimizer chooses it" in str(result)
+    with pb.store.open(tmp_path / "c.study") as kept:
+        assert kept.spec["algorithms"]["default"] == pb.optimizers.describe(Chooser())
+
+
+def test_a_study_that_began_with_another_default_goes_on_with_it(tmp_path):
+    """As those do that are older than defaults which lack parameters."""
+    older = chooser()
+    older.begin_with({"step": 0.005})
+    whole = study.configure(older, problems(), tmp_path / "c.study", validate=4)
+    with pytest.warns(UserWarning, match=r"begun with another default, \{'step': 0.005\}, and goes on so"):
+        resumed = study.configure(chooser(), problems(), tmp_path / "c.study", validate=4)
+    assert resumed.as_dict() == whole.as_dict()
+    assert resumed.configurator.iterations == whole.configurator.iterations
+    assert "the default: step = 0.005" in str(resumed)
+
+
 def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_path):
     study.configure(configurator(newcomers="modelled"), problems(), tmp_path / "c.study", validate=2)
     effects = study.effects_of(tmp_path / "c.study", draws=200)

@@ -29,7 +29,7 @@ Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperban
 Unit = Literal["runs", "evaluations", "seconds"]
 
 DEFAULT = "default"
-"""The name of the space's default configuration."""
+"""The name of the space's default configuration: the optimizer as it is without the space."""
 _ETA = 3
 """How many configurations halving reduces to one, as Hyperband's authors recommend."""
 _MOST = 40
@@ -113,6 +113,7 @@ class Configurator:
         **options: See `ConfiguratorSettings`.
 
     Attributes:
+        include: Configurations to start with besides the default.
         configurations: All configurations so far, by name.
         iterations: The iterations that are over.
 
@@ -132,16 +133,24 @@ class Configurator:
             )
         self.times: FloatArray = np.array(times, dtype=np.float64)
         Race(["a", "b"], times=self.times)  # checks the timepoints
-        self._rng = np.random.default_rng(np.random.SeedSequence([self.settings.seed, 0x636F6E66]))
         self._criterion = Criterion(self.settings.criterion, self.settings.target)
-        self.configurations: dict[str, Configuration] = {}
-        if not space.fault(space.default):
-            self.configurations[DEFAULT] = space.default
-        for configuration in include:
+        self.include = tuple(map(dict, include))
+        for configuration in self.include:
             space.optimizer(configuration)
-            self._enter(dict(configuration))
+        self.begin_with(None if space.fault(space.default) else space.default)
+
+    def begin_with(self, default: Configuration | None) -> None:
+        """Begin anew with this configuration as the default, as a study has it that began with another; None: without.
+
+        Raises:
+            ValueError: If the space has no valid configuration.
+        """
+        self._rng = np.random.default_rng(np.random.SeedSequence([self.settings.seed, 0x636F6E66]))
+        self.configurations: dict[str, Configuration] = {} if default is None else {DEFAULT: default}
+        for configuration in self.include:
+            self._enter(configuration)
         if not self.configurations:
-            self._enter(space.sample(self._rng)[0])
+            self._enter(self.space.sample(self._rng)[0])
         self.iterations: tuple[Iteration, ...] = ()
         self._runs: dict[tuple[str, int], Run] = {}
         self._draws: dict[tuple[str, int], int] = {}

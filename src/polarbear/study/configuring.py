@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
@@ -24,6 +25,7 @@ from polarbear.configure import (
 )
 from polarbear.configure.configurator import DEFAULT
 from polarbear.configure.proposals import time_weights
+from polarbear.descriptions import plain_value, shortened
 from polarbear.experiment import Limits, Task
 from polarbear.inference import Posterior
 from polarbear.racing import Race, RaceResult, Request
@@ -130,11 +132,25 @@ class ConfigurationResult:
         """The configurations in `pareto_set`, by name."""
         return {name: self.configurator.configurations[name] for name in self.pareto_set}
 
+    @property
+    def default(self) -> Configuration | None:
+        """The default: the optimizer as it is without the space, see `polarbear.configure.Space.default`; if valid."""
+        return self.configurator.configurations.get(DEFAULT)
+
+    def default_in_words(self) -> str:
+        """The default, and what it leaves to the optimizer."""
+        if self.default is None:
+            return "the space has no valid default"
+        left = [name for name in self.configurator.space.left_to_optimizer if name not in self.default]
+        said = [f"{key} = {value}" for key, value in self.default.items()]
+        return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
+
     def as_dict(self) -> dict[str, Any]:
         """The result as plain values."""
         return {
             "pareto_set": list(self.pareto_set),
             "configurations": self.configurations,
+            "default": self.default,
             "wins_against_default": {name: dataclasses.asdict(each) for name, each in self.wins.items()},
             "criterion": self.configurator.settings.criterion,
             "means": {name: dataclasses.asdict(each) for name, each in self.means.items()},
@@ -147,6 +163,7 @@ class ConfigurationResult:
         for name, configuration in self.configurations.items():
             said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
             lines.append(f"{name}: {said}")
+        lines.append(self.default_in_words())
         for name, each in self.wins.items():
             mean, low, high = each.found
             lines.append(
@@ -228,7 +245,8 @@ def configure(
     beside this one, its name with ``-race``.
 
     Args:
-        configurator: A fresh one.
+        configurator: A fresh one. It begins with the default that the study has; that of older studies is the middle of
+            ranges that lack the optimizer's own value.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
             out, they begin anew with other seeds.
         path: The study's directory.
@@ -267,6 +285,7 @@ def configure(
         opened(location, spec, accept_damage=accept_damage) as (study, _),
         executor_or_pool(executor, workers, timeout, "evaluations") as pool,
     ):
+        _begin_as(study, configurator)
         runs = RunMaker(study, pool, set(), retry_killed)
         while requests := configurator.ask():
             observer.asked(configurator)
@@ -289,6 +308,20 @@ def _described(path: Path) -> dict[str, dict[str, Any]]:
         return {field: {} for field in fields}
     with store.open(path) as study:
         return {field: dict(study.spec.get(field, {})) for field in fields}
+
+
+def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
+    """Begin with the default that a study has."""
+    stored: dict[str, Configuration] = study.spec["configurations"]
+    default = stored.get(DEFAULT)
+    if stored and default != plain_value(configurator.configurations.get(DEFAULT)):
+        configurator.begin_with(default)
+        was = "without a default" if default is None else f"with another default, {shortened(default)}"
+        warnings.warn(
+            f"the study at {study.path} was begun {was}, and goes on so; begin a new study to compare with the "
+            "optimizer as it is by itself",
+            stacklevel=3,
+        )
 
 
 def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:

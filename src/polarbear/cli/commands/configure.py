@@ -112,6 +112,7 @@ def _print(result: ConfigurationResult) -> None:
     print_columns(["configuration", *varied], zip(elites, *varied.values(), strict=True))
     if same:
         echo("all of them: " + ", ".join(f"{key} = {option}" for key, option in same.items()))
+    echo(result.default_in_words())
     criterion = result.configurator.settings.criterion
     columns = ["on fresh instances", "beats the default", "promised", criterion, "promised"]
     rows = [
