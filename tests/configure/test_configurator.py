@@ -1,6 +1,7 @@
 """The search for configurations: what it asks for, finds and promises, where the truth is known."""
 
 import itertools
+import re
 import zlib
 
 import numpy as np
@@ -40,7 +41,7 @@ def run_of(request, configuration):
 
 def searched(limit=10**6, **options):
     """A configurator that was told runs until its budget was spent, and all requests."""
-    configurator, asked = Configurator(space(), times=TIMES, **{"budget": 300} | options), []
+    configurator, asked = Configurator(space(), **{"budget": 300, "times": TIMES} | options), []
     while (requests := configurator.ask()) and len(asked) < limit:
         asked += requests
         configurator.tell(run_of(each, configurator.configurations[each.key.algorithm]) for each in requests)
@@ -101,6 +102,35 @@ def test_the_posterior_rates_elites_by_all_their_runs():
     assert set(posterior.names) == {*configurator.elites, "default"}
     better = posterior.win_probability(configurator.elites[0], "default")
     assert (better.mean(axis=0) > 0.6).all()
+
+
+@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("more", [0, 1, 11])
+def test_a_budget_suffices_for_a_first_iteration_or_is_refused(strategy, more):
+    """Budgets for which newcomers have no room let those compete that are there."""
+    options = {"include": space().sample(np.random.default_rng(1), more), "strategy": strategy, "times": TIMES}
+    with pytest.raises(FieldError, match=r"a budget of 5 runs is too small: .* takes at least \d+") as refused:
+        Configurator(space(), budget=5, **options)
+    least = int(re.search(r"at least (\d+)", str(refused.value))[1])
+    with pytest.raises(FieldError, match="too small"):
+        Configurator(space(), budget=least - 1, **options)
+    for budget in (least, 2 * least, 3 * least):
+        configurator, asked = searched(budget=budget, **options)
+        assert configurator.iterations
+        assert budget / 4 <= len(asked) <= budget
+    with pytest.raises(FieldError, match="a budget of 5,000 evaluations is too small"):
+        Configurator(space(), budget=5000, unit="evaluations", **options)
+
+
+def test_the_default_alone_has_someone_to_compete_with():
+    """A newcomer of two options is the default half of the time."""
+    switch = spaces.of(pb.optimizers.ModularCMAES, ["active"])
+    for seed in range(8):
+        configurator = Configurator(switch, times=TIMES, budget=40, seed=seed)
+        assert len({each.key.algorithm for each in configurator.ask()}) == 2
+    single = spaces.of(pb.optimizers.ModularCMAES, {"active": [False]})
+    with pytest.raises(ValueError, match="has a single configuration"):
+        Configurator(single, times=TIMES, budget=40).ask()
 
 
 def test_faults_are_named():

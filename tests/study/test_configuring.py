@@ -104,12 +104,14 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
 
 @dataclass(frozen=True)
 class Chooser(Climber):
-    """A climber that chooses a long step by itself."""
+    """A climber that chooses a long step by itself, and takes the shorter of two."""
 
     step: float | None = None
+    other: float | None = None
 
     def __call__(self, problem, rng):
-        return Climber(1.0 if self.step is None else self.step)(problem, rng)
+        given = [each for each in (self.step, self.other) if each is not None]
+        return Climber(min(given, default=1.0))(problem, rng)
 
 
 def chooser():
@@ -163,9 +165,10 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
         assert not any("step" in each for each in kept.spec["configurations"].values())
     assert set(module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"))) >= {"elites"}
     with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
-        study.assess_module(Configurator(space, times=[20], budget=40), "steps", problems(), tmp_path / "d.study")
+        study.assess_module(Configurator(space, times=[20], budget=60), "steps", problems(), tmp_path / "d.study")
+    worse = spaces.of(Chooser, step=(0, 0.01), other=(0, 0.01))
     with pytest.raises(study.NothingToCompare, match="give a larger budget"):
-        study.assess_module(Configurator(space, times=[20], budget=5), "step", problems(), tmp_path / "d.study")
+        study.assess_module(Configurator(worse, times=[100], budget=80), "step", problems(), tmp_path / "d.study")
 
 
 def test_the_command_assesses_a_module(tmp_path):
