@@ -140,6 +140,26 @@ def test_a_study_that_began_with_another_default_goes_on_with_it(tmp_path):
     assert "the default: step = 0.005" in str(resumed)
 
 
+def test_other_configurations_to_include_are_other_settings(tmp_path):
+    def including(*steps):
+        return configurator(budget=120, include=[{"step": step} for step in steps])
+
+    path = tmp_path / "c.study"
+    first = study.configure(including(0.5, 2.0), problems(), path, validate=0)
+    with pytest.raises(study.OtherSettings, match=r"configure\.include was \[\{'step': 0\.5\}, .* and is now \[\]"):
+        study.configure(including(), problems(), path, validate=0)
+    with pb.store.open(path, write=True) as kept:  # as older studies are
+        older = {key: each for key, each in kept.spec["configure"].items() if key != "include"}
+        kept.replace_spec({**kept.spec, "configure": older})
+    for steps in ((), (0.5,), (0.5, 2.0, 3.0), (0.5, 3.0)):
+        with pytest.raises(study.OtherSettings, match=r"did not begin with .* were to include"):
+            study.configure(including(*steps), problems(), path, validate=0)
+    again = study.configure(including(0.5, 2.0), problems(), path, validate=0)
+    assert again.configurator.iterations == first.configurator.iterations
+    with pb.store.open(path) as kept:
+        assert kept.spec["configure"] == older
+
+
 def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_path):
     study.configure(configurator(newcomers="modelled"), problems(), tmp_path / "c.study", validate=2)
     effects = study.effects_of(tmp_path / "c.study", draws=200)

@@ -18,7 +18,7 @@ from polarbear.configure.criteria import Criterion
 from polarbear.configure.effects import fit_effects
 from polarbear.configure.proposals import most_promising, near
 from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
-from polarbear.descriptions import FieldError
+from polarbear.descriptions import FieldError, plain_value
 from polarbear.inference import Posterior, fit
 from polarbear.quantities import plural
 from polarbear.racing import Race, Request
@@ -253,8 +253,8 @@ class Configurator:
         return finite if len(finite) else None
 
     def describe(self) -> dict[str, Any]:
-        """Timepoints and settings as plain values."""
-        return {"times": self.times.tolist(), **asdict(self.settings)}
+        """Timepoints, settings and what to include as plain values."""
+        return {"times": self.times.tolist(), **asdict(self.settings), "include": plain_value(self.include)}
 
     def _begin(self) -> None:
         """Begin an iteration, if the budget lets newcomers take part, or it is the first and has whom to compare."""

@@ -33,7 +33,7 @@ from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, Run
 from polarbear.store.specification import SPEC
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
-from polarbear.study.resume import RunMaker, executor_or_pool, opened
+from polarbear.study.resume import OtherSettings, RunMaker, executor_or_pool, opened
 from polarbear.study.stored import check_spec
 from polarbear.study.suitability import check_pairs, first_problems
 from polarbear.validation import whole_number
@@ -274,13 +274,8 @@ def configure(
     first = first_problems(stream)
     check_pairs({name: configurator.space.optimizer(each) for name, each in configurator.configurations.items()}, first)
     limits = Limits(timeout=timeout)
-    spec: dict[str, Any] = {
-        "configure": configurator.describe(),
-        "space": configurator.space.describe(),
-        "instances": problems.describe(stream),
-        **_described(location),
-        "limits": {"target_precision": None, "timeout": timeout},
-    }
+    spec = _specification(configurator, stream, location)
+    spec["limits"] = {"target_precision": None, "timeout": timeout}
     with (
         opened(location, spec, accept_damage=accept_damage) as (study, _),
         executor_or_pool(executor, workers, timeout, "evaluations") as pool,
@@ -301,17 +296,29 @@ def configure(
     return ConfigurationResult(configurator, raced, final, _wins(configurator, raced.posterior), means)
 
 
-def _described(path: Path) -> dict[str, dict[str, Any]]:
-    """The configurations and optimizers that the study at `path` already describes."""
-    fields = ("algorithms", "configurations")
-    if not store.exists(path):
-        return {field: {} for field in fields}
-    with store.open(path) as study:
-        return {field: dict(study.spec.get(field, {})) for field in fields}
+def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:
+    """What a study is to be made or resumed with; configurations and optimizers are those that it already describes."""
+    stored: dict[str, Any] = {}
+    if store.exists(path):
+        with store.open(path) as study:
+            stored = dict(study.spec)
+    spec: dict[str, Any] = {
+        "configure": configurator.describe(),
+        "space": configurator.space.describe(),
+        "instances": problems.describe(stream),
+        **{field: dict(stored.get(field, {})) for field in ("algorithms", "configurations")},
+    }
+    if "include" not in stored.get("configure", {"include": []}):  # an older study; `_begin_as` compares what it can
+        del spec["configure"]["include"]
+    return spec
 
 
 def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
-    """Begin with the default that a study has."""
+    """Begin with the default that a study has.
+
+    Raises:
+        OtherSettings: If an older study, which does not tell what its search included, did not begin like this one.
+    """
     stored: dict[str, Configuration] = study.spec["configurations"]
     default = stored.get(DEFAULT)
     if stored and default != plain_value(configurator.configurations.get(DEFAULT)):
@@ -322,6 +329,14 @@ def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
             "optimizer as it is by itself",
             stacklevel=3,
         )
+    if stored and "include" not in study.spec["configure"]:
+        configurator.ask()
+        if others := [name for name in configurator.configurations if name not in stored]:
+            raise OtherSettings(
+                f"the search of the study at {study.path} did not begin with "
+                f"{shortened(configurator.configurations[others[0]])}, so that other configurations were to include. "
+                "Resume with the same, or choose another path"
+            )
 
 
 def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:
