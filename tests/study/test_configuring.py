@@ -86,7 +86,12 @@ def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path)
     assert pb.load(result.path).pareto_set == result.pareto_set  # the race on fresh runs is an ordinary study
     seeds = {key.seed for key in pb.store.open(tmp_path / "c.study")}
     assert not seeds & {key.seed for key in pb.store.open(result.path)}
-    assert f"{best} beats the default in" in str(result)
+    told = str(result)
+    assert f"{best} beats the default in" in told
+    assert f"{best} has mean-aocc {result.means[best].found[0]:.4g} (" in told
+    assert result.means[best].gap == result.means[best].found[0] - result.means[best].promised
+    assert "default is dominated with probability 1.00" in told
+    assert result.dominated["default"] > 0.99 > 0.95 > result.dominated[best]
 
 
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
@@ -100,6 +105,17 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
     assert resumed.as_dict() | {"race": ""} == whole.as_dict() | {"race": ""}
     with pytest.raises(study.OtherSettings, match=r"configure\.budget was 80"):
         study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
+
+
+def test_where_the_optimum_is_unknown_the_mean_is_of_the_value_at_the_end(tmp_path):
+    unknown = [pb.problems.FunctionProblem(sphere, lower=-5, upper=5, dimension=2)]
+    result = study.configure(configurator(), unknown, tmp_path / "c.study", validate=16)
+    best = result.configurator.elites[0]
+    assert result.criterion == "final"
+    assert result.means[best].found[2] < result.means["default"].found[1]
+    assert f"{best} has final " in str(result)
+    assert "mean-aocc needs the optimum, which is unknown" in str(result)
+    assert result.as_dict()["means"][best]["gap"] == result.means[best].gap
 
 
 @dataclass(frozen=True)
@@ -221,6 +237,8 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "configurations tried" in printed
     assert "beats the default" in printed
     assert "mean-aocc" in printed
+    assert "P(dominated)" in printed
+    assert "gap: on fresh instances less promised" in printed
     assert "iteration 1:" in told
     told = json.loads(polarbear("modules", tmp_path / "space.study", "--pair", "active,elitist", "--json")[0])
     assert set(told["importance"]) == {"active", "elitist", "population_size", "active & elitist"}
@@ -232,6 +250,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "--pair is 'active'" in polarbear("modules", tmp_path / "space.study", "--pair", "active", code=2)[1]
     found = json.loads(polarbear("configure", file, "--json")[0])
     assert set(found["configurations"]) == set(found["pareto_set"])
+    assert found["dominated"].keys() == found["means"].keys()
     assert "go on with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]
     assert "this is a configurator's file, not a race" in polarbear("race", file, code=2)[1]
     file.write_text(FILE.replace("budget = 60", "budget = -1"))

@@ -6,7 +6,7 @@ import dataclasses
 import warnings
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,22 +16,18 @@ from polarbear import optimizers, problems, store
 from polarbear.configure import (
     Configuration,
     Configurator,
-    Criterion,
     Effects,
-    UnknownOptimum,
-    bootstrap_means,
     fit_effects,
     spaces,
 )
 from polarbear.configure.configurator import DEFAULT
-from polarbear.configure.proposals import time_weights
 from polarbear.descriptions import plain_value, shortened
 from polarbear.experiment import Limits, Task
-from polarbear.inference import Posterior
 from polarbear.racing import Race, RaceResult, Request
 from polarbear.rankings import Rankings
-from polarbear.records import FloatArray, Run
+from polarbear.records import Run
 from polarbear.store.specification import SPEC
+from polarbear.study.configuration_result import ConfigurationResult, means_of, wins_of
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
 from polarbear.study.resume import OtherSettings, RunMaker, executor_or_pool, opened
 from polarbear.study.stored import check_spec
@@ -84,144 +80,6 @@ class ConfigureObserver:
 
     def validating(self, configurator: Configurator, path: Path) -> None:
         """The search is over; its elites are raced on fresh instances, in a study of their own."""
-
-
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """What a configuration is worth, as the search promised and as fresh instances tell.
-
-    Attributes:
-        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
-            prior, means by that of `polarbear.configure.bootstrap_means`.
-        found: (3,) mean and 95 % interval on fresh instances.
-    """
-
-    promised: float
-    found: tuple[float, float, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ConfigurationResult:
-    """What a configurator has found.
-
-    Attributes:
-        configurator: The search, with all its configurations, iterations and rankings.
-        race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
-            the posterior that answers for all budgets. None if nothing but the default was left, or none was wanted.
-        path: Where the race is kept, an ordinary study.
-        wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
-            of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
-        means: For each elite and the default the criterion, by the Bayesian bootstrap over instances; empty where it
-            needs an optimum that is unknown. Wins and means can disagree: a configuration that wins often may fail
-            badly at times.
-    """
-
-    configurator: Configurator
-    race: RaceResult | None
-    path: Path
-    wins: dict[str, Worth]
-    means: dict[str, Worth]
-
-    @property
-    def pareto_set(self) -> tuple[str, ...]:
-        """The names of the configurations that no other one was found to dominate over time."""
-        return self.race.pareto_set if self.race else self.configurator.elites
-
-    @property
-    def configurations(self) -> dict[str, Configuration]:
-        """The configurations in `pareto_set`, by name."""
-        return {name: self.configurator.configurations[name] for name in self.pareto_set}
-
-    @property
-    def default(self) -> Configuration | None:
-        """The default: the optimizer as it is without the space, see `polarbear.configure.Space.default`; if valid."""
-        return self.configurator.configurations.get(DEFAULT)
-
-    def default_in_words(self) -> str:
-        """The default, and what it leaves to the optimizer."""
-        if self.default is None:
-            return "the space has no valid default"
-        left = [name for name in self.configurator.space.left_to_optimizer if name not in self.default]
-        said = [f"{key} = {value}" for key, value in self.default.items()]
-        return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
-
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain values."""
-        return {
-            "pareto_set": list(self.pareto_set),
-            "configurations": self.configurations,
-            "default": self.default,
-            "wins_against_default": {name: dataclasses.asdict(each) for name, each in self.wins.items()},
-            "criterion": self.configurator.settings.criterion,
-            "means": {name: dataclasses.asdict(each) for name, each in self.means.items()},
-            "iterations": [dataclasses.asdict(each) for each in self.configurator.iterations],
-            "race": str(self.path),
-        }
-
-    def __str__(self) -> str:
-        lines = [f"anytime Pareto set: {', '.join(self.pareto_set)}"]
-        for name, configuration in self.configurations.items():
-            said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
-            lines.append(f"{name}: {said}")
-        lines.append(self.default_in_words())
-        for name, each in self.wins.items():
-            mean, low, high = each.found
-            lines.append(
-                f"{name} beats the default in {mean:.0%} of runs ({low:.0%} to {high:.0%}) on fresh instances; the "
-                f"search promised {each.promised:.0%}"
-            )
-        return "\n".join(lines)
-
-
-def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
-    """The mean and the 95 % interval of draws."""
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return float(draws.mean()), float(low), float(high)
-
-
-def win_probability(mine: FloatArray, others: FloatArray, times: FloatArray) -> FloatArray:
-    """(D,) how probably a run with ratings `mine` (D, T) beats one with the others', as a mean over log time."""
-    return (mine / np.maximum(mine + others, np.finfo(float).tiny)) @ time_weights(times)
-
-
-def _wins(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
-    """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
-    if DEFAULT not in configurator.configurations:
-        return {}
-    promised = configurator.posterior()
-
-    def against_default(posterior: Posterior, name: str) -> FloatArray:
-        mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
-        return win_probability(mine, others, raced.times)
-
-    return {
-        name: Worth(float(against_default(promised, name).mean()), mean_and_interval(against_default(raced, name)))
-        for name in configurator.elites
-        if name != DEFAULT
-    }
-
-
-def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]) -> dict[str, Worth]:
-    """`ConfigurationResult.means`, from the runs of the race that went as far as the last timepoint."""
-    criterion = Criterion(configurator.settings.criterion, configurator.settings.target)
-    until = float(configurator.times[-1])
-    whole = {
-        (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
-    }
-    left = [name for name in names if any(name == each for each, _ in whole)]
-    seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
-    try:
-        before, pool = configurator.criterion_terms(left, criterion), configurator.peers_terms(criterion)
-        after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in sorted(seeds)])
-    except UnknownOptimum:
-        return {}
-    if not len(before) or not len(after):
-        return {}
-    rng = np.random.default_rng(configurator.settings.seed)
-    promised, measured = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
-    return {
-        name: Worth(float(promised[index]), mean_and_interval(measured[:, index])) for index, name in enumerate(left)
-    }
 
 
 def configure(
@@ -290,10 +148,10 @@ def configure(
     runs_on = {"workers": workers, "executor": executor, "timeout": timeout}
     raced = _validate(configurator, stream, final, validate, observer, **runs_on)
     if raced is None:
-        return ConfigurationResult(configurator, None, final, {}, {})
+        return ConfigurationResult(configurator, None, final, {}, {}, configurator.settings.criterion)
     with store.open(final) as study:
-        means = _means(configurator, study.runs(), raced.posterior.names)
-    return ConfigurationResult(configurator, raced, final, _wins(configurator, raced.posterior), means)
+        criterion, means = means_of(configurator, study.runs(), raced.posterior.names)
+    return ConfigurationResult(configurator, raced, final, wins_of(configurator, raced.posterior), means, criterion)
 
 
 def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:

@@ -15,16 +15,15 @@ from polarbear.configure import Band, Configuration, Configurator
 from polarbear.configure.configurator import DEFAULT
 from polarbear.racing import RaceResult
 from polarbear.records import FloatArray
+from polarbear.study.configuration_result import mean_and_interval, win_probability
 from polarbear.study.configuring import (
     VALIDATE,
     ConfigureObserver,
     configure,
     effects_of,
-    mean_and_interval,
     race_beside,
     race_on_fresh,
     rules_of,
-    win_probability,
 )
 from polarbear.validation import whole_number
 
