@@ -223,6 +223,19 @@ def test_a_space_in_which_all_crash_is_told_so_and_keeps_its_runs(tmp_path):
         assert len(list(kept)) > 1
 
 
+def test_a_space_and_settings_are_searched_as_their_configurator_is(tmp_path):
+    space, times = configurator().space, [20, 100]
+    settings = {"times": times, "include": [{"step": 1.0}], "first": 4, "validate": 0}
+    found = study.configure(space, problems(), tmp_path / "c.study", runs=40, **settings)
+    same = Configurator(space, times=times, budget=40, first=4, include=[{"step": 1.0}])
+    assert study.configure(same, problems(), tmp_path / "c.study", validate=0).as_dict() == found.as_dict()
+    for wrong in ({"runs": 40}, {"times": times}, {"times": times, "runs": 40, "unit": "seconds"}, {"unit": "runs"}):
+        with pytest.raises(TypeError, match="a space goes with times, and with either runs or budget and unit; given:"):
+            study.configure(space, problems(), tmp_path / "d.study", **wrong)
+    with pytest.raises(TypeError, match="first goes with a space; this configurator has its own"):
+        study.configure(configurator(), problems(), tmp_path / "d.study", first=3)
+
+
 def test_a_search_that_was_told_runs_elsewhere_is_refused(tmp_path):
     used = configurator()
     study.configure(used, problems(), tmp_path / "c.study", validate=2)

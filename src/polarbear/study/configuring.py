@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polarbear import optimizers, problems, store
 from polarbear.configure import (
     Configuration,
     Configurator,
     Effects,
+    Space,
     fit_effects,
     spaces,
 )
@@ -82,8 +84,9 @@ class ConfigureObserver:
         """The search is over; its elites are raced on fresh instances, in a study of their own."""
 
 
+@overload
 def configure(
-    configurator: Configurator,
+    search: Configurator,
     instances: object,
     path: str | Path,
     *,
@@ -94,6 +97,45 @@ def configure(
     retry_killed: int = 1,
     accept_damage: bool = False,
     observer: ConfigureObserver | None = None,
+) -> ConfigurationResult: ...
+
+
+@overload
+def configure(
+    search: Space,
+    instances: object,
+    path: str | Path,
+    *,
+    times: ArrayLike,
+    runs: float | None = None,
+    include: Iterable[Mapping[str, Any]] = (),
+    validate: int = VALIDATE,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    retry_killed: int = 1,
+    accept_damage: bool = False,
+    observer: ConfigureObserver | None = None,
+    **options: Any,
+) -> ConfigurationResult: ...
+
+
+def configure(
+    search: Configurator | Space,
+    instances: object,
+    path: str | Path,
+    *,
+    times: ArrayLike | None = None,
+    runs: float | None = None,
+    include: Iterable[Mapping[str, Any]] = (),
+    validate: int = VALIDATE,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    retry_killed: int = 1,
+    accept_damage: bool = False,
+    observer: ConfigureObserver | None = None,
+    **options: Any,
 ) -> ConfigurationResult:
     """Configure an optimizer on real problems; create the study at `path`, or resume it.
 
@@ -103,11 +145,14 @@ def configure(
     beside this one, its name with ``-race``.
 
     Args:
-        configurator: A fresh one. It begins with the default that the study has; that of older studies is the middle of
-            ranges that lack the optimizer's own value.
+        search: A fresh configurator, or a space, of which one is made. It begins with the default that the study has;
+            that of older studies is the middle of ranges that lack the optimizer's own value.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
             out, they begin anew with other seeds.
         path: The study's directory.
+        times: Beside a space, the timepoints, see `polarbear.configure.Configurator`.
+        runs: Beside a space, the budget in runs; for other units give `budget` and `unit`.
+        include: Beside a space, configurations to start with besides the default.
         validate: On how many fresh instances the elites are raced; 0: they are not.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
@@ -115,14 +160,17 @@ def configure(
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
         accept_damage: Make runs again whose files are damaged.
         observer: Is told of everything that happens.
+        **options: Beside a space, see `polarbear.configure.ConfiguratorSettings`.
 
     Raises:
+        TypeError: If what goes with a space is missing, or given beside a configurator, which has its own.
         ValueError: If the configurator was told runs already.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
         Unsuitable: If the optimizer does not take the problems.
         EveryRunFailed: If all runs of the first instances failed; nothing is lost, and mending the cause needs a new
             study.
     """
+    configurator = _configurator_of(search, times, runs, include, options)
     if configurator.iterations or configurator.spent:
         raise ValueError(
             "this configurator was told runs already; make a new Configurator, it takes those of the study"
@@ -139,11 +187,11 @@ def configure(
         executor_or_pool(executor, workers, timeout, "evaluations") as pool,
     ):
         _begin_as(study, configurator)
-        runs = RunMaker(study, pool, set(), retry_killed)
+        maker = RunMaker(study, pool, set(), retry_killed)
         while requests := configurator.ask():
             observer.asked(configurator)
             _describe_newcomers(configurator, study, spec)
-            _make(configurator, requests, runs, stream, limits, observer)
+            _make(configurator, requests, maker, stream, limits, observer)
     final = race_beside(location)
     runs_on = {"workers": workers, "executor": executor, "timeout": timeout}
     raced = _validate(configurator, stream, final, validate, observer, **runs_on)
@@ -152,6 +200,27 @@ def configure(
     with store.open(final) as study:
         criterion, means = means_of(configurator, study.runs(), raced.posterior.names)
     return ConfigurationResult(configurator, raced, final, wins_of(configurator, raced.posterior), means, criterion)
+
+
+def _configurator_of(
+    search: Configurator | Space,
+    times: ArrayLike | None,
+    runs: float | None,
+    include: Iterable[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Configurator:
+    """The configurator that `configure` is given, or a fresh one of a space."""
+    given = dict(options) | ({} if times is None else {"times": times}) | ({} if runs is None else {"runs": runs})
+    given |= {"include": included} if (included := tuple(include)) else {}
+    if isinstance(search, Configurator):
+        if given:
+            raise TypeError(f"{min(given)} goes with a space; this configurator has its own")
+        return search
+    budgets = [name for name in ("budget", "unit") if name in options]
+    if times is None or bool(budgets) == (runs is not None) or budgets == ["unit"]:
+        raise TypeError(f"a space goes with times, and with either runs or budget and unit; given: {sorted(given)}")
+    budget: dict[str, Any] = {} if runs is None else {"budget": runs, "unit": "runs"}
+    return Configurator(search, times=times, include=included, **{**options, **budget})
 
 
 def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:
