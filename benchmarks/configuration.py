@@ -18,6 +18,7 @@ import numpy as np
 import polarbear as pb
 from polarbear.configure import Configurator, Criterion, Space, spaces
 from polarbear.records import log_times
+from polarbear.study.configuration_result import promised_means
 
 FUNCTIONS = (2, 8, 10, 15, 21, 22)
 STRATEGIES = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
@@ -65,14 +66,21 @@ def valued(
     return {name: np.array(each) for name, each in values.items()}
 
 
-def promise(configurator: Configurator) -> float:
-    """The mean of the criterion over the runs for which the best elite was chosen."""
-    terms = configurator.criterion_terms(configurator.elites[:1], Criterion("mean-aocc"))
-    return float(terms[..., 0].mean())
+PROMISES = ("the mean of its runs", "what is promised, drawn towards the others")
+
+
+def promises(configurator: Configurator) -> tuple[float, float]:
+    """The `PROMISES` of the best elite: the mean over the runs that chose it, and what the search promises."""
+    criterion, best = Criterion("mean-aocc"), configurator.elites[0]
+    names = dict.fromkeys((*configurator.elites, "default"))
+    mean = float(configurator.criterion_terms([best], criterion)[..., 0].mean())
+    return mean, promised_means(configurator, list(names), criterion)[best]
 
 
 def report(
-    losses: dict[tuple[int, int, str], np.ndarray], promised: dict[tuple[int, int, str], float], runs: int
+    losses: dict[tuple[int, int, str], np.ndarray],
+    promised: dict[tuple[int, int, str], tuple[float, float]],
+    runs: int,
 ) -> None:
     """Print the tables."""
     seeds = sorted({seed for _, seed, _ in losses})
@@ -90,13 +98,15 @@ def report(
             cells = (f"{each.mean():.3f} ± {each.std(ddof=1) / np.sqrt(len(seeds)):.3f}" for each in row)
             print(f"| f{function} | " + " | ".join(cells) + " |")
         print("| mean | " + " | ".join(f"{each:.3f}" for each in means.mean(axis=(0, 2))) + " |")
-    print("\n| | fresh less promised loss: median (and quartiles) | better than the default |\n|---|---|---|")
+    print("\nfresh loss less two promises, median (and quartiles); and how often the best is better than the default\n")
+    print(f"| | {' | '.join(PROMISES)} | better than the default |\n|---|---|---|---|")
     for name in names[:-1]:
         keys = [(function, seed, name) for function in FUNCTIONS for seed in seeds]
-        gaps = np.array([losses[key][:, 0].mean() - promised[key] for key in keys])
+        gaps = np.array([losses[key][:, 0].mean() - np.array(promised[key]) for key in keys])
         better = np.mean([losses[key][:, 0].mean() < losses[*key[:2], "default"][:, 0].mean() for key in keys])
-        low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
-        print(f"| {name} | {middle:+.4f} ({low:+.4f} to {high:+.4f}) | {better:.0%} of {len(keys)} |")
+        quartiles = np.quantile(gaps, (0.25, 0.5, 0.75), axis=0).T
+        cells = " | ".join(f"{middle:+.4f} ({low:+.4f} to {high:+.4f})" for low, middle, high in quartiles)
+        print(f"| {name} | {cells} | {better:.0%} of {len(keys)} |")
 
 
 def main() -> None:
@@ -111,7 +121,7 @@ def main() -> None:
     options.into.mkdir(parents=True, exist_ok=True)
     warnings.simplefilter("ignore")
     losses: dict[tuple[int, int, str], np.ndarray] = {}
-    promised: dict[tuple[int, int, str], float] = {}
+    promised: dict[tuple[int, int, str], tuple[float, float]] = {}
     for seed in range(options.repeats):
         for function in FUNCTIONS:
             settings = options.runs, options.workers
@@ -119,7 +129,7 @@ def main() -> None:
             for name, values in valued(options.into, function, seed, found, options.workers).items():
                 losses[function, seed, name] = values
             for name, configurator in found.items():
-                promised[function, seed, name] = promise(configurator)
+                promised[function, seed, name] = promises(configurator)
             print(f"f{function}, seed {seed}: done", flush=True)
     report(losses, promised, options.runs)
 

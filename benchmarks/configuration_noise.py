@@ -168,6 +168,7 @@ def draw_races(results: dict[int, dict[str, list[tuple[float, np.ndarray]]]], fo
     figure, axes = plt.subplots(2, len(results), figsize=(11, 5.6), layout="constrained", sharex=True)
     for (function, found), column in zip(results.items(), axes.T, strict=True):
         for index, (name, points) in enumerate(found.items()):
+            points = sorted(points, key=lambda each: each[0])  # by runs: more at first may end with fewer
             spent = [samples for samples, _ in points]
             color = COLORS[index % len(COLORS)]
             for shown, row in zip(column, (0, 1), strict=True):

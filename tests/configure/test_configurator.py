@@ -1,6 +1,7 @@
 """The search for configurations: what it asks for, finds and promises, where the truth is known."""
 
 import itertools
+import re
 import zlib
 
 import numpy as np
@@ -15,6 +16,7 @@ from polarbear.descriptions import FieldError
 TIMES = np.array([10.0, 100.0, 1000.0])
 ALL = ("race", "bootstrap", "f-race", "t-race", "halving", "hyperband", "random")
 SPACE = {"modules": ["mirrored", "active"], "c1": (0, 1), "population_size": (4, 40)}
+MIDDLE = {"c1": 0.5, "population_size": 22}
 
 
 def space():
@@ -27,22 +29,28 @@ def loss(configuration):
     return bad + abs(configuration.get("c1", 1) - 0.5) / 2
 
 
-def run_of(request, configuration):
+def excess(configuration):
+    """How bad a configuration is where none is better than the default, which has 0; a module more costs 0.4."""
+    modules = (configuration["mirrored"] != "NONE") + configuration["active"]
+    return 0.4 * modules + 0.6 * abs(configuration.get("c1", 0.5) - 0.5)
+
+
+def run_of(request, configuration, bad=loss):
     """A run whose values fall by a decade per decade, with a luck of its own and an instance as hard for all."""
     name = zlib.crc32(request.key.algorithm.encode())
     instance, own = (np.random.default_rng([request.key.seed, each]) for each in (0, name))
-    level = loss(configuration) + instance.normal() + 0.5 * own.normal()
+    level = bad(configuration) + instance.normal() + 0.5 * own.normal()
     values = 10.0 ** (level - np.log10(TIMES))
     outcome = pb.Outcome(pb.Reason.BUDGET, int(TIMES[-1]), 0.5)
     return pb.Run(request.key, pb.Trajectory(TIMES.astype(int), np.zeros(3), values, outcome), optimum=0.0)
 
 
-def searched(limit=10**6, **options):
+def searched(limit=10**6, bad=loss, **options):
     """A configurator that was told runs until its budget was spent, and all requests."""
-    configurator, asked = Configurator(space(), times=TIMES, **{"budget": 300} | options), []
+    configurator, asked = Configurator(space(), **{"budget": 300, "times": TIMES} | options), []
     while (requests := configurator.ask()) and len(asked) < limit:
         asked += requests
-        configurator.tell(run_of(each, configurator.configurations[each.key.algorithm]) for each in requests)
+        configurator.tell(run_of(each, configurator.configurations[each.key.algorithm], bad) for each in requests)
     return configurator, asked
 
 
@@ -63,6 +71,23 @@ def test_what_is_left_is_better_than_the_default(strategy):
     found = [searched(strategy=strategy, seed=seed)[0] for seed in range(5)]
     best = [loss(each.configurations[each.elites[0]]) for each in found]
     assert loss(space().default) >= 2 > 1 > np.median(best)
+
+
+@pytest.mark.slow
+@pytest.mark.statistical
+@pytest.mark.parametrize("strategy", ["race", "bootstrap"])
+def test_what_is_left_is_not_worse_than_the_default_beyond_epsilon(strategy):
+    """Whoever leaves is dominated with probability 0.95, so that at most one search in 20 loses all that is as good.
+
+    As good is who wins against the default with a probability of at least 0.5 - ε; both have a luck of 0.5.
+    """
+    searches, losses = 60, []
+    for seed in map(int, np.random.default_rng(11).integers(2**31, size=searches)):
+        found, _ = searched(bad=excess, strategy=strategy, seed=seed)
+        losses.append(min(excess(found.configurations[name]) for name in found.elites))
+    wins = stats.norm.cdf(-np.array(losses) / (0.5 * np.sqrt(2)))
+    failed = int((wins < 0.5 - found.settings.epsilon).sum())
+    assert stats.binom.sf(failed - 1, searches, 1 - found.settings.alpha) > 0.01
 
 
 @pytest.mark.statistical
@@ -102,6 +127,35 @@ def test_the_posterior_rates_elites_by_all_their_runs():
     assert (better.mean(axis=0) > 0.6).all()
 
 
+@pytest.mark.parametrize("strategy", ALL)
+@pytest.mark.parametrize("more", [0, 1, 11])
+def test_a_budget_suffices_for_a_first_iteration_or_is_refused(strategy, more):
+    """Budgets for which newcomers have no room let those compete that are there."""
+    options = {"include": space().sample(np.random.default_rng(1), more), "strategy": strategy, "times": TIMES}
+    with pytest.raises(FieldError, match=r"a budget of 5 runs is too small: .* takes at least \d+") as refused:
+        Configurator(space(), budget=5, **options)
+    least = int(re.search(r"at least (\d+)", str(refused.value))[1])
+    with pytest.raises(FieldError, match="too small"):
+        Configurator(space(), budget=least - 1, **options)
+    for budget in (least, 2 * least, 3 * least):
+        configurator, asked = searched(budget=budget, **options)
+        assert configurator.iterations
+        assert budget / 4 <= len(asked) <= budget
+    with pytest.raises(FieldError, match="a budget of 5,000 evaluations is too small"):
+        Configurator(space(), budget=5000, unit="evaluations", **options)
+
+
+def test_the_default_alone_has_someone_to_compete_with():
+    """A newcomer of two options is the default half of the time."""
+    switch = spaces.of(pb.optimizers.ModularCMAES, ["active"])
+    for seed in range(8):
+        configurator = Configurator(switch, times=TIMES, budget=40, seed=seed)
+        assert len({each.key.algorithm for each in configurator.ask()}) == 2
+    single = spaces.of(pb.optimizers.ModularCMAES, {"active": [False]})
+    with pytest.raises(ValueError, match="has a single configuration"):
+        Configurator(single, times=TIMES, budget=40).ask()
+
+
 def test_faults_are_named():
     with pytest.raises(FieldError, match="strategy"):
         Configurator(space(), times=TIMES, budget=100, strategy="smac3")
@@ -114,6 +168,24 @@ def test_faults_are_named():
     configurator.tell([run])
     with pytest.raises(ValueError, match="was not asked for"):
         configurator.tell([run])
+
+
+def test_children_of_the_default_have_all_parameters():
+    default = space().default
+    assert set(default) == {"mirrored", "active"}
+    children = near(space(), [default], np.random.default_rng(1), 20, spread=0)
+    assert all(each.keys() == set(space().names) and each.items() >= default.items() for each in children)
+    assert len({each["population_size"] for each in children}) > 5
+
+
+def test_a_study_may_have_another_default():
+    configurator = Configurator(space(), times=TIMES, budget=100, include=[{**space().default, **MIDDLE}])
+    assert configurator.configurations["default"] == space().default
+    (included,) = set(configurator.configurations) - {"default"}
+    configurator.begin_with({**space().default, **MIDDLE})
+    assert configurator.elites == ("default",)  # the one to include is the same
+    configurator.begin_with(None)
+    assert configurator.elites == (included,)
 
 
 def test_children_near_an_elite_resemble_it():

@@ -61,6 +61,22 @@ def test_defaults_are_the_optimizers_own():
     assert space.optimizer(space.default).CR == 0.7
 
 
+def test_what_the_optimizer_chooses_by_itself_is_missing_in_the_default():
+    """The population size is None, by dimension, and c1 is, too; the sampler is Gaussian."""
+    modules = {"sampler": ["HALTON", "SOBOL"], "active": [False, True]}
+    space = spaces.of(ModularCMAES, modules, c1=(0, 1), population_size=(4, 40), fixed={"elitist": True})
+    assert space.default == {"active": False}
+    assert space.left_to_optimizer == ("c1", "population_size", "sampler")
+    assert space.fault(space.default) == ""
+    assert space.optimizer(space.default) == ModularCMAES(elitist=True)
+    assert "c1" in space.fault({"active": True})  # only the default may lack parameters
+    near = space.neighbours(space.default, np.random.default_rng(1))
+    assert {frozenset(each) for each in near} == {frozenset(space.names)}
+    np.testing.assert_array_equal(space.encode([space.default]), [[1, 0, 0, 0, 0, 0]])
+    with pytest.raises(ValueError, match="does not know its optimizer's defaults"):
+        assert spaces.from_stored(space.describe()).default
+
+
 def test_a_preset_keeps_its_arguments():
     space = spaces.of("modular-cmaes-anytime", ["active"])
     assert space.optimizer(space.default) == ModularCMAES.anytime()
@@ -147,8 +163,7 @@ def test_modular_de_has_the_modules_and_single_module_variants_that_the_thesis_c
     assert sum(len(space.space[name].choices) - 1 for name in modules) == 30
     assert space.combinations == 4 * 2 * 3 * 4 * 2 * 2 * 2 * 2 * 2 * 10 * 4 * 3 * 2 * 2
     default = space.optimizer(space.default)
-    assert default.budget == 10_000
-    assert {name: getattr(default, name) for name in modules} == {name: getattr(ModularDE(), name) for name in modules}
+    assert default == ModularDE(budget=10_000)
     for drawn in space.sample(np.random.default_rng(1), 30):
         assert ("F" in drawn) == (drawn["adaptation_method_F"] == "NONE")
         assert 4 <= drawn["population_size"] <= 100

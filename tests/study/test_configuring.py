@@ -10,7 +10,7 @@ import polarbear as pb
 from polarbear import study
 from polarbear.analyzer.modules import module_figures
 from polarbear.configure import Configurator, spaces
-from polarbear.study import configuring
+from polarbear.study.configuration_result import means_of
 from tests.cli.commands import polarbear
 
 FILE = """
@@ -87,7 +87,12 @@ def test_the_step_of_a_users_own_optimizer_is_found_and_its_worth_told(tmp_path)
     assert pb.load(result.path).pareto_set == result.pareto_set  # the race on fresh runs is an ordinary study
     seeds = {key.seed for key in pb.store.open(tmp_path / "c.study")}
     assert not seeds & {key.seed for key in pb.store.open(result.path)}
-    assert f"{best} beats the default in" in str(result)
+    told = str(result)
+    assert f"{best} beats the default in" in told
+    assert f"{best} has mean-aocc {result.means[best].found[0]:.4g} (" in told
+    assert result.means[best].gap == result.means[best].found[0] - result.means[best].promised
+    assert "default is dominated with probability 1.00" in told
+    assert result.dominated["default"] > 0.99 > 0.95 > result.dominated[best]
 
 
 def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
@@ -101,6 +106,75 @@ def test_an_interrupted_search_goes_on_as_if_it_had_not_been(tmp_path):
     assert resumed.as_dict() | {"race": ""} == whole.as_dict() | {"race": ""}
     with pytest.raises(study.OtherSettings, match=r"configure\.budget was 80"):
         study.configure(configurator(budget=90), problems(), tmp_path / "c.study")
+
+
+def test_where_the_optimum_is_unknown_the_mean_is_of_the_value_at_the_end(tmp_path):
+    unknown = [pb.problems.FunctionProblem(sphere, lower=-5, upper=5, dimension=2)]
+    result = study.configure(configurator(), unknown, tmp_path / "c.study", validate=16)
+    best = result.configurator.elites[0]
+    assert result.criterion == "final"
+    assert result.means[best].found[2] < result.means["default"].found[1]
+    assert f"{best} has final " in str(result)
+    assert "mean-aocc needs the optimum, which is unknown" in str(result)
+    assert result.as_dict()["means"][best]["gap"] == result.means[best].gap
+
+
+@dataclass(frozen=True)
+class Chooser(Climber):
+    """A climber that chooses a long step by itself, and takes the shorter of two."""
+
+    step: float | None = None
+    other: float | None = None
+
+    def __call__(self, problem, rng):
+        given = [each for each in (self.step, self.other) if each is not None]
+        return Climber(min(given, default=1.0))(problem, rng)
+
+
+def chooser():
+    return Configurator(spaces.of(Chooser, step=(0, 0.01)), times=[20, 100], budget=80)
+
+
+def test_the_default_is_the_optimizer_as_it_is_without_the_space(tmp_path):
+    """Steps of 0.005, the middle of the range, hardly move, as none does that the space has; its own of 1 does."""
+    result = study.configure(chooser(), problems(), tmp_path / "c.study", validate=16)
+    assert result.default == {}
+    assert result.pareto_set == ("default",)
+    assert "the default: step as the optimizer chooses it" in str(result)
+    with pb.store.open(tmp_path / "c.study") as kept:
+        assert kept.spec["algorithms"]["default"] == pb.optimizers.describe(Chooser())
+
+
+def test_a_study_that_began_with_another_default_goes_on_with_it(tmp_path):
+    """As those do that are older than defaults which lack parameters."""
+    older = chooser()
+    older.begin_with({"step": 0.005})
+    whole = study.configure(older, problems(), tmp_path / "c.study", validate=4)
+    with pytest.warns(UserWarning, match=r"begun with another default, \{'step': 0.005\}, and goes on so"):
+        resumed = study.configure(chooser(), problems(), tmp_path / "c.study", validate=4)
+    assert resumed.as_dict() == whole.as_dict()
+    assert resumed.configurator.iterations == whole.configurator.iterations
+    assert "the default: step = 0.005" in str(resumed)
+
+
+def test_other_configurations_to_include_are_other_settings(tmp_path):
+    def including(*steps):
+        return configurator(budget=120, include=[{"step": step} for step in steps])
+
+    path = tmp_path / "c.study"
+    first = study.configure(including(0.5, 2.0), problems(), path, validate=0)
+    with pytest.raises(study.OtherSettings, match=r"configure\.include was \[\{'step': 0\.5\}, .* and is now \[\]"):
+        study.configure(including(), problems(), path, validate=0)
+    with pb.store.open(path, write=True) as kept:  # as older studies are
+        older = {key: each for key, each in kept.spec["configure"].items() if key != "include"}
+        kept.replace_spec({**kept.spec, "configure": older})
+    for steps in ((), (0.5,), (0.5, 2.0, 3.0), (0.5, 3.0)):
+        with pytest.raises(study.OtherSettings, match=r"did not begin with .* were to include"):
+            study.configure(including(*steps), problems(), path, validate=0)
+    again = study.configure(including(0.5, 2.0), problems(), path, validate=0)
+    assert again.configurator.iterations == first.configurator.iterations
+    with pb.store.open(path) as kept:
+        assert kept.spec["configure"] == older
 
 
 def test_effects_are_inferred_from_a_study_without_importing_what_it_names(tmp_path):
@@ -128,9 +202,10 @@ def test_a_module_that_helps_is_found_to_help_and_its_searches_go_on(tmp_path):
         assert not any("step" in each for each in kept.spec["configurations"].values())
     assert set(module_figures(tmp_path / "c.study", study.effects_of(tmp_path / "c.study"))) >= {"elites"}
     with pytest.raises(ValueError, match="the space has no parameter 'steps'; did you mean 'step'"):
-        study.assess_module(Configurator(space, times=[20], budget=40), "steps", problems(), tmp_path / "d.study")
+        study.assess_module(Configurator(space, times=[20], budget=60), "steps", problems(), tmp_path / "d.study")
+    worse = spaces.of(Chooser, step=(0, 0.01), other=(0, 0.01))
     with pytest.raises(study.NothingToCompare, match="give a larger budget"):
-        study.assess_module(Configurator(space, times=[20], budget=5), "step", problems(), tmp_path / "d.study")
+        study.assess_module(Configurator(worse, times=[100], budget=80), "step", problems(), tmp_path / "d.study")
 
 
 def test_the_command_assesses_a_module(tmp_path):
@@ -154,12 +229,25 @@ def test_fresh_runs_that_were_all_cut_short_tell_no_means():
     while requests := searched.ask():
         searched.tell(cut_short(each.key, pb.Reason.BUDGET, 100) for each in requests)
     runs = [cut_short(pb.RunKey("fresh", name, 1), pb.Reason.TIMED_OUT, 7) for name in searched.elites]
-    assert configuring._means(searched, runs, searched.elites) == {}
+    assert means_of(searched, runs, searched.elites) == ("mean-aocc", {})
 
 
 def cut_short(key, reason, evaluations):
     trajectory = pb.Trajectory(np.array([1]), np.zeros(1), np.ones(1), pb.Outcome(reason, evaluations, 0.5))
     return pb.Run(key, trajectory, optimum=0.0)
+
+
+def test_a_space_and_settings_are_searched_as_their_configurator_is(tmp_path):
+    space, times = configurator().space, [20, 100]
+    settings = {"times": times, "include": [{"step": 1.0}], "first": 4, "validate": 0}
+    found = study.configure(space, problems(), tmp_path / "c.study", runs=40, **settings)
+    same = Configurator(space, times=times, budget=40, first=4, include=[{"step": 1.0}])
+    assert study.configure(same, problems(), tmp_path / "c.study", validate=0).as_dict() == found.as_dict()
+    for wrong in ({"runs": 40}, {"times": times}, {"times": times, "runs": 40, "unit": "seconds"}, {"unit": "runs"}):
+        with pytest.raises(TypeError, match="a space goes with times, and with either runs or budget and unit; given:"):
+            study.configure(space, problems(), tmp_path / "d.study", **wrong)
+    with pytest.raises(TypeError, match="first goes with a space; this configurator has its own"):
+        study.configure(configurator(), problems(), tmp_path / "d.study", first=3)
 
 
 def test_a_search_that_was_told_runs_elsewhere_is_refused(tmp_path):
@@ -176,6 +264,8 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "configurations tried" in printed
     assert "beats the default" in printed
     assert "mean-aocc" in printed
+    assert "P(dominated)" in printed
+    assert "gap: on fresh instances less promised" in printed
     assert "iteration 1:" in told
     told = json.loads(polarbear("modules", tmp_path / "space.study", "--pair", "active,elitist", "--json")[0])
     assert set(told["importance"]) == {"active", "elitist", "population_size", "active & elitist"}
@@ -187,6 +277,7 @@ def test_the_command_configures_resumes_and_says_what_is_wrong(tmp_path):
     assert "--pair is 'active'" in polarbear("modules", tmp_path / "space.study", "--pair", "active", code=2)[1]
     found = json.loads(polarbear("configure", file, "--json")[0])
     assert set(found["configurations"]) == set(found["pareto_set"])
+    assert found["dominated"].keys() == found["means"].keys()
     assert "go on with polarbear configure" in polarbear("resume", tmp_path / "space.study", code=2)[1]
     assert "this is a configurator's file, not a race" in polarbear("race", file, code=2)[1]
     file.write_text(FILE.replace("budget = 60", "budget = -1"))

@@ -17,9 +17,10 @@ from polarbear.configure import contests
 from polarbear.configure.criteria import Criterion
 from polarbear.configure.effects import fit_effects
 from polarbear.configure.proposals import most_promising, near
-from polarbear.configure.spaces import Configuration, Space
-from polarbear.descriptions import FieldError
+from polarbear.configure.spaces import ATTEMPTS, Configuration, Space
+from polarbear.descriptions import FieldError, plain_value
 from polarbear.inference import Posterior, fit
+from polarbear.quantities import plural
 from polarbear.racing import Race, Request
 from polarbear.rankings import Rankings
 from polarbear.records import FloatArray, Run
@@ -29,7 +30,7 @@ Strategy = Literal["race", "bootstrap", "f-race", "t-race", "halving", "hyperban
 Unit = Literal["runs", "evaluations", "seconds"]
 
 DEFAULT = "default"
-"""The name of the space's default configuration."""
+"""The name of the space's default configuration: the optimizer as it is without the space."""
 _ETA = 3
 """How many configurations halving reduces to one, as Hyperband's authors recommend."""
 _MOST = 40
@@ -113,11 +114,13 @@ class Configurator:
         **options: See `ConfiguratorSettings`.
 
     Attributes:
+        include: Configurations to start with besides the default.
         configurations: All configurations so far, by name.
         iterations: The iterations that are over.
 
     Raises:
-        ValueError: If a setting is out of range, the space has no valid configuration, or one to include is not valid.
+        ValueError: If a setting is out of range, the budget too small for a first iteration, the space has no valid
+            configuration, or one to include is not valid.
     """
 
     def __init__(
@@ -132,16 +135,32 @@ class Configurator:
             )
         self.times: FloatArray = np.array(times, dtype=np.float64)
         Race(["a", "b"], times=self.times)  # checks the timepoints
-        self._rng = np.random.default_rng(np.random.SeedSequence([self.settings.seed, 0x636F6E66]))
         self._criterion = Criterion(self.settings.criterion, self.settings.target)
-        self.configurations: dict[str, Configuration] = {}
-        if not space.fault(space.default):
-            self.configurations[DEFAULT] = space.default
-        for configuration in include:
+        self.include = tuple(map(dict, include))
+        for configuration in self.include:
             space.optimizer(configuration)
-            self._enter(dict(configuration))
+        self.begin_with(None if space.fault(space.default) else space.default)
+        if self.settings.budget < (least := self._least_budget()):
+            raise FieldError(
+                ("budget",),
+                f"a budget of {self.settings.budget:,.10g} {self.settings.unit} is too small: the strategy "
+                f"{self.settings.strategy!r} takes at least {least:,.10g} with "
+                f"{plural(self.configurations, 'configuration')} to start with and "
+                f"{plural(len(space.names), 'parameter')}; give as many, or a lower first than {self.settings.first}",
+            )
+
+    def begin_with(self, default: Configuration | None) -> None:
+        """Begin anew with this configuration as the default, as a study has it that began with another; None: without.
+
+        Raises:
+            ValueError: If the space has no valid configuration.
+        """
+        self._rng = np.random.default_rng(np.random.SeedSequence([self.settings.seed, 0x636F6E66]))
+        self.configurations: dict[str, Configuration] = {} if default is None else {DEFAULT: default}
+        for configuration in self.include:
+            self._enter(configuration)
         if not self.configurations:
-            self._enter(space.sample(self._rng)[0])
+            self._enter(self.space.sample(self._rng)[0])
         self.iterations: tuple[Iteration, ...] = ()
         self._runs: dict[tuple[str, int], Run] = {}
         self._draws: dict[tuple[str, int], int] = {}
@@ -162,7 +181,11 @@ class Configurator:
         return 2 + int(np.log2(max(1, len(self.space.names))))
 
     def ask(self) -> list[Request]:
-        """The runs that are needed next; none when the budget is spent."""
+        """The runs that are needed next; none when the budget is spent.
+
+        Raises:
+            ValueError: If the space has a single configuration.
+        """
         while not self.finished and not self._waiting:
             if self._contest is None:
                 self._begin()
@@ -230,20 +253,41 @@ class Configurator:
         return finite if len(finite) else None
 
     def describe(self) -> dict[str, Any]:
-        """Timepoints and settings as plain values."""
-        return {"times": self.times.tolist(), **asdict(self.settings)}
+        """Timepoints, settings and what to include as plain values."""
+        return {"times": self.times.tolist(), **asdict(self.settings), "include": plain_value(self.include)}
 
     def _begin(self) -> None:
-        """Begin an iteration, if the budget lets newcomers take part."""
+        """Begin an iteration, if the budget lets newcomers take part, or it is the first and has whom to compare."""
         left, done = self.settings.budget - self.spent, len(self.iterations)
         self._share = left / max(1, self.planned - done) if self._searching_near else left
         first = self.settings.first + min(5, done)
         names = [self._enter(each) for each in self._newcomers(first)]
+        if not done and len(self._elites) == 1 and set(names) <= set(self._elites):
+            names = [self._another()]
         self._entrants = tuple(dict.fromkeys([*self._elites, *names]))
-        if len(self._entrants) == len(self._elites):
+        if done and len(self._entrants) == len(self._elites):
             self.finished = True
             return
         self._contest = self._contest_of(self._entrants, first)
+
+    def _another(self) -> str:
+        """Any configuration but the one to start with."""
+        for _ in range(ATTEMPTS):
+            if (name := self._enter(self.space.sample(self._rng)[0])) not in self._elites:
+                return name
+        raise ValueError(
+            f"the space of {self.space.make.__name__} has a single configuration, so that there is nothing to search; "
+            "add options or ranges"
+        )
+
+    def _least_budget(self) -> float:
+        """What a first iteration takes: of those to start with alone, or of a single one and a newcomer."""
+        strategy, count = self.settings.strategy, len(self.configurations)
+        if count > 1:
+            runs = count * (4 if strategy == "random" else 1)
+        else:
+            runs = {"halving": 4, "hyperband": 8, "random": 8}.get(strategy, 4 * self.planned)
+        return runs * self.settings.first * self._expected()
 
     @property
     def _searching_near(self) -> bool:

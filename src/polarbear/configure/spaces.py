@@ -6,7 +6,6 @@ import functools
 import graphlib
 import math
 import tomllib
-import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +13,10 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from polarbear.configure.parameters import categorical, condition, declared_options, number
 from polarbear.descriptions import (
     FieldError,
     did_you_mean,
-    errors_at,
     imported,
     own_class,
     parameters,
@@ -30,7 +29,7 @@ from polarbear.optimizers.adapters.modde import VARIANTS, ModularDE
 from polarbear.optimizers.descriptions import families, family_class, family_parameters
 from polarbear.protocols import Optimizer
 from polarbear.records import FloatArray
-from polarbear.validation import Checked, chosen_word, real_number, whole_number
+from polarbear.validation import chosen_word, whole_number
 
 Configuration = dict[str, Any]
 """The active parameters of a configuration and their values."""
@@ -73,8 +72,42 @@ class Space:
 
     @property
     def default(self) -> Configuration:
-        """The optimizer's own defaults, where the space has them; else the first option or the middle of a range."""
+        """The optimizer as it is without the space: the values that it gives to the space's parameters by itself.
+
+        A parameter is missing where that is no value of the space, such as None, by which an optimizer chooses by the
+        dimension; only this configuration may lack parameters.
+
+        Raises:
+            ValueError: If the space was read from a study, see `from_stored`.
+        """
+        return dict(self._default)
+
+    @functools.cached_property
+    def _default(self) -> Configuration:
+        if self.make is object:
+            raise ValueError(
+                "a space that is read from a study does not know its optimizer's defaults; the study tells its default"
+            )
+        own = parameters(self.make) | dict(self.fixed)
+        return {name: value for name, value in self._centre().items() if self._holds(name, own[name])}
+
+    @property
+    def left_to_optimizer(self) -> tuple[str, ...]:
+        """The parameters that `default` lacks because the optimizer's own value is none of the space."""
+        return tuple(name for name in self._centre() if name not in self._default)
+
+    def _centre(self) -> Configuration:
+        """The default, completed by first options and the middle of ranges."""
         return _plain(self.space.get_default_configuration())
+
+    def _holds(self, name: str, value: Any) -> bool:
+        if options := self._options(name):
+            return value in options
+        return isinstance(value, (int, float)) and bool(self.space[name].lower <= value <= self.space[name].upper)
+
+    def _in_full(self, configuration: Mapping[str, Any]) -> Configuration:
+        """The configuration, with all parameters that are active if it is the default."""
+        return self._centre() if dict(configuration) == self._default else dict(configuration)
 
     def without(self, name: str) -> Space:
         """The space without a parameter, which stays at the optimizer's own default, and what depends on it.
@@ -104,7 +137,7 @@ class Space:
         if unknown := set(configuration) - set(self.space):
             return f"the space has no parameter {min(unknown)!r};{did_you_mean(min(unknown), self.space)}"
         try:
-            ConfigSpace.Configuration(self.space, values=dict(configuration))
+            ConfigSpace.Configuration(self.space, values=self._in_full(configuration))
             self.make(**(dict(self.fixed) | dict(configuration)))
         except (ValueError, TypeError) as error:
             return str(error)
@@ -132,13 +165,14 @@ class Space:
     def neighbours(self, configuration: Mapping[str, Any], rng: np.random.Generator) -> list[Configuration]:
         """Valid configurations that differ in one parameter, and in those that become active or inactive by it.
 
-        Every other option is tried, and some numbers near the present one, drawn from `rng`.
+        Every other option is tried, and some numbers near the present one, drawn from `rng`. What the default leaves to
+        the optimizer is varied around the middle of its range.
         """
         import ConfigSpace
         from ConfigSpace.util import get_one_exchange_neighbourhood
 
         self.optimizer(configuration)
-        centre = ConfigSpace.Configuration(self.space, values=dict(configuration))
+        centre = ConfigSpace.Configuration(self.space, values=self._in_full(configuration))
         neighbours = get_one_exchange_neighbourhood(centre, seed=int(rng.integers(2**31)))
         return [near for near in map(_plain, neighbours) if not self.fault(near)]
 
@@ -156,7 +190,7 @@ class Space:
 
         Returns:
             (n, columns), as `columns` names them: 1 for the option that is taken, numbers scaled to [0, 1], and 0 for
-            parameters that are not active.
+            parameters that a configuration lacks, since they are not active or left to the optimizer.
         """
         rows = [[entry for name in self.names for entry in self._encoded(name, each)] for each in configurations]
         return np.array(rows, dtype=float).reshape(len(rows), len(self.columns))
@@ -225,7 +259,7 @@ def _space(
     given: Mapping[str, Any] = (
         cast("Mapping[str, Any]", modules)
         if isinstance(modules, Mapping)
-        else {name: _declared_options(make, name) for name in modules}
+        else {name: declared_options(make, name) for name in modules}
     )
     if not given and not ranges:
         raise ValueError(f"the space of {make.__name__} is empty; name modules, or give ranges such as c1=(0, 1)")
@@ -238,9 +272,9 @@ def _space(
     _check_order(when)
     space: Any = ConfigSpace.ConfigurationSpace()
     try:
-        space.add(*(_categorical(make, name, options, defaults[name]) for name, options in given.items()))
-        space.add(*(_number(make, name, limits, defaults[name]) for name, limits in ranges.items()))
-        space.add(*(_condition(space, name, needed) for name, needed in when.items()))
+        space.add(*(categorical(make, name, options, defaults[name]) for name, options in given.items()))
+        space.add(*(number(make, name, limits, defaults[name]) for name, limits in ranges.items()))
+        space.add(*(condition(space, name, needed) for name, needed in when.items()))
     except FieldError:
         raise
     except ValueError as error:
@@ -276,7 +310,10 @@ def from_description(description: Mapping[str, Any]) -> Space:
 
 
 def from_stored(description: Mapping[str, Any]) -> Space:
-    """The space that `Space.describe` described; its optimizer's class is not imported, so that it makes none."""
+    """The space that `Space.describe` described; its optimizer's class is not imported, so that it makes none.
+
+    It knows no default.
+    """
     import ConfigSpace
 
     space: Any = ConfigSpace.ConfigurationSpace.from_serialized_dict(dict(description["space"]))
@@ -319,7 +356,7 @@ def modular_cmaes(extent: Literal["baseline", "step sizes", "bounds", "all"] = "
     """
     chosen = chosen_word(extent, "extent", ("baseline", "step sizes", "bounds", "all"))
     modules: dict[str, Sequence[Any]] = dict.fromkeys(_THESIS_SWITCHES, (False, True))
-    modules |= {name: _declared_options(ModularCMAES, name) for name in ("mirrored", "sampler", "weights")}
+    modules |= {name: declared_options(ModularCMAES, name) for name in ("mirrored", "sampler", "weights")}
     modules["restart_strategy"] = ("NONE", "IPOP", "BIPOP")
     modules["step_size_adaptation"] = _STEP_SIZES if chosen in ("step sizes", "all") else _STEP_SIZES[:2]
     if chosen in ("bounds", "all"):
@@ -354,7 +391,7 @@ def modular_de(dimension: int, *, budget: int | None = None, **ranges: Any) -> S
     """
     most = max(20 * whole_number(dimension, "dimension", 1), _MOST_POINTS)
     declared = (*_DE_SWITCHES, *_DE_WORDS, "adaptation_method_F", "adaptation_method_CR", "use_jso_caps", "lpsr")
-    modules: dict[str, Sequence[Any]] = {name: _declared_options(ModularDE, name) for name in declared}
+    modules: dict[str, Sequence[Any]] = {name: declared_options(ModularDE, name) for name in declared}
     modules["base_sampler"] = ("UNIFORM", "GAUSSIAN", "SOBOL", "HALTON")
     modules["mutation_n_comps"] = (1, 2)
     numbers = {"F": (0.01, 2), "CR": (0, 1), "population_size": (4, most)} | ranges
@@ -388,98 +425,6 @@ def _class_of(optimizer: type[Any] | str) -> tuple[type[Any], Mapping[str, Any]]
     make = family_class(optimizer)
     own, described = parameters(make), family_parameters(optimizer)
     return make, {name: value for name, value in described.items() if name in own and own[name] != value}
-
-
-def _declared_options(make: type[Any], name: str) -> tuple[Any, ...]:
-    """The options that a class declares for one of its arguments.
-
-    Raises:
-        FieldError: If it declares none.
-    """
-    if options := _options_of(make, name):
-        return options
-    raise FieldError(
-        ("modules", name),
-        f"{make.__name__} declares no options of {name!r}; give them: modules={{{name!r}: [...]}}, or a range",
-    )
-
-
-def _options_of(make: type[Any], name: str) -> tuple[Any, ...]:
-    """The options that a class declares for one of its arguments, the default first where it is a switch; or none."""
-    hint = typing.get_type_hints(make, include_extras=True).get(name)
-    bare, *marks = typing.get_args(hint) if typing.get_origin(hint) is typing.Annotated else (hint,)
-    if bare is bool:
-        return (False, True)
-    if typing.get_origin(bare) is Literal:
-        return typing.get_args(bare)
-    for mark in marks:
-        check = mark.check if isinstance(mark, Checked) else None
-        if isinstance(check, functools.partial) and "words" in check.keywords:
-            return tuple(check.keywords["words"])
-    return ()
-
-
-def _categorical(make: type[Any], name: str, options: Any, default: Any) -> Any:
-    import ConfigSpace
-
-    if isinstance(options, str) or not isinstance(options, Sequence) or not options:
-        raise FieldError(
-            ("modules", name), f"{name} is {shortened(cast('object', options))}; give a list of at least one option"
-        )
-    listed = list(cast("Sequence[Any]", options))
-    known = _options_of(make, name)
-    if wrong := [option for option in listed if known and option not in known]:
-        raise FieldError(
-            ("modules", name), f"{name} has no option {wrong[0]!r};{did_you_mean(str(wrong[0]), map(str, known))}"
-        )
-    first = default if default in listed else listed[0]
-    with errors_at("modules", name):
-        return ConfigSpace.CategoricalHyperparameter(name, listed, default_value=first)
-
-
-def _number(make: type[Any], name: str, limits: Any, default: Any) -> Any:
-    """A parameter with a range of numbers."""
-    import ConfigSpace
-
-    log = False
-    if isinstance(limits, Mapping):
-        table = cast("Mapping[str, Any]", limits)
-        if not {"from", "to"} <= table.keys() <= {"from", "to", "log"}:
-            raise FieldError(("ranges", name), f"{name} is {shortened(dict(table))}; give from, to and, if wanted, log")
-        limits, log = (table["from"], table["to"]), bool(table.get("log", False))
-    if isinstance(limits, str) or not isinstance(limits, Sequence) or len(cast("Sequence[Any]", limits)) != 2:
-        raise FieldError(
-            ("ranges", name), f"{name} is {shortened(cast('object', limits))}; give the least and the greatest value"
-        )
-    least, greatest = (real_number(limit, name) for limit in cast("Sequence[Any]", limits))
-    if not least < greatest or (log and least <= 0):
-        reason = "a logarithmic range is above 0" if log and least <= 0 else "the first must be below the second"
-        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); {reason}")
-    whole = int in (typing.get_args(hint := typing.get_type_hints(make).get(name)) or (hint,))
-    low, high = (int(least), int(greatest)) if whole else (least, greatest)
-    if (low, high) != (least, greatest):
-        raise FieldError(("ranges", name), f"{name} is ({least:g}, {greatest:g}); it takes whole numbers")
-    usual = isinstance(default, (int, float)) and least <= default <= greatest
-    kind = ConfigSpace.UniformIntegerHyperparameter if whole else ConfigSpace.UniformFloatHyperparameter
-    return kind(name, low, high, default_value=default if usual else None, log=log)
-
-
-def _condition(space: Any, name: str, needed: Mapping[str, Any]) -> Any:
-    """That a parameter is active only beside options of others."""
-    import ConfigSpace
-
-    for each in (name, *needed):
-        if each not in space:
-            raise FieldError(("when", name), f"the space has no parameter {each!r};{did_you_mean(each, space)}")
-    if not needed:
-        raise FieldError(("when", name), f"{name} has an empty condition; name the argument it depends on")
-    lists: dict[str, list[Any]] = {
-        other: list(cast("Sequence[Any]", options)) if isinstance(options, (list, tuple)) else [options]
-        for other, options in needed.items()
-    }
-    with errors_at("when", name):
-        parts = [ConfigSpace.InCondition(space[name], space[other], each) for other, each in lists.items()]
-    return parts[0] if len(parts) == 1 else ConfigSpace.AndConjunction(*parts)
 
 
 def _child_of(condition: Mapping[str, Any]) -> str:

@@ -3,7 +3,8 @@
 from polarbear.experiment.machine import OversubscriptionWarning
 from polarbear.study.branching import BranchPlan, NotRepeatable, branch, branch_features, plan_branches
 from polarbear.study.configuration_file import ConfigureSpec, read_configurator
-from polarbear.study.configuring import ConfigurationResult, ConfigureObserver, Worth, configure, effects_of
+from polarbear.study.configuration_result import ConfigurationResult, Worth
+from polarbear.study.configuring import ConfigureObserver, configure, effects_of
 from polarbear.study.costs import AlgorithmCost, Estimate, estimate
 from polarbear.study.designing import DesignObserver, DesignResult, DesignSettings, design
 from polarbear.study.files import StudyFileError

@@ -3,35 +3,35 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from polarbear import optimizers, problems, store
 from polarbear.configure import (
     Configuration,
     Configurator,
-    Criterion,
     Effects,
-    UnknownOptimum,
-    bootstrap_means,
+    Space,
     fit_effects,
     spaces,
 )
 from polarbear.configure.configurator import DEFAULT
-from polarbear.configure.proposals import time_weights
+from polarbear.descriptions import plain_value, shortened
 from polarbear.experiment import Limits, Task
-from polarbear.inference import Posterior
 from polarbear.racing import Race, RaceResult, Request
 from polarbear.rankings import Rankings
-from polarbear.records import FloatArray, Run
+from polarbear.records import Run
 from polarbear.store.specification import SPEC
+from polarbear.study.configuration_result import ConfigurationResult, means_of, wins_of
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
-from polarbear.study.resume import RunMaker, executor_or_pool, opened
+from polarbear.study.resume import OtherSettings, RunMaker, executor_or_pool, opened
 from polarbear.study.stored import check_spec
 from polarbear.study.suitability import check_pairs, first_problems
 from polarbear.validation import whole_number
@@ -84,133 +84,9 @@ class ConfigureObserver:
         """The search is over; its elites are raced on fresh instances, in a study of their own."""
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """What a configuration is worth, as the search promised and as fresh instances tell.
-
-    Attributes:
-        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
-            prior, means by that of `polarbear.configure.bootstrap_means`.
-        found: (3,) mean and 95 % interval on fresh instances.
-    """
-
-    promised: float
-    found: tuple[float, float, float]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ConfigurationResult:
-    """What a configurator has found.
-
-    Attributes:
-        configurator: The search, with all its configurations, iterations and rankings.
-        race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
-            the posterior that answers for all budgets. None if nothing but the default was left, or none was wanted.
-        path: Where the race is kept, an ordinary study.
-        wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
-            of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
-        means: For each elite and the default the criterion, by the Bayesian bootstrap over instances; empty where it
-            needs an optimum that is unknown. Wins and means can disagree: a configuration that wins often may fail
-            badly at times.
-    """
-
-    configurator: Configurator
-    race: RaceResult | None
-    path: Path
-    wins: dict[str, Worth]
-    means: dict[str, Worth]
-
-    @property
-    def pareto_set(self) -> tuple[str, ...]:
-        """The names of the configurations that no other one was found to dominate over time."""
-        return self.race.pareto_set if self.race else self.configurator.elites
-
-    @property
-    def configurations(self) -> dict[str, Configuration]:
-        """The configurations in `pareto_set`, by name."""
-        return {name: self.configurator.configurations[name] for name in self.pareto_set}
-
-    def as_dict(self) -> dict[str, Any]:
-        """The result as plain values."""
-        return {
-            "pareto_set": list(self.pareto_set),
-            "configurations": self.configurations,
-            "wins_against_default": {name: dataclasses.asdict(each) for name, each in self.wins.items()},
-            "criterion": self.configurator.settings.criterion,
-            "means": {name: dataclasses.asdict(each) for name, each in self.means.items()},
-            "iterations": [dataclasses.asdict(each) for each in self.configurator.iterations],
-            "race": str(self.path),
-        }
-
-    def __str__(self) -> str:
-        lines = [f"anytime Pareto set: {', '.join(self.pareto_set)}"]
-        for name, configuration in self.configurations.items():
-            said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
-            lines.append(f"{name}: {said}")
-        for name, each in self.wins.items():
-            mean, low, high = each.found
-            lines.append(
-                f"{name} beats the default in {mean:.0%} of runs ({low:.0%} to {high:.0%}) on fresh instances; the "
-                f"search promised {each.promised:.0%}"
-            )
-        return "\n".join(lines)
-
-
-def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
-    """The mean and the 95 % interval of draws."""
-    low, high = np.quantile(draws, (0.025, 0.975))
-    return float(draws.mean()), float(low), float(high)
-
-
-def win_probability(mine: FloatArray, others: FloatArray, times: FloatArray) -> FloatArray:
-    """(D,) how probably a run with ratings `mine` (D, T) beats one with the others', as a mean over log time."""
-    return (mine / np.maximum(mine + others, np.finfo(float).tiny)) @ time_weights(times)
-
-
-def _wins(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
-    """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
-    if DEFAULT not in configurator.configurations:
-        return {}
-    promised = configurator.posterior()
-
-    def against_default(posterior: Posterior, name: str) -> FloatArray:
-        mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
-        return win_probability(mine, others, raced.times)
-
-    return {
-        name: Worth(float(against_default(promised, name).mean()), mean_and_interval(against_default(raced, name)))
-        for name in configurator.elites
-        if name != DEFAULT
-    }
-
-
-def _means(configurator: Configurator, runs: Sequence[Run], names: Sequence[str]) -> dict[str, Worth]:
-    """`ConfigurationResult.means`, from the runs of the race that went as far as the last timepoint."""
-    criterion = Criterion(configurator.settings.criterion, configurator.settings.target)
-    until = float(configurator.times[-1])
-    whole = {
-        (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
-    }
-    left = [name for name in names if any(name == each for each, _ in whole)]
-    if not left:  # all runs were cut short
-        return {}
-    seeds = set[int].intersection(*({seed for each, seed in whole if each == name} for name in left))
-    try:
-        before, pool = configurator.criterion_terms(left, criterion), configurator.peers_terms(criterion)
-        after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in sorted(seeds)])
-    except UnknownOptimum:
-        return {}
-    if not len(before) or not len(after):
-        return {}
-    rng = np.random.default_rng(configurator.settings.seed)
-    promised, measured = bootstrap_means(before, rng, pool=pool).mean(axis=0), bootstrap_means(after, rng)
-    return {
-        name: Worth(float(promised[index]), mean_and_interval(measured[:, index])) for index, name in enumerate(left)
-    }
-
-
+@overload
 def configure(
-    configurator: Configurator,
+    search: Configurator,
     instances: object,
     path: str | Path,
     *,
@@ -221,6 +97,45 @@ def configure(
     retry_killed: int = 1,
     accept_damage: bool = False,
     observer: ConfigureObserver | None = None,
+) -> ConfigurationResult: ...
+
+
+@overload
+def configure(
+    search: Space,
+    instances: object,
+    path: str | Path,
+    *,
+    times: ArrayLike,
+    runs: float | None = None,
+    include: Iterable[Mapping[str, Any]] = (),
+    validate: int = VALIDATE,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    retry_killed: int = 1,
+    accept_damage: bool = False,
+    observer: ConfigureObserver | None = None,
+    **options: Any,
+) -> ConfigurationResult: ...
+
+
+def configure(
+    search: Configurator | Space,
+    instances: object,
+    path: str | Path,
+    *,
+    times: ArrayLike | None = None,
+    runs: float | None = None,
+    include: Iterable[Mapping[str, Any]] = (),
+    validate: int = VALIDATE,
+    workers: int = 1,
+    executor: Executor | None = None,
+    timeout: float | None = None,
+    retry_killed: int = 1,
+    accept_damage: bool = False,
+    observer: ConfigureObserver | None = None,
+    **options: Any,
 ) -> ConfigurationResult:
     """Configure an optimizer on real problems; create the study at `path`, or resume it.
 
@@ -230,10 +145,14 @@ def configure(
     beside this one, its name with ``-race``.
 
     Args:
-        configurator: A fresh one.
+        search: A fresh configurator, or a space, of which one is made. It begins with the default that the study has;
+            that of older studies is the middle of ranges that lack the optimizer's own value.
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
             out, they begin anew with other seeds.
         path: The study's directory.
+        times: Beside a space, the timepoints, see `polarbear.configure.Configurator`.
+        runs: Beside a space, the budget in runs; for other units give `budget` and `unit`.
+        include: Beside a space, configurations to start with besides the default.
         validate: On how many fresh instances the elites are raced; 0: they are not.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
@@ -241,14 +160,17 @@ def configure(
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
         accept_damage: Make runs again whose files are damaged.
         observer: Is told of everything that happens.
+        **options: Beside a space, see `polarbear.configure.ConfiguratorSettings`.
 
     Raises:
+        TypeError: If what goes with a space is missing, or given beside a configurator, which has its own.
         ValueError: If the configurator was told runs already.
         OtherSettings: If the study at `path` was made with other settings; the message names them.
         Unsuitable: If the optimizer does not take the problems.
         EveryRunFailed: If all runs of the first instances failed; nothing is lost, and mending the cause needs a new
             study.
     """
+    configurator = _configurator_of(search, times, runs, include, options)
     if configurator.iterations or configurator.spent:
         raise ValueError(
             "this configurator was told runs already; make a new Configurator, it takes those of the study"
@@ -258,39 +180,90 @@ def configure(
     first = first_problems(stream)
     check_pairs({name: configurator.space.optimizer(each) for name, each in configurator.configurations.items()}, first)
     limits = Limits(timeout=timeout)
-    spec: dict[str, Any] = {
-        "configure": configurator.describe(),
-        "space": configurator.space.describe(),
-        "instances": problems.describe(stream),
-        **_described(location),
-        "limits": {"target_precision": None, "timeout": timeout},
-    }
+    spec = _specification(configurator, stream, location)
+    spec["limits"] = {"target_precision": None, "timeout": timeout}
     with (
         opened(location, spec, accept_damage=accept_damage) as (study, _),
         executor_or_pool(executor, workers, timeout, "evaluations") as pool,
     ):
-        runs = RunMaker(study, pool, set(), retry_killed)
+        _begin_as(study, configurator)
+        maker = RunMaker(study, pool, set(), retry_killed)
         while requests := configurator.ask():
             observer.asked(configurator)
             _describe_newcomers(configurator, study, spec)
-            _make(configurator, requests, runs, stream, limits, observer)
+            _make(configurator, requests, maker, stream, limits, observer)
     final = race_beside(location)
     runs_on = {"workers": workers, "executor": executor, "timeout": timeout}
     raced = _validate(configurator, stream, final, validate, observer, **runs_on)
     if raced is None:
-        return ConfigurationResult(configurator, None, final, {}, {})
+        return ConfigurationResult(configurator, None, final, {}, {}, configurator.settings.criterion)
     with store.open(final) as study:
-        means = _means(configurator, study.runs(), raced.posterior.names)
-    return ConfigurationResult(configurator, raced, final, _wins(configurator, raced.posterior), means)
+        criterion, means = means_of(configurator, study.runs(), raced.posterior.names)
+    return ConfigurationResult(configurator, raced, final, wins_of(configurator, raced.posterior), means, criterion)
 
 
-def _described(path: Path) -> dict[str, dict[str, Any]]:
-    """The configurations and optimizers that the study at `path` already describes."""
-    fields = ("algorithms", "configurations")
-    if not store.exists(path):
-        return {field: {} for field in fields}
-    with store.open(path) as study:
-        return {field: dict(study.spec.get(field, {})) for field in fields}
+def _configurator_of(
+    search: Configurator | Space,
+    times: ArrayLike | None,
+    runs: float | None,
+    include: Iterable[Mapping[str, Any]],
+    options: Mapping[str, Any],
+) -> Configurator:
+    """The configurator that `configure` is given, or a fresh one of a space."""
+    given = dict(options) | ({} if times is None else {"times": times}) | ({} if runs is None else {"runs": runs})
+    given |= {"include": included} if (included := tuple(include)) else {}
+    if isinstance(search, Configurator):
+        if given:
+            raise TypeError(f"{min(given)} goes with a space; this configurator has its own")
+        return search
+    budgets = [name for name in ("budget", "unit") if name in options]
+    if times is None or bool(budgets) == (runs is not None) or budgets == ["unit"]:
+        raise TypeError(f"a space goes with times, and with either runs or budget and unit; given: {sorted(given)}")
+    budget: dict[str, Any] = {} if runs is None else {"budget": runs, "unit": "runs"}
+    return Configurator(search, times=times, include=included, **{**options, **budget})
+
+
+def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:
+    """What a study is to be made or resumed with; configurations and optimizers are those that it already describes."""
+    stored: dict[str, Any] = {}
+    if store.exists(path):
+        with store.open(path) as study:
+            stored = dict(study.spec)
+    spec: dict[str, Any] = {
+        "configure": configurator.describe(),
+        "space": configurator.space.describe(),
+        "instances": problems.describe(stream),
+        **{field: dict(stored.get(field, {})) for field in ("algorithms", "configurations")},
+    }
+    if "include" not in stored.get("configure", {"include": []}):  # an older study; `_begin_as` compares what it can
+        del spec["configure"]["include"]
+    return spec
+
+
+def _begin_as(study: store.StudyStore, configurator: Configurator) -> None:
+    """Begin with the default that a study has.
+
+    Raises:
+        OtherSettings: If an older study, which does not tell what its search included, did not begin like this one.
+    """
+    stored: dict[str, Configuration] = study.spec["configurations"]
+    default = stored.get(DEFAULT)
+    if stored and default != plain_value(configurator.configurations.get(DEFAULT)):
+        configurator.begin_with(default)
+        was = "without a default" if default is None else f"with another default, {shortened(default)}"
+        warnings.warn(
+            f"the study at {study.path} was begun {was}, and goes on so; begin a new study to compare with the "
+            "optimizer as it is by itself",
+            stacklevel=3,
+        )
+    if stored and "include" not in study.spec["configure"]:
+        configurator.ask()
+        if others := [name for name in configurator.configurations if name not in stored]:
+            raise OtherSettings(
+                f"the search of the study at {study.path} did not begin with "
+                f"{shortened(configurator.configurations[others[0]])}, so that other configurations were to include. "
+                "Resume with the same, or choose another path"
+            )
 
 
 def _describe_newcomers(configurator: Configurator, study: store.StudyStore, spec: dict[str, Any]) -> None:

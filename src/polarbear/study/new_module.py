@@ -15,16 +15,15 @@ from polarbear.configure import Band, Configuration, Configurator
 from polarbear.configure.configurator import DEFAULT
 from polarbear.racing import RaceResult
 from polarbear.records import FloatArray
+from polarbear.study.configuration_result import mean_and_interval, win_probability
 from polarbear.study.configuring import (
     VALIDATE,
     ConfigureObserver,
     configure,
     effects_of,
-    mean_and_interval,
     race_beside,
     race_on_fresh,
     rules_of,
-    win_probability,
 )
 from polarbear.validation import whole_number
 
@@ -96,7 +95,8 @@ def assess_module(
     """Assess a module that a space contains; create its studies, or resume them.
 
     The space is searched without the module, which stays at the optimizer's default, and then with it, both with the
-    whole budget of `configurator` and its other settings. The elites of both and the default are raced on instances
+    whole budget of `configurator` and its other settings. The configurations that it includes take part in both, in
+    the first without the module and what depends on it. The elites of both and the default are raced on instances
     that neither has seen. Searches differ by chance: repeat this with other seeds before you believe a small
     difference.
 
@@ -113,13 +113,15 @@ def assess_module(
         observer: See there; it is told of both searches.
 
     Raises:
-        ValueError: If the space has no such module, or nothing else.
+        ValueError: If the space has no such module, or nothing else, or a configuration to include is not valid without
+            the module.
         NothingToCompare: If neither search leaves anything but the default.
         Exception: As for `configure`.
     """
     validate = whole_number(validate, "validate", 2)
     smaller = configurator.space.without(module)
-    before = Configurator(smaller, times=configurator.times, **asdict(configurator.settings))
+    included = [{name: each[name] for name in each if name in smaller.names} for each in configurator.include]
+    before = Configurator(smaller, times=configurator.times, include=included, **asdict(configurator.settings))
     location = store.place(path)
     settings: dict[str, Any] = {"workers": workers, "executor": executor, "timeout": timeout, "observer": observer}
     beside = location.with_name(f"{location.stem}-without{location.suffix}")

@@ -112,15 +112,24 @@ def _print(result: ConfigurationResult) -> None:
     print_columns(["configuration", *varied], zip(elites, *varied.values(), strict=True))
     if same:
         echo("all of them: " + ", ".join(f"{key} = {option}" for key, option in same.items()))
-    criterion = result.configurator.settings.criterion
-    columns = ["on fresh instances", "beats the default", "promised", criterion, "promised"]
+    echo(result.default_in_words())
+    head = ["on fresh instances", "P(dominated)", "beats the default", "promised", result.criterion, "promised", "gap"]
     rows = [
-        [name, *_cells(result.wins.get(name), ".0%"), *_cells(result.means.get(name), ".4g")]
-        for name in dict.fromkeys((*result.wins, *result.means))
+        [
+            name,
+            format(probability, ".2f"),
+            *_cells(result.wins.get(name), ".0%"),
+            *_cells(mean := result.means.get(name), ".4g"),
+            format(mean.gap, "+.2g") if mean else "–",
+        ]
+        for name, probability in result.dominated.items()
     ]
     if rows:
         echo("")
-        print_columns(columns if result.means else columns[:3], rows if result.means else [row[:3] for row in rows])
+        print_columns(head, rows)
+        echo("gap: on fresh instances less promised")
+    if result.remark:
+        echo(result.remark)
 
 
 def _cells(worth: Worth | None, form: str) -> list[str]:

@@ -1,0 +1,213 @@
+"""What a configurator has found: its configurations, and what they are worth, promised and on fresh instances."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polarbear.configure import Configuration, Configurator, Criterion, UnknownOptimum, bootstrap_means
+from polarbear.configure.configurator import DEFAULT
+from polarbear.configure.criteria import CriterionName
+from polarbear.configure.proposals import time_weights
+from polarbear.inference import Posterior, events
+from polarbear.racing import RaceResult
+from polarbear.records import FloatArray, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """What a configuration is worth, as the search promised and as fresh instances tell.
+
+    Attributes:
+        promised: From the runs by which it was chosen, which flatter it, drawn towards the others: ratings by their
+            prior, means by that of `polarbear.configure.bootstrap_means`.
+        found: (3,) mean and 95 % interval on fresh instances.
+    """
+
+    promised: float
+    found: tuple[float, float, float]
+
+    @property
+    def gap(self) -> float:
+        """The mean on fresh instances less what was promised."""
+        return self.found[0] - self.promised
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values."""
+        return {**dataclasses.asdict(self), "gap": self.gap}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ConfigurationResult:
+    """What a configurator has found.
+
+    Attributes:
+        configurator: The search, with all its configurations, iterations and rankings.
+        race: The race of its elites and the default on fresh instances: the anytime Pareto set of configurations, and
+            the posterior that answers for all budgets. None if nothing but the default was left, or none was wanted.
+        path: Where the race is kept, an ordinary study.
+        wins: For each elite, with which probability a run of it beats one of the default, as a mean over the logarithm
+            of time, by ratings, which shrink to equality where runs are few. Empty if the space has no valid default.
+        means: For each elite and the default the criterion, by the Bayesian bootstrap over instances. Wins and means
+            can disagree: a configuration that wins often may fail badly at times.
+        criterion: The criterion that `means` are of: the configurator's; or "final", then the value at the end, where
+            that needs an optimum which is unknown.
+    """
+
+    configurator: Configurator
+    race: RaceResult | None
+    path: Path
+    wins: dict[str, Worth]
+    means: dict[str, Worth]
+    criterion: CriterionName
+
+    @property
+    def pareto_set(self) -> tuple[str, ...]:
+        """The names of the configurations that no other one was found to dominate over time."""
+        return self.race.pareto_set if self.race else self.configurator.elites
+
+    @property
+    def configurations(self) -> dict[str, Configuration]:
+        """The configurations in `pareto_set`, by name."""
+        return {name: self.configurator.configurations[name] for name in self.pareto_set}
+
+    @property
+    def default(self) -> Configuration | None:
+        """The default: the optimizer as it is without the space, see `polarbear.configure.Space.default`; if valid."""
+        return self.configurator.configurations.get(DEFAULT)
+
+    @property
+    def dominated(self) -> dict[str, float]:
+        """With which probability another configuration in the race is better than each at all timepoints."""
+        if self.race is None:
+            return {}
+        posterior = self.race.posterior
+        return {name: posterior.probability(events.dominated(name)) for name in posterior.names}
+
+    @property
+    def remark(self) -> str:
+        """That `means` are not of the configurator's criterion, if they are not; else empty."""
+        wanted = self.configurator.settings.criterion
+        if self.criterion == wanted:
+            return ""
+        return (
+            f"{wanted} needs the optimum, which is unknown, so that means are of the value at the end, {self.criterion}"
+        )
+
+    def default_in_words(self) -> str:
+        """The default, and what it leaves to the optimizer."""
+        if self.default is None:
+            return "the space has no valid default"
+        left = [name for name in self.configurator.space.left_to_optimizer if name not in self.default]
+        said = [f"{key} = {value}" for key, value in self.default.items()]
+        return f"the default: {', '.join([*said, *(f'{name} as the optimizer chooses it' for name in left)])}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The result as plain values."""
+        return {
+            "pareto_set": list(self.pareto_set),
+            "configurations": self.configurations,
+            "default": self.default,
+            "dominated": self.dominated,
+            "wins_against_default": {name: each.as_dict() for name, each in self.wins.items()},
+            "criterion": self.criterion,
+            "means": {name: each.as_dict() for name, each in self.means.items()},
+            "iterations": [dataclasses.asdict(each) for each in self.configurator.iterations],
+            "race": str(self.path),
+        }
+
+    def __str__(self) -> str:
+        lines = [f"anytime Pareto set: {', '.join(self.pareto_set)}"]
+        for name, configuration in self.configurations.items():
+            said = ", ".join(f"{key} = {value}" for key, value in configuration.items())
+            lines.append(f"{name}: {said}")
+        lines.append(self.default_in_words())
+        lines += [f"{name} is dominated with probability {each:.2f}" for name, each in self.dominated.items()]
+        for name, each in self.wins.items():
+            mean, low, high = each.found
+            lines.append(
+                f"{name} beats the default in {mean:.0%} of runs ({low:.0%} to {high:.0%}) on fresh instances; the "
+                f"search promised {each.promised:.0%}"
+            )
+        for name, each in self.means.items():
+            mean, low, high = each.found
+            lines.append(
+                f"{name} has {self.criterion} {mean:.4g} ({low:.4g} to {high:.4g}) on fresh instances; the search "
+                f"promised {each.promised:.4g}, a gap of {each.gap:+.2g}"
+            )
+        lines += [self.remark] if self.remark else []
+        return "\n".join(lines)
+
+
+def mean_and_interval(draws: FloatArray) -> tuple[float, float, float]:
+    """The mean and the 95 % interval of draws."""
+    low, high = np.quantile(draws, (0.025, 0.975))
+    return float(draws.mean()), float(low), float(high)
+
+
+def win_probability(mine: FloatArray, others: FloatArray, times: FloatArray) -> FloatArray:
+    """(D,) how probably a run with ratings `mine` (D, T) beats one with the others', as a mean over log time."""
+    return (mine / np.maximum(mine + others, np.finfo(float).tiny)) @ time_weights(times)
+
+
+def wins_of(configurator: Configurator, raced: Posterior) -> dict[str, Worth]:
+    """`ConfigurationResult.wins`, from the posterior of the race on fresh instances."""
+    if DEFAULT not in configurator.configurations:
+        return {}
+    promised = configurator.posterior()
+
+    def against_default(posterior: Posterior, name: str) -> FloatArray:
+        mine, others = (posterior.draws[:, :, posterior.index(each)] for each in (name, DEFAULT))
+        return win_probability(mine, others, raced.times)
+
+    return {
+        name: Worth(float(against_default(promised, name).mean()), mean_and_interval(against_default(raced, name)))
+        for name in configurator.elites
+        if name != DEFAULT
+    }
+
+
+def means_of(
+    configurator: Configurator, runs: Sequence[Run], names: Sequence[str]
+) -> tuple[CriterionName, dict[str, Worth]]:
+    """`ConfigurationResult.criterion` and `means`, from the runs of the race that went as far as the last timepoint."""
+    until = float(configurator.times[-1])
+    whole = {
+        (run.key.algorithm, run.key.seed): run for run in runs if not np.isnan(run.trajectory.value_at(until)).any()
+    }
+    left = [name for name in names if any(name == each for each, _ in whole)]
+    if not left:
+        return configurator.settings.criterion, {}
+    seeds = sorted(set[int].intersection(*({seed for each, seed in whole if each == name} for name in left)))
+
+    def worths(criterion: Criterion) -> dict[str, Worth]:
+        after = np.array([[criterion.terms(whole[name, seed], until) for name in left] for seed in seeds])
+        promised = promised_means(configurator, left, criterion)
+        if not promised or not len(after):
+            return {}
+        found = bootstrap_means(after, np.random.default_rng([configurator.settings.seed, 1]))
+        return {name: Worth(promised[name], mean_and_interval(found[:, index])) for index, name in enumerate(left)}
+
+    criterion = Criterion(configurator.settings.criterion, configurator.settings.target)
+    try:
+        return criterion.name, worths(criterion)
+    except UnknownOptimum:
+        return "final", worths(Criterion("final"))
+
+
+def promised_means(configurator: Configurator, names: Sequence[str], criterion: Criterion) -> dict[str, float]:
+    """What a search promises of configurations, `Worth.promised`; empty if there is no instance on which all ran.
+
+    Raises:
+        UnknownOptimum: If the criterion needs the optimum, and it is unknown.
+    """
+    terms, pool = configurator.criterion_terms(names, criterion), configurator.peers_terms(criterion)
+    if not len(terms):
+        return {}
+    means = bootstrap_means(terms, np.random.default_rng(configurator.settings.seed), pool=pool).mean(axis=0)
+    return dict(zip(names, map(float, means), strict=True))
