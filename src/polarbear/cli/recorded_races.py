@@ -99,7 +99,7 @@ def race_recorded(
         if study_file and recorded.budget is not None:
             raise ValueError("--budget and a study file both tell the timepoints; give one of them")
         subject = choice.subject(recorded.archives or ())
-        spec = _spec(recorded.archives or ())
+        spec = spec_of(recorded.archives or ())
         groups = recorded_groups(subject.runs, _pooling(recorded, spec))
         raced: dict[RecordedGroup, Replay] = {}
         left_out: dict[RecordedGroup, str] = {}
@@ -121,8 +121,8 @@ def race_recorded(
         _print_all(raced, left_out, into)
 
 
-def _spec(archives: Sequence[Path]) -> dict[str, Any]:
-    """The specification of the study that is raced on; empty for anything else."""
+def spec_of(archives: Sequence[Path]) -> dict[str, Any]:
+    """The specification of the study that runs are of; empty for anything else."""
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
 

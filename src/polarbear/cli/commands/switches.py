@@ -26,6 +26,13 @@ def switches(
         int | None,
         typer.Option(min=1, help="Name so many pairs instead, up to the hardest target that all runs of one reach."),
     ] = None,
+    posterior: Annotated[
+        bool,
+        typer.Option("--posterior", help="Switch after evaluations instead, by ratings over time; without optima."),
+    ] = False,
+    alpha: Annotated[
+        float, typer.Option(min=0.5, max=1, help="Of --posterior: how surely one has to overtake another.", metavar="P")
+    ] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs, or of the posterior's draws.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
@@ -34,6 +41,22 @@ def switches(
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table
 
+    if posterior:
+        from polarbear.cli.posterior_switches import (
+            posterior_switches,
+            posterior_switches_as_dict,
+            print_posterior_switches,
+        )
+
+        if adaptive is not None or target is not None or absolute:
+            raise typer.BadParameter("--posterior is about evaluations; it takes no --adaptive, --target or --absolute")
+        with bad_input(), Console(stderr=True).status("fitting"):
+            handovers = posterior_switches(data, choice, alpha)
+        if as_json:
+            echo(to_json(posterior_switches_as_dict(handovers)))
+        else:
+            print_posterior_switches(handovers)
+        return
     with bad_input(), Console(stderr=True).status("searching"):
         easier = [each for each in log_targets().tolist() if target is None or each > target]
         targets = [*easier, *([] if target is None else [target])]
