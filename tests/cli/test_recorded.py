@@ -90,7 +90,18 @@ def test_switches_name_the_best_policy_and_what_it_keeps(archive):
     out, _ = polarbear("switches", archive, "--target", "1e-2")
     assert "held out" in out
     found = json.loads(polarbear("switches", archive, "--target", "1e-2", "--in-sample", "--json")[0])
-    assert all(best["targets"][-1] == 1e-2 and best["held_out"] == [] for best in found.values())
+    assert all(best["targets"][-1] == 1e-2 and best["held_out"] == [] for best in found["problems"].values())
+
+
+def test_switches_tell_who_is_good_to_begin_and_to_end_with(archive):
+    only = ("--target", "1e-2", "--dimension", "2", "--in-sample")
+    assert "Shapley" in polarbear("switches", archive, *only)[0]
+    found = json.loads(polarbear("switches", archive, *only, "--json")[0])
+    for best in found["problems"].values():
+        assert len(best["first"]) == len(best["second"]) == len(best["contributions"]) == len(best["names"])
+    fast = next(row for row in found["algorithms"] if row["algorithm"] == "fast")
+    assert (fast["dimension"], fast["functions"], fast["missing"], fast["first"], fast["second"]) == (2, 2, 0, 1, 1)
+    assert sum(row["contribution"] for row in found["algorithms"]) == pytest.approx(1)
 
 
 def test_switches_name_pairs_and_what_may_be_expected_of_them(archive):

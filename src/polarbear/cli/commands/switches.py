@@ -37,7 +37,7 @@ def switches(
     as_json: JsonOption = False,
 ) -> None:
     """Say what switching between algorithms at a target would gain, and what of it holds on other runs."""
-    from polarbear.analyzer.assessment.page import adaptive_table, switching_table
+    from polarbear.analyzer.assessment.page import adaptive_table, roles_table, switching_table
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table
 
@@ -69,8 +69,11 @@ def switches(
                 print_table(adaptive_table(pairs))
             return
         found = report.switching(assessment, switches=most, held_out=not in_sample, seed=seed)
+        roles = report.switching_roles(found)
     if as_json:
-        echo(to_json({cell.name: best.as_dict() for cell, best in found.items()}))
+        told = {"problems": {cell.name: best.as_dict() for cell, best in found.items()}}
+        echo(to_json(told | {"algorithms": [dict(zip(roles.columns, row, strict=True)) for row in roles.rows]}))
         return
     print_table(switching_table(found))
+    print_table(roles_table(roles))
     echo(report.switching_in_words(found))
