@@ -201,6 +201,48 @@ class TestDistributions:
         assert problem.first_of_the_second.step_size == pytest.approx(np.sqrt(best.var(axis=0).mean()) / 10)
 
 
+WHOLE = [
+    ("cma", {"optimizer": "pycma"}),
+    ("cma", {"optimizer": "pycma", "restart_strategy": "BIPOP"}),
+    ("cmaes", {"optimizer": "cmaes"}),
+    ("cmaes", {"optimizer": "cmaes", "separable": True}),
+    ("cmaes", {"optimizer": "cmaes", "learning_rate_adaptation": True}),
+    ("numpy", {"optimizer": "noisy-cma-es"}),
+    ("modde", {"optimizer": "modular-de"}),
+    ("modde", {"optimizer": "modular-de-shade"}),
+    ("pymoo", {"optimizer": "pymoo-PSO"}),
+]
+"""Packages, and optimizers whose whole state is moved to equal settings."""
+
+
+class TestOneself:
+    @pytest.mark.parametrize("function", [ellipsoid, rastrigin])
+    @pytest.mark.parametrize(("package", "described"), WHOLE, ids=lambda each: str(each))
+    def test_a_switch_to_equal_settings_is_none(self, package, described, function):
+        pytest.importorskip(package)
+        optimizer = from_description(described)
+        settings = {"function": function, "dimension": 4, "budget": 900}
+        alone, switched = run(optimizer, **settings), run(Switch(optimizer, optimizer, at=400), **settings)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+    def test_nevergrad_is_told_its_own_latest_points(self):
+        pytest.importorskip("nevergrad")
+        optimizer = from_description({"optimizer": "nevergrad-DE"})
+        told, alone = (
+            run(Switch(optimizer, optimizer, at=300, transfer=transfer), ellipsoid, budget=400)
+            for transfer in ("everything", "nothing")
+        )
+        assert min(told.values[300:]) < min(alone.values[300:])
+
+    def test_also_after_restarts(self):
+        """Of `cma`, whose starts end sooner on a flat function."""
+        pytest.importorskip("cma")
+        optimizer = from_description({"optimizer": "pycma", "restart_strategy": "IPOP"})
+        settings = {"function": rastrigin, "dimension": 2, "budget": 3_000}
+        alone, switched = run(optimizer, **settings), run(Switch(optimizer, optimizer, at=2_000), **settings)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+
 class TestHandovers:
     @pytest.mark.parametrize("function", [ellipsoid, valley])
     @pytest.mark.parametrize(
