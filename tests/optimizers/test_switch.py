@@ -393,6 +393,14 @@ def test_descriptions_are_nested():
     assert switch.name == "RandomSearch→CMA-ES-TPA-at=10*d-value=0.001"
 
 
+def test_when_and_what_are_given_by_place_as_well():
+    assert Switch("random-search", "random-search", 5, "best") == Switch(
+        "random-search", "random-search", at=5, transfer="best"
+    )
+    both = Switch("random-search", "random-search", transfer="best", value=2.0)
+    assert both.name == "RandomSearch→RandomSearch-value=2.0-transfer=best", "names stay what they were"
+
+
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
