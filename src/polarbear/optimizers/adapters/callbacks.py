@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from polarbear.optimizers.adapters.curvature import Curvature
 from polarbear.optimizers.archives import center_of, constraint_values
+from polarbear.optimizers.curvature import Curvature
 from polarbear.optimizers.native import SingleObjective, check_suitable, clip_values
 from polarbear.optimizers.telemetry import recommend
 from polarbear.protocols import Objective, WarmStart, traits_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from polarbear.descriptions import plain_value
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
-from polarbear.optimizers.adapters.curvature import Curvature
+from polarbear.optimizers.curvature import Curvature
 from polarbear.optimizers.native import clip_values
 from polarbear.optimizers.settings import check_options, family
 from polarbear.optimizers.telemetry import offer_warm_start
