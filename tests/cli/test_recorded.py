@@ -3,10 +3,11 @@
 import json
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polarbear import store
-from polarbear.records import Outcome, Reason, Samples, Trajectory
+from polarbear.records import Outcome, Reason, Run, RunKey, Samples, Trajectory
 from polarbear.study import load
 from tests.analyzer.recorded import runs
 from tests.analyzer.test_failures import broken
@@ -89,7 +90,18 @@ def test_switches_name_the_best_policy_and_what_it_keeps(archive):
     out, _ = polarbear("switches", archive, "--target", "1e-2")
     assert "held out" in out
     found = json.loads(polarbear("switches", archive, "--target", "1e-2", "--in-sample", "--json")[0])
-    assert all(best["targets"][-1] == 1e-2 and best["held_out"] == [] for best in found.values())
+    assert all(best["targets"][-1] == 1e-2 and best["held_out"] == [] for best in found["problems"].values())
+
+
+def test_switches_tell_who_is_good_to_begin_and_to_end_with(archive):
+    only = ("--target", "1e-2", "--dimension", "2", "--in-sample")
+    assert "Shapley" in polarbear("switches", archive, *only)[0]
+    found = json.loads(polarbear("switches", archive, *only, "--json")[0])
+    for best in found["problems"].values():
+        assert len(best["first"]) == len(best["second"]) == len(best["contributions"]) == len(best["names"])
+    fast = next(row for row in found["algorithms"] if row["algorithm"] == "fast")
+    assert (fast["dimension"], fast["functions"], fast["missing"], fast["first"], fast["second"]) == (2, 2, 0, 1, 1)
+    assert sum(row["contribution"] for row in found["algorithms"]) == pytest.approx(1)
 
 
 def test_switches_name_pairs_and_what_may_be_expected_of_them(archive):
@@ -99,6 +111,34 @@ def test_switches_name_pairs_and_what_may_be_expected_of_them(archive):
     found = json.loads(polarbear("switches", archive, "--adaptive", "1", *only, "--json")[0])
     assert len(found) == 1
     assert all(row["low"] <= row["expected"] <= row["high"] for rows in found.values() for row in rows)
+
+
+def crossing_runs():
+    """Of "early" and "late" on 30 instances: the first is better until 100 evaluations, the second afterwards."""
+    rng = np.random.default_rng(0)
+    for instance in range(30):
+        for name, values in (("early", [5.0, 4.0]), ("late", [9.0, 1.0])):
+            kept = np.array(values) + 0.1 * rng.random(2)
+            outcome = Outcome(Reason.BUDGET, 1000, 0.0)
+            yield Run(RunKey(f"p{instance}", name, 0), Trajectory([1, 100], [0.0, 0.0], kept, outcome))
+
+
+def test_switches_after_evaluations_need_no_optimum(tmp_path):
+    data = store.export(list(crossing_runs()), tmp_path / "runs.csv", "csv")
+    (found,) = json.loads(polarbear("switches", data, "--posterior", "--json")[0]).values()
+    (pair,) = found["takeovers"]
+    assert (pair["first"], pair["second"], found["best"]["first"], found["best"]["second"]) == ("early", "late") * 2
+    assert 100 <= pair["time"] == found["best"]["time"] < 120
+    assert found["best"]["share"] > 0.99 > found["best"]["share_alone"]
+    out, _ = polarbear("switches", data, "--posterior")
+    assert "early → late" in out
+    assert "takes no --adaptive" in polarbear("switches", data, "--posterior", "--target", "1", code=2)[1]
+
+
+def test_switches_after_evaluations_name_none_where_one_is_always_the_best(archive):
+    out, _ = polarbear("switches", archive, "--posterior", "--function", "1", "--dimension", "2")
+    assert "none" in out
+    assert "No algorithm surely takes over" in out
 
 
 def test_compare_names_the_better_one(archive):

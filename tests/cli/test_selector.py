@@ -33,6 +33,12 @@ def test_from_runs_to_advice(tmp_path):
     assert all(advice["evaluations"] == 40 for advice in advices.values())
     said, _ = polarbear("selector", "ask", "s.npz", "new.toml", cwd=tmp_path)
     assert "[40 evaluations]" in said
+    (tmp_path / "alone.toml").write_text(
+        '[instances]\nsuite = "bbob"\nfunctions = "2"\ndimensions = [2]\ninstances = "1-2"\n'
+    )
+    assert polarbear("selector", "ask", "s.npz", "alone.toml", cwd=tmp_path)[0] == said
+    (tmp_path / "empty.toml").write_text("")
+    assert "instances is missing" in polarbear("selector", "ask", "s.npz", "empty.toml", code=2, cwd=tmp_path)[1]
     judged = ("--kind", "ratings", "--folds", 2)
     out, _ = polarbear("selector", "evaluate", "plan.toml", *runs, *FEATURES, *judged, "--json", cwd=tmp_path)
     scores = json.loads(out)["scores"]
@@ -61,3 +67,16 @@ def test_where_the_single_best_is_the_best_everywhere_there_is_no_gap(tmp_path):
     command = ("selector", "evaluate", "a.csv", "--kind", "single-best", "--folds", 3)
     assert "[+0.0000, +0.0000]           –  " in polarbear(*command, cwd=tmp_path)[0]
     assert json.loads(polarbear(*command, "--json", cwd=tmp_path)[0])["scores"]["single best"]["gap closed"] is None
+
+
+def test_asking_about_problems_unlike_those_of_the_training_warns(tmp_path):
+    (tmp_path / "plan.toml").write_text(PLAN.format(functions="1-6").replace('"1-2"', "1"))
+    polarbear("run", "plan.toml", cwd=tmp_path)
+    runs = ("--runs", "plan.study", "--budget", 100)
+    polarbear("selector", "train", "plan.toml", *runs, *FEATURES, "--into", "s.npz", cwd=tmp_path)
+    for functions, unlike in (("1-6", False), ("16-24", True)):
+        (tmp_path / "new.toml").write_text(
+            f'[instances]\nsuite = "bbob"\nfunctions = "{functions}"\ndimensions = [2]\ninstances = 2\n'
+        )
+        _, told = polarbear("selector", "ask", "s.npz", "new.toml", "--json", cwd=tmp_path)
+        assert ("Caution: the problems are not like those of the training" in told) == unlike

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.optimize import rosen
 
 from polarbear.optimizers import Progress, RandomSearch, Switch, describe, from_description
 from polarbear.optimizers.adapters.modcma import FAULTY, OPTIONS
@@ -28,6 +29,20 @@ def ellipsoid(x):
     d = len(x)
     turned = np.linalg.qr(np.vander(np.linspace(0.5, 1.5, d)))[0] @ (x - 0.7)
     return float(10 ** np.linspace(0, 6, d) @ turned**2)
+
+
+def valley(x):
+    """Rosenbrock's."""
+    return float(rosen(x + 0.3))
+
+
+MODERATE = np.array([[2.0, 0.5, 0.0], [0.5, 1.0, 0.2], [0.0, 0.2, 0.5]])
+"""The inverse Hessian of `moderate`."""
+
+
+def moderate(x):
+    """A quadratic function, best at 1.5 everywhere."""
+    return float((x - 1.5) @ np.linalg.solve(MODERATE, x - 1.5) / 2)
 
 
 def rastrigin(x):
@@ -95,21 +110,22 @@ def run(optimizer, function=rastrigin, **settings):
     return seen
 
 
-def gain(first, second, evaluations):
-    """How many times lower the value is in so many evaluations after 1,000, if all is transferred and not only a point.
-
-    The geometric mean over six seeds.
-    """
-    best = [
-        [
-            min(
-                Seen(ellipsoid, 5, 1_000 + evaluations).run(Switch(first, second, at=1_000, transfer=kept), seed).values
-            )
-            for kept in ("best", "everything")
-        ]
-        for seed in range(6)
+def found(first, second, at, evaluations, transfers, *, function=ellipsoid, seeds=6):
+    """(seeds, transfers) log10 of the lowest value in so many evaluations after a switch, from 1e-12."""
+    switches = [Switch(first, second, at=at, transfer=transfer) for transfer in transfers]
+    lowest = [
+        [min(Seen(function, 5, at + evaluations).run(each, seed).values) for each in switches] for seed in range(seeds)
     ]
-    return np.exp(np.log(best).mean(axis=0) @ [1, -1])
+    return np.log10(np.maximum(lowest, 1e-12))
+
+
+def gain(first, second, evaluations):
+    """How many times lower the value is in so many evaluations after 1,000, if all is transferred.
+
+    The geometric mean over six seeds; beside a fresh start at the best point, and one anywhere, whichever is better.
+    """
+    everything, best, nothing = found(first, second, 1_000, evaluations, ("everything", "best", "nothing")).mean(axis=0)
+    return 10 ** (min(best, nothing) - everything)
 
 
 class TestModularCMAES:
@@ -161,7 +177,7 @@ class TestModularCMAES:
         np.testing.assert_allclose(new.covariance, expected, atol=1e-8 * np.abs(expected).max())
 
     def test_what_is_learned_is_worth_something(self):
-        assert gain(modular(), modular(step_size_adaptation="TPA"), 500) > 10
+        assert gain(modular(), modular(step_size_adaptation="TPA"), 500) > 1e4
 
 
 class TestDistributions:
@@ -183,6 +199,92 @@ class TestDistributions:
         best = np.array(problem.points[:100])[np.argsort(problem.values[:100])[:3]]
         np.testing.assert_allclose(problem.first_of_the_second.mean, best.mean(axis=0))
         assert problem.first_of_the_second.step_size == pytest.approx(np.sqrt(best.var(axis=0).mean()) / 10)
+
+
+WHOLE = [
+    ("cma", {"optimizer": "pycma"}),
+    ("cma", {"optimizer": "pycma", "restart_strategy": "BIPOP"}),
+    ("cmaes", {"optimizer": "cmaes"}),
+    ("cmaes", {"optimizer": "cmaes", "separable": True}),
+    ("cmaes", {"optimizer": "cmaes", "learning_rate_adaptation": True}),
+    ("numpy", {"optimizer": "noisy-cma-es"}),
+    ("modde", {"optimizer": "modular-de"}),
+    ("modde", {"optimizer": "modular-de-shade"}),
+    ("pymoo", {"optimizer": "pymoo-PSO"}),
+]
+"""Packages, and optimizers whose whole state is moved to equal settings."""
+
+
+class TestOneself:
+    @pytest.mark.parametrize("function", [ellipsoid, rastrigin])
+    @pytest.mark.parametrize(("package", "described"), WHOLE, ids=lambda each: str(each))
+    def test_a_switch_to_equal_settings_is_none(self, package, described, function):
+        pytest.importorskip(package)
+        optimizer = from_description(described)
+        settings = {"function": function, "dimension": 4, "budget": 900}
+        alone, switched = run(optimizer, **settings), run(Switch(optimizer, optimizer, at=400), **settings)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+    def test_nevergrad_is_told_its_own_latest_points(self):
+        pytest.importorskip("nevergrad")
+        optimizer = from_description({"optimizer": "nevergrad-DE"})
+        told, alone = (
+            run(Switch(optimizer, optimizer, at=300, transfer=transfer), ellipsoid, budget=400)
+            for transfer in ("everything", "nothing")
+        )
+        assert min(told.values[300:]) < min(alone.values[300:])
+
+    def test_also_after_restarts(self):
+        """Of `cma`, whose starts end sooner on a flat function."""
+        pytest.importorskip("cma")
+        optimizer = from_description({"optimizer": "pycma", "restart_strategy": "IPOP"})
+        settings = {"function": rastrigin, "dimension": 2, "budget": 3_000}
+        alone, switched = run(optimizer, **settings), run(Switch(optimizer, optimizer, at=2_000), **settings)
+        np.testing.assert_array_equal(switched.points, alone.points)
+
+
+class TestHandovers:
+    @pytest.mark.parametrize("function", [ellipsoid, valley])
+    @pytest.mark.parametrize(
+        "first", ["scipy-BFGS", "scipy-L-BFGS-B", "scipy-SLSQP", "scipy-Nelder-Mead", "random-search", "cmaes"]
+    )
+    def test_to_a_cma_es_are_no_worse_than_a_new_start(self, first, function):
+        """A step size made of one point, or of the points of finite differences, would freeze it."""
+        transfers = ("everything", "best", "nothing")
+        values = found(
+            from_description({"optimizer": first}), modular(), 100, 600, transfers, function=function, seeds=8
+        )
+        lost = values[:, :2] - values[:, 2:]
+        assert (lost.mean(axis=0) <= 2 * lost.std(axis=0, ddof=1) / np.sqrt(len(lost)) + 1e-9).all()
+
+    @pytest.mark.parametrize("first", ["scipy-BFGS", "scipy-L-BFGS-B"])
+    def test_of_a_quasi_newton_method_bring_its_inverse_hessian(self, first):
+        left = []
+        optimizer = from_description({"optimizer": first, "restarts": False})
+        run(Switch(optimizer, RandomSearch(), rule=note(left, 24)), moderate, dimension=3, budget=200)
+        (start,) = left
+        curvature = start.covariance * np.trace(MODERATE) / (3 * 0.1 * 100)  # σ²C in box widths has mean eigenvalue 0.1
+        assert np.linalg.norm(curvature - MODERATE) < 0.2 * np.linalg.norm(MODERATE)
+        np.testing.assert_array_equal(start.mean, start.best)
+
+    def test_of_points_as_near_as_finite_differences_begin_there_as_a_new_start(self):
+        problem = Watching(moderate, dimension=3, budget=300)
+        problem.run(Switch(from_description({"optimizer": "scipy-SLSQP", "restarts": False}), modular(), at=200))
+        assert problem.first_of_the_second.step_size == 0.2
+        np.testing.assert_allclose(problem.first_of_the_second.mean, 1.5, atol=1e-3)
+
+    def test_of_one_point_begin_there_as_a_new_start(self):
+        problem = Watching(dimension=3, budget=130)
+        problem.run(Switch(RandomSearch(), "noisy-cma-es", at=100, transfer="best"))
+        np.testing.assert_allclose(
+            problem.first_of_the_second.mean, problem.points[int(np.argmin(problem.values[:100]))]
+        )
+        assert problem.first_of_the_second.step_size == 0.2
+
+    def test_of_bfgs_to_itself_lose_little(self):
+        optimizer = from_description({"optimizer": "scipy-BFGS"})
+        everything, nothing = found(optimizer, optimizer, 100, 60, ("everything", "nothing")).mean(axis=0)
+        assert everything < nothing - 1
 
 
 class TestPopulations:
@@ -289,6 +391,14 @@ def test_descriptions_are_nested():
     assert ruled.name == "RandomSearch→RandomSearch-rule=stagnates"
     assert from_description(json.loads(json.dumps(describe(ruled)))) == ruled
     assert switch.name == "RandomSearch→CMA-ES-TPA-at=10*d-value=0.001"
+
+
+def test_when_and_what_are_given_by_place_as_well():
+    assert Switch("random-search", "random-search", 5, "best") == Switch(
+        "random-search", "random-search", at=5, transfer="best"
+    )
+    both = Switch("random-search", "random-search", transfer="best", value=2.0)
+    assert both.name == "RandomSearch→RandomSearch-value=2.0-transfer=best", "names stay what they were"
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from polarbear.cli.terminal import echo, tell_damage, tell_warning
 from polarbear.cli.termination import interruptible
 
 if TYPE_CHECKING:
+    from polarbear.problems import ProblemSpec
     from polarbear.progress import LiveProgress
     from polarbear.racing import RaceResult
     from polarbear.study import Plan, PlanSummary, StudyView
@@ -65,6 +66,14 @@ def open_plan(file: Path) -> Plan:
 
     look_in(file.parent)
     return read_plan(file)
+
+
+def open_problems(file: Path) -> tuple[ProblemSpec, ...]:
+    """The problems of the plan in a file, or of its `[instances]` alone; modules beside it can be imported then."""
+    from polarbear.study import read_problems
+
+    look_in(file.parent)
+    return read_problems(file)
 
 
 def resume_command(path: Path, spec: Mapping[str, Any]) -> str:

@@ -101,7 +101,7 @@ def race_recorded(
             raise ValueError("--budget and a study file both tell the timepoints; give one of them")
         told = read_recorded_spec(study_file) if study_file else None
         subject = choice.subject(recorded.archives or ())
-        spec = _spec(recorded.archives or ())
+        spec = spec_of(recorded.archives or ())
         groups = recorded_groups(subject.runs, _pooling(recorded, spec))
         raced: dict[RecordedGroup, Replay] = {}
         left_out: dict[RecordedGroup, str] = {}
@@ -127,8 +127,8 @@ def race_recorded(
         _print_all(raced, left_out, into)
 
 
-def _spec(archives: Sequence[Path]) -> dict[str, Any]:
-    """The specification of the study that is raced on; empty for anything else."""
+def spec_of(archives: Sequence[Path]) -> dict[str, Any]:
+    """The specification of the study that runs are of; empty for anything else."""
     from polarbear.store import exists
     from polarbear.store.specification import read_spec
 

@@ -25,6 +25,7 @@ from polarbear.inference.model.sparse_gaussian_process import SparseGaussianProc
 from polarbear.inference.posterior import Model, Posterior
 from polarbear.inference.sampling.diagnostics import Diagnostics
 from polarbear.inference.sampling.settings import FitCache, Sampling
+from polarbear.inference.takeovers import Handover, Takeover, best_handover, takeovers
 from polarbear.inference.wins import Wins
 
 __all__ = [
@@ -36,6 +37,7 @@ __all__ = [
     "Diagnostics",
     "FitCache",
     "GaussianProcess",
+    "Handover",
     "HierarchicalDirichlet",
     "HilbertSpaceGaussianProcess",
     "IndependentDirichlet",
@@ -46,9 +48,11 @@ __all__ = [
     "RandomWalk",
     "Sampling",
     "SparseGaussianProcess",
+    "Takeover",
     "Wins",
     "as_model",
     "as_published",
+    "best_handover",
     "check",
     "compare",
     "events",
@@ -60,4 +64,5 @@ __all__ = [
     "overconfidence",
     "overconfidence_of",
     "prior",
+    "takeovers",
 ]

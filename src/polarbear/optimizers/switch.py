@@ -21,6 +21,9 @@ from polarbear.validation import Checked, parse_number, real, set_fields, whole_
 REMEMBERED = 1000
 """Points evaluated last that the second optimizer may take as its population."""
 
+_NAMED = ("at", "value", "rule", "transfer")
+"""The fields that names tell, in this order."""
+
 
 def _checked_at(at: Any, name: str) -> int | str:
     if not isinstance(at, str):
@@ -84,11 +87,11 @@ class Switch:
         first: The first optimizer.
         second: The second one, which has to be able to start from another one unless `transfer` is "nothing".
         at: Evaluations after which to switch: a number, or a multiple of the dimension, such as ``"10*d"``.
+        transfer: What the second one starts from: "everything" of the first one's state that it can use, the "best"
+            point, or "nothing": it then starts afresh.
         value: The objective value, low is good, at which to switch.
         rule: A function of `Progress` that returns whether to switch now, or ``"module:function"`` of it; asked after
             each generation, or evaluation.
-        transfer: What the second one starts from: "everything" of the first one's state that it can use, the "best"
-            point, or "nothing": it then starts afresh.
         name: Its name; by default both optimizers' names and the fields that differ from their defaults.
 
     Raises:
@@ -99,9 +102,9 @@ class Switch:
     first: Any
     second: Any
     at: Annotated[int | str, Checked(_checked_at)] | None = None
+    transfer: Literal["everything", "best", "nothing"] = "everything"
     value: Annotated[float, real()] | None = None
     rule: Annotated[Callable[[Progress], bool], Checked(imported)] | None = None
-    transfer: Literal["everything", "best", "nothing"] = "everything"
     name: str = ""
 
     def __post_init__(self) -> None:
@@ -120,7 +123,8 @@ class Switch:
         changed = differences(self, without=["first", "second"])
         if self.rule is not None:
             changed["rule"] = getattr(self.rule, "__name__", type(self.rule).__name__)
-        return joined_name(f"{self.first.name}→{self.second.name}", changed)
+        ordered = {name: changed[name] for name in _NAMED if name in changed}
+        return joined_name(f"{self.first.name}→{self.second.name}", ordered)
 
     @property
     def requires(self) -> Any:

@@ -10,8 +10,12 @@ from polarbear.records import FloatArray
 
 _SELECTED = 3
 """Best points that make a distribution, where the first optimizer has none (Vermetten 2025, section 5.4)."""
+_FRESH_STEP = 0.2
+"""In box widths: σ of a search that begins."""
+_LEAST_SPREAD = 1e-5
+"""In box widths: less is no search distribution, but one point, or the steps of finite differences around it."""
 _LEAST_STEP = 1e-10
-"""In box widths: the selected points may be one and the same."""
+"""In box widths: of distributions that the first optimizer itself has."""
 _WORST_CONDITION = 1e14
 """Smaller eigenvalues of a covariance matrix are raised to the largest divided by it."""
 
@@ -20,7 +24,8 @@ def distribution_of(start: WarmStart, box: Box) -> tuple[FloatArray, float, Floa
     """The mean (d,) in the problem's coordinates, σ and the covariance matrix C (d, d), both in box widths.
 
     Without a distribution to start from it is the mean of the three best points known, with σ their standard deviation
-    and C = I; without points the box's centre, with σ = 0.2.
+    and C = I. Where there is only one, or they are as near as those of finite differences, it is the best point with
+    σ = 0.2, as at a start: their spread tells nothing of how far the optimum is. Without points it is the box's centre.
     """
     width = box.upper - box.lower
     if start.mean is not None and start.step_size is not None and np.isfinite(start.mean).all():
@@ -28,11 +33,16 @@ def distribution_of(start: WarmStart, box: Box) -> tuple[FloatArray, float, Floa
         return start.mean, max(start.step_size, _LEAST_STEP), _conditioned(covariance / np.outer(width, width))
     points, values = known_points(start, box)
     if not len(points):
-        return center_of(box), 0.2, np.eye(len(width))
+        return center_of(box), _FRESH_STEP, np.eye(len(width))
     selected = points[np.argsort(values, kind="stable")[:_SELECTED]]
     mean = selected.mean(axis=0)
     spread = float(np.linalg.norm((selected - mean) / width)) / np.sqrt(selected.size)
-    return mean, max(spread, _LEAST_STEP), np.eye(len(width))
+    return mean if spread >= _LEAST_SPREAD else selected[0], step_size_of(spread), np.eye(len(width))
+
+
+def step_size_of(spread: float) -> float:
+    """σ in box widths from how far points or steps of a search spread: 0.2 where that is too little to search by."""
+    return spread if spread >= _LEAST_SPREAD else _FRESH_STEP
 
 
 def known_points(start: WarmStart, box: Box) -> tuple[FloatArray, FloatArray]:

@@ -12,7 +12,7 @@ from polarbear.selectors.evaluation import (
     transfer,
 )
 from polarbear.selectors.selector import KINDS, SETS, Advice, Kind, Selector, train
-from polarbear.selectors.shift import nearest_share, shift_probability
+from polarbear.selectors.shift import nearest_share, shift_in_words, shift_probability
 from polarbear.selectors.stored import load, save
 from polarbear.selectors.switch_evaluation import SwitchEvaluation, evaluate_policy
 from polarbear.selectors.switching import SwitchPoints, SwitchPolicy, switch_points, train_policy
@@ -38,6 +38,7 @@ __all__ = [
     "nearest_share",
     "reliability",
     "save",
+    "shift_in_words",
     "shift_probability",
     "switch_points",
     "train",

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from polarbear.records import FloatArray
 from polarbear.selectors.cases import Cases
 from polarbear.selectors.selector import KINDS, Kind, Selector, train
-from polarbear.selectors.shift import shift_probability
+from polarbear.selectors.shift import shift_in_words
 from polarbear.validation import whole_number
 
 Split = Literal["function", "instance", "case"]
@@ -167,12 +167,7 @@ class Evaluation:
     @property
     def warning(self) -> str | None:
         """What to think of before a selector is trusted, if the cases are not like those of the training."""
-        if self.shift is not None and self.shift < 0.05:
-            return (
-                f"the problems are not like those of the training (p = {self.shift:.3g}): a selector that goes by "
-                "features may lose more than the single best algorithm"
-            )
-        return None
+        return shift_in_words(self.shift)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; the gap closed is None if there is no gap."""
@@ -293,9 +288,7 @@ def transfer(
         kind: train(training, kind, confidence=confidence, seed=seed) for kind in dict.fromkeys((*kinds, _ALONE))
     }
     answers: dict[Kind, _Answers] = {kind: _Answers.of(selector, test.values) for kind, selector in selectors.items()}
-    last = selectors[_ALONE]
-    rng = np.random.default_rng(seed)
-    shift = shift_probability(last.cases, last.groups, last.covariates.phi(test.values), test.groups, rng)
+    shift = selectors[_ALONE].shift(test.values, test.functions, seed=seed)
     return _evaluation(test, answers, shift, seed)
 
 

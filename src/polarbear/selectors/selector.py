@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -21,7 +21,7 @@ from polarbear.records import FloatArray
 from polarbear.selectors import forests
 from polarbear.selectors.cases import Cases
 from polarbear.selectors.forests import Arrays
-from polarbear.selectors.shift import nearest_share
+from polarbear.selectors.shift import nearest_share, shift_probability
 
 Kind = Literal[
     "ratings", "cautious forest", "regression forest", "classification forest", "shuffled labels", "single best"
@@ -179,6 +179,11 @@ class Selector:
         Raises:
             ValueError: If the selector's features are not of landscapes.
         """
+        known, size = self.measure(problem, seed=seed)
+        return replace(self.choose(known)[0], evaluations=size)
+
+    def measure(self, problem: Any, *, seed: int = 0) -> tuple[dict[str, float], int]:
+        """The features of a problem by name, and how many evaluations they took; arguments and errors as of `ask`."""
         if not self.sampling:
             raise ValueError("the selector's features are not known to be of landscapes; compute them, and call choose")
         built = as_spec(problem).build()
@@ -186,9 +191,22 @@ class Selector:
         points = latin_hypercube(built.lower, built.upper, size, seed)
         y = np.asarray(built(points), dtype=np.float64) * (1 if built.minimize else -1)
         found = features(Design(points, built.lower, built.upper), y, tuple(self.sampling["sets"]))
-        known = {name: float(found[name]) for name in self.covariates.names}
-        advice = self.choose(known)[0]
-        return Advice(*(getattr(advice, name) for name in _ADVICE), evaluations=size)
+        return {name: float(found[name]) for name in self.covariates.names}, size
+
+    def shift(self, values: ArrayLike, functions: Sequence[str], *, seed: int = 0) -> float:
+        """The p-value that problems are like those of the training: of `shift_probability`, by functions.
+
+        Args:
+            values: (k, m) features of the problems, NaN where not known.
+            functions: (k,) their functions.
+            seed: Of the permutations.
+
+        Raises:
+            ValueError: If features do not fit, or there are fewer than two functions.
+        """
+        groups = np.unique(np.array(functions), return_inverse=True)[1].reshape(-1)
+        phi = self.covariates.phi(self._rows(values))
+        return shift_probability(self.cases, self.groups, phi, groups, np.random.default_rng(seed))
 
     def _rows(self, values: Mapping[str, float] | ArrayLike) -> FloatArray:
         names = self.covariates.names
@@ -255,9 +273,6 @@ def within(covariates: Covariates, cases: FloatArray, rows: FloatArray) -> Float
     moved = rows.copy()
     moved[:, varying] = np.clip(rows[:, varying], seen.min(axis=0), seen.max(axis=0))
     return moved
-
-
-_ADVICE = ("algorithm", "default", "probability", "best_looking", "familiar")
 
 
 def train(

@@ -9,6 +9,8 @@ from scipy.spatial.distance import cdist
 from polarbear.records import FloatArray
 
 _PERMUTATIONS = 999
+_UNLIKE = 0.05
+"""Sets of problems are unlike if they would differ so much less often than this."""
 
 
 def nearest_distances(points: FloatArray, groups: NDArray[np.intp]) -> FloatArray:
@@ -68,6 +70,16 @@ def shift_probability(
     a, b = orders / first.sum(), (1 - orders) / (1 - first).sum()
     energy = -(((a - b) @ cdist(means, means)) * (a - b)).sum(axis=1)
     return float((energy >= energy[0] * (1 - 1e-12)).mean())
+
+
+def shift_in_words(probability: float | None) -> str | None:
+    """What to think of before a selector is trusted, by the p-value of `shift_probability`; None: nothing."""
+    if probability is None or probability >= _UNLIKE:
+        return None
+    return (
+        f"the problems are not like those of the training (p = {probability:.3g}): a selector that goes by features "
+        "may lose more than the single best algorithm"
+    )
 
 
 def _means(points: FloatArray, groups: NDArray[np.intp]) -> FloatArray:

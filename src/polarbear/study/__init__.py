@@ -12,7 +12,7 @@ from polarbear.study.new_module import ModuleAssessment, NothingToCompare, asses
 from polarbear.study.observer import Observer, PlanObserver
 from polarbear.study.plan import Budget, Plan, plan_from_spec
 from polarbear.study.plan_runner import load_plan, run_plan
-from polarbear.study.plan_spec import PlanSpec, read_plan
+from polarbear.study.plan_spec import PlanSpec, read_plan, read_problems
 from polarbear.study.race_runner import EveryRunFailed, StopRules, race
 from polarbear.study.recorded_groups import RecordedGroup, recorded_groups, usual_pooling
 from polarbear.study.replay import Replay, recorded_race, recorded_result, replay
@@ -89,6 +89,7 @@ __all__ = [
     "read_configurator",
     "read_parts",
     "read_plan",
+    "read_problems",
     "read_recorded_spec",
     "read_spec",
     "recorded_groups",

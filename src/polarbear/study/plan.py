@@ -145,7 +145,7 @@ class Plan:
         self.limits = Limits(target_precision=target_precision, timeout=timeout)
         self.watch = watch
         self.algorithms = _named(algorithms)
-        self.instances, self.problems = _chosen(problems, self.draws)
+        self.instances, self.problems = chosen_problems(problems, self.draws)
         self._names = frozenset(problem.name for problem in self.problems)
         self.dimensions = tuple(_dimension(problem) for problem in self.problems)
         if self.budget.at(most := max(self.dimensions), self.axis) > MOST_COUNTED:
@@ -278,7 +278,8 @@ def _named(algorithms: Mapping[str, object] | Sequence[object]) -> dict[str, opt
     return named
 
 
-def _chosen(listed_or_drawn: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
+def chosen_problems(listed_or_drawn: object, draws: int | None) -> tuple[problems.Instances, tuple[ProblemSpec, ...]]:
+    """The suite or list that was given, and the specifications of its problems; arguments and errors as of `Plan`."""
     instances = problems.as_instances(listed_or_drawn)
     grid, combinations = getattr(instances, "grid", None), getattr(instances, "combinations", None)
     listed: Iterable[ProblemSpec]

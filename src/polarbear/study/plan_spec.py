@@ -9,9 +9,10 @@ from pydantic import Field
 
 from polarbear import problems
 from polarbear.descriptions import FieldError, FieldPath, errors_at
+from polarbear.problems import ProblemSpec
 from polarbear.records import Axis
-from polarbear.study.files import LogSection, Root, RunLimitsSection, Section, read_file
-from polarbear.study.plan import Budget, Plan
+from polarbear.study.files import LogSection, Root, RunLimitsSection, Section, contents, read_file
+from polarbear.study.plan import Budget, Plan, chosen_problems
 from polarbear.study.spec import built_algorithms, built_watch
 from polarbear.study.suitability import Unsuitable
 
@@ -56,12 +57,7 @@ class PlanSpec(Root):
             ValueError: If a suite or an optimizer is unknown, or a value is out of range; it knows the field.
         """
         algorithms = built_algorithms(self.algorithms)
-        fields = dict(self.instances)
-        draws = fields.pop("draws", None)
-        with errors_at("instances"):
-            if draws is None:
-                fields = _of_coco(fields)
-            stream = problems.from_description(fields)
+        stream, draws = _stream(self.instances)
         watch = built_watch(self.log)
         with errors_at("plan", "budget"):
             Budget.of(self.plan.budget, self.plan.axis)
@@ -81,6 +77,32 @@ class PlanSpec(Root):
         return (*(owners or ["instances"])[:1], *where)
 
 
+class ProblemsSpec(Root):
+    """A file of problems alone: `[instances]` of a plan."""
+
+    kind: ClassVar[str] = "file of problems"
+    about: ClassVar[str] = "instances"
+
+    instances: dict[str, Any]
+    """The problems, as of a plan."""
+
+    def build(self) -> tuple[ProblemSpec, ...]:
+        """The problems; errors as of a plan."""
+        stream, draws = _stream(self.instances)
+        try:
+            return chosen_problems(stream, draws)[1]
+        except (ValueError, TypeError) as error:
+            raise FieldError(("instances", *getattr(error, "where", ())), str(error)) from error
+
+
+def _stream(instances: dict[str, Any]) -> tuple[Any, Any]:
+    """What the table `[instances]` describes, and how many are drawn of it."""
+    fields = dict(instances)
+    draws = fields.pop("draws", None)
+    with errors_at("instances"):
+        return problems.from_description(_of_coco(fields) if draws is None else fields), draws
+
+
 def _of_coco(fields: dict[str, Any]) -> dict[str, Any]:
     """The fields of a suite, of whose instances those of COCO are taken if none are named and there are more."""
     suite = fields.get("suite")
@@ -93,3 +115,10 @@ def _of_coco(fields: dict[str, Any]) -> dict[str, Any]:
 def read_plan(path: str | Path) -> Plan:
     """Read and check a plan file; StudyFileError as for `read_spec`."""
     return read_file(path, PlanSpec, PlanSpec.build)
+
+
+def read_problems(path: str | Path) -> tuple[ProblemSpec, ...]:
+    """The problems of a plan file, or of a file with `[instances]` alone; StudyFileError as for `read_spec`."""
+    with contents(Path(path), PlanSpec) as data:
+        alone = data.keys() <= ProblemsSpec.model_fields.keys()
+    return read_file(path, ProblemsSpec, ProblemsSpec.build) if alone else read_plan(path).problems

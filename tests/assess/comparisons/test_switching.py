@@ -16,8 +16,15 @@ from polarbear.assess import (
     policy_ert,
     switch_contributions,
 )
-from polarbear.assess.report import Assessment, subject_of, switching, switching_data, switching_in_words
-from tests.analyzer.recorded import runs
+from polarbear.assess.report import (
+    Assessment,
+    subject_of,
+    switching,
+    switching_data,
+    switching_in_words,
+    switching_roles,
+)
+from tests.analyzer.recorded import run, runs
 from tests.assess.coco_data import hits_of
 
 INF = np.inf
@@ -181,6 +188,21 @@ class TestReport:
         assert [row[1:3] for row in data.rows] == [("1", 2), ("1", 5), ("2", 2), ("2", 5)]
         assert {row[3] for row in data.rows} == {"fast"}, "nobody is better at any target"
         assert "keeps 1.00" in switching_in_words(found)
+
+    def test_tells_what_algorithms_are_good_for(self):
+        roles = switching_roles(switching(Assessment(subject_of(runs())), held_out=False))
+        assert roles.rows[0] == ("bbob", 2, "fast", 2, 0, 1.0, 1.0, 1.0)
+        assert roles.rows[1] == ("bbob", 2, "slow", 2, 2, 3.0, 3.0, 0.0), "it never reaches the final target"
+
+    def test_tells_no_median_of_an_algorithm_that_is_missing_on_five_functions(self):
+        hits, missed = 2 * np.arange(1, 11), 20 * np.arange(1, 6)
+        made = [run("fast", function, 2, 0, hits, 200) for function in range(1, 7)]
+        made += [run("slow", function, 2, 0, 2 * hits if function == 1 else missed, 200) for function in range(1, 7)]
+        fast, slow = switching_roles(switching(Assessment(subject_of(made)), held_out=False)).rows
+        assert fast[3:7] == (6, 0, 1.0, 1.0)
+        assert slow[3:7] == (6, 5, None, None)
+        assert fast[7] + slow[7] == pytest.approx(1)
+        assert 0 < slow[7] < 1 / 6
 
     def test_in_sample_says_that_it_promises_too_much(self):
         said = switching_in_words(switching(Assessment(subject_of(runs())), held_out=False))

@@ -284,6 +284,26 @@ def switching_table(found: Mapping[Cell, DynamicVirtualBest]) -> Table:
     return Table(caption, columns, rows, text_columns=frozenset({1, 2}))
 
 
+def roles_table(roles: Data) -> Table:
+    """How good algorithms are to begin with, to end with, and in all: a row of `switching_roles` each."""
+    rows = tuple(
+        (
+            str(name),
+            str(dimension or "–"),
+            f"{functions}" + (f" ({missing} missing)" if missing else ""),
+            *("–" if cell is None else f"{cell:.2f}" for cell in numbers),
+        )
+        for _, dimension, name, functions, missing, *numbers in roles.rows
+    )
+    caption = (
+        "I1: the best policy that begins with the algorithm, in expected runtimes of the best of all; I2: the best one "
+        "that ends with it; medians over functions, at most 3. 1 is best. Missing: on these functions it never "
+        "reaches the final target, which counts as 3; from 5 on no median is told. Shapley: its share in what the best "
+        "policy with one switch is worth, the mean over functions; all shares sum to 1."
+    )
+    return Table(caption, ("algorithm", "dimension", "functions", "I1", "I2", "Shapley"), rows)
+
+
 def adaptive_table(found: Mapping[Cell, AdaptiveConfigurations]) -> Table:
     """The most promising pairs of algorithms, a row for each pair on each problem."""
     rows = tuple(

@@ -11,13 +11,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from polarbear.assess.arrays import floats
 from polarbear.assess.comparisons.contributions import EXACT_LIMIT, shapley_values
-from polarbear.assess.comparisons.samples import Result
+from polarbear.assess.comparisons.samples import Result, plain
 from polarbear.assess.runtimes import effort
 from polarbear.records import FloatArray
 from polarbear.validation import whole_number
@@ -94,6 +95,18 @@ class DynamicVirtualBest(Result):
     def second(self) -> FloatArray:
         """(n,) I2: the best policy that ends with the algorithm, relative to the best of all."""
         return self.pairs.min(axis=0) / self.pairs.min()
+
+    @property
+    def contributions(self) -> FloatArray:
+        """(n,) Shapley values, see `switch_contributions`; NaN of more than 12 algorithms."""
+        if len(self.names) > EXACT_LIMIT:
+            return np.full(len(self.names), np.nan)
+        return switch_contributions(self.erts)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values; also of `first`, `second` and `contributions`."""
+        derived = {name: plain(getattr(self, name)) for name in ("first", "second", "contributions")}
+        return Result.as_dict(self) | derived
 
 
 def dynamic_virtual_best(

@@ -4,7 +4,7 @@ from polarbear.assess.report.comparison import Comparison, compare
 from polarbear.assess.report.runtime_tables import left_out, runtime_tables, table_rows
 from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell, Subject, subject_of
-from polarbear.assess.report.switching import adaptive, switching, switching_data, switching_in_words
+from polarbear.assess.report.switching import adaptive, switching, switching_data, switching_in_words, switching_roles
 from polarbear.assess.report.tables import (
     parameter_samples,
     parameter_statistics,
@@ -44,6 +44,7 @@ __all__ = [
     "switching",
     "switching_data",
     "switching_in_words",
+    "switching_roles",
     "table_rows",
     "target_data",
     "targets_of",

@@ -13,6 +13,12 @@ from polarbear.assess.report.statistics import Assessment
 from polarbear.assess.report.subject import Cell
 from polarbear.quantities import plural
 
+_CAP = 3.0
+"""Of I1 and I2, and what they are where an algorithm never reaches the final target."""
+_MOST_MISSING = 5
+"""Functions on which it does not, from which on their medians are not told."""
+_ROLES = ("first", "second")
+
 
 def switching(
     assessment: Assessment, *, switches: int = 1, held_out: bool = True, seed: int = 0
@@ -105,6 +111,34 @@ def switching_data(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
             for cell, best in found.items()
         ),
     )
+
+
+def switching_roles(found: Mapping[Cell, DynamicVirtualBest]) -> Data:
+    """A row per dimension and algorithm: how good it is to begin with, to end with, and in all.
+
+    ``first`` and ``second`` are medians over functions of I1 and I2 (Vermetten 2025, section 5.1, whose code caps them
+    at 3, and takes 3 where an algorithm never reaches the final target): 1, if the best policies begin, or end, with
+    it. They are None for one that does so on 5 functions or more. ``contribution`` is the mean of Shapley values, 0
+    where it never reaches the target; None if there are too many algorithms on some function.
+    """
+    by_dimension: dict[tuple[str, int], list[tuple[Cell, DynamicVirtualBest]]] = {}
+    for cell, best in found.items():
+        by_dimension.setdefault((cell.suite, cell.dimension), []).append((cell, best))
+    rows = list[list[object]]()
+    for where, cells in by_dimension.items():
+        for name in dict.fromkeys(name for cell, _ in cells for name in cell.trials):
+            at = [(best, best.names.index(name)) for _, best in cells if name in best.names]
+            missing = len(cells) - len(at)
+            known = missing < _MOST_MISSING
+            medians = [_median_role([getattr(best, role)[i] for best, i in at], missing) for role in _ROLES]
+            shares = [best.contributions[i] for best, i in at] + [0.0] * missing
+            rows.append([*where, name, len(cells), missing, *(medians if known else (None, None)), np.mean(shares)])
+    columns = ("suite", "dimension", "algorithm", "functions", "missing", *_ROLES, "contribution")
+    return Data.of("switching_roles", columns, rows)
+
+
+def _median_role(ratios: list[float], missing: int) -> float:
+    return float(np.median(np.minimum([*ratios, *[_CAP] * missing], _CAP)))
 
 
 def switching_in_words(found: Mapping[Cell, DynamicVirtualBest]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from math import isnan
 from pathlib import Path
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from polarbear.cli.executing import open_plan
+from polarbear.cli.executing import open_plan, open_problems
 from polarbear.cli.options import JsonOption, data_option, repeatable, to_json
 from polarbear.cli.recorded import bad_input, read_runs
 from polarbear.cli.terminal import echo
@@ -105,7 +105,10 @@ def selector(
     known: Known,
     learning: Learning,
     problems: Annotated[
-        Path | None, typer.Argument(metavar="[PLAN]", help="Of ask: a plan, whose problems count.", show_default=False)
+        Path | None,
+        typer.Argument(
+            metavar="[PLAN]", help="Of ask: a plan, whose problems count, or its [instances] alone.", show_default=False
+        ),
     ] = None,
     into: Annotated[
         Path | None,
@@ -123,9 +126,13 @@ def selector(
             evaluation = _evaluate(_cases(source, known, seed), known, learning, kinds, seed)
             values, text = evaluation.as_dict(), _scores_in_words(evaluation)
         elif problems is None:
-            raise ValueError("ask needs a plan beside the selector, whose problems it is asked about")
+            raise ValueError(
+                "ask needs a plan beside the selector, whose problems it is asked about, or its [instances] alone"
+            )
         else:
-            advices = _advices(source, problems, seed)
+            advices, caution = _advices(source, problems, seed)
+            if caution:
+                echo(f"Caution: {caution}.", err=True)
             values, text = {name: asdict(each) for name, each in advices.items()}, _advices_in_words(advices)
     echo(to_json(values) if as_json else text)
 
@@ -227,11 +234,22 @@ def _scores_in_words(evaluation: Evaluation) -> str:
     return "\n".join([*lines, *([f"Caution: {evaluation.warning}."] if evaluation.warning else [])])
 
 
-def _advices(path: Path, plan_file: Path, seed: int) -> dict[str, Advice]:
-    from polarbear.selectors import load
+def _advices(path: Path, file: Path, seed: int) -> tuple[dict[str, Advice], str | None]:
+    """What to use on each problem; and what to think of before, if together they are unlike those of the training."""
+    from polarbear.landscape.properties import function_of
+    from polarbear.protocols import identity_of
+    from polarbear.selectors import load, shift_in_words
 
-    asked = load(path)
-    return {problem.name: asked.ask(problem, seed=seed) for problem in open_plan(plan_file).problems}
+    asked, problems = load(path), open_problems(file)
+    measured = [asked.measure(problem, seed=seed) for problem in problems]
+    rows = [[known[name] for name in asked.covariates.names] for known, _ in measured]
+    advices = {
+        problem.name: replace(advice, evaluations=size)
+        for problem, advice, (_, size) in zip(problems, asked.choose(rows), measured, strict=True)
+    }
+    functions = [function_of(identity_of(problem)) for problem in problems]
+    shift = asked.shift(rows, functions, seed=seed) if len(set(functions)) > 1 else None
+    return advices, shift_in_words(shift)
 
 
 def _advices_in_words(advices: dict[str, Advice]) -> str:

@@ -26,14 +26,37 @@ def switches(
         int | None,
         typer.Option(min=1, help="Name so many pairs instead, up to the hardest target that all runs of one reach."),
     ] = None,
+    posterior: Annotated[
+        bool,
+        typer.Option("--posterior", help="Switch after evaluations instead, by ratings over time; without optima."),
+    ] = False,
+    alpha: Annotated[
+        float, typer.Option(min=0.5, max=1, help="Of --posterior: how surely one has to overtake another.", metavar="P")
+    ] = 0.95,
     seed: Annotated[int, typer.Option(min=0, help="Of the halves of the runs, or of the posterior's draws.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Say what switching between algorithms at a target would gain, and what of it holds on other runs."""
-    from polarbear.analyzer.assessment.page import adaptive_table, switching_table
+    from polarbear.analyzer.assessment.page import adaptive_table, roles_table, switching_table
     from polarbear.assess import log_targets, report
     from polarbear.cli.console import Console, print_table
 
+    if posterior:
+        from polarbear.cli.posterior_switches import (
+            posterior_switches,
+            posterior_switches_as_dict,
+            print_posterior_switches,
+        )
+
+        if adaptive is not None or target is not None or absolute:
+            raise typer.BadParameter("--posterior is about evaluations; it takes no --adaptive, --target or --absolute")
+        with bad_input(), Console(stderr=True).status("fitting"):
+            handovers = posterior_switches(data, choice, alpha)
+        if as_json:
+            echo(to_json(posterior_switches_as_dict(handovers)))
+        else:
+            print_posterior_switches(handovers)
+        return
     with bad_input(), Console(stderr=True).status("searching"):
         easier = [each for each in log_targets().tolist() if target is None or each > target]
         targets = [*easier, *([] if target is None else [target])]
@@ -46,8 +69,11 @@ def switches(
                 print_table(adaptive_table(pairs))
             return
         found = report.switching(assessment, switches=most, held_out=not in_sample, seed=seed)
+        roles = report.switching_roles(found)
     if as_json:
-        echo(to_json({cell.name: best.as_dict() for cell, best in found.items()}))
+        told = {"problems": {cell.name: best.as_dict() for cell, best in found.items()}}
+        echo(to_json(told | {"algorithms": [dict(zip(roles.columns, row, strict=True)) for row in roles.rows]}))
         return
     print_table(switching_table(found))
+    print_table(roles_table(roles))
     echo(report.switching_in_words(found))

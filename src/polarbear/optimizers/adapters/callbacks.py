@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from polarbear.optimizers.archives import center_of, constraint_values
+from polarbear.optimizers.curvature import Curvature
 from polarbear.optimizers.native import SingleObjective, check_suitable, clip_values
 from polarbear.optimizers.telemetry import recommend
 from polarbear.protocols import Objective, WarmStart, traits_of
@@ -33,6 +34,7 @@ class Callback:
         constraints: Number of constraints; 0 if the library takes none.
         evaluations: Number of evaluations.
         point: (d,) the point of the lowest value; the box's centre while no value is below +inf.
+        curvature: What the best start has learned of the inverse Hessian; None where the library learns none.
     """
 
     def __init__(self, problem: Objective, *, constrained: bool) -> None:
@@ -41,6 +43,7 @@ class Callback:
         self.constraints = traits_of(problem).constraints if self._constraint_values else 0
         self.evaluations = 0
         self.point, self._value = center_of(problem), math.inf
+        self.curvature: Curvature | None = None
         self._remembered = 4 * (problem.dimension + 1)  # enough for the points of a gradient by central differences
         self._violations: dict[bytes, FloatArray] = {}
         self._values: dict[bytes, float] = {}

@@ -22,7 +22,7 @@ import threading
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
@@ -219,6 +219,10 @@ class Nevergrad(Continuable[_State]):
             make = nevergrad.optimizers.registry[self.algorithm]
             state.optimizer = make(parametrization=parametrization, budget=self.budget)
             state.candidate = state.optimizer.ask()
+
+    def run_from(self, problem: Any, rng: np.random.Generator, start: WarmStart) -> None:
+        """Optimize from the points that another optimizer has left; one of equal settings has let go of its state."""
+        super().run_from(problem, rng, replace(start, optimizer=None, state=None))
 
     def _warm(self, state: _State, start: WarmStart) -> None:
         """Tell nevergrad the latest points, at most `_TOLD`, as points that it has not asked for."""

@@ -8,15 +8,17 @@ from __future__ import annotations
 import importlib
 import sys
 import warnings
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Annotated, Any, cast
 
 import numpy as np
 
 from polarbear.descriptions import plain_value
 from polarbear.optimizers.adapters.callbacks import Callback, Restarted
+from polarbear.optimizers.curvature import Curvature
 from polarbear.optimizers.native import clip_values
 from polarbear.optimizers.settings import check_options, family
+from polarbear.optimizers.telemetry import offer_warm_start
 from polarbear.optimizers.transfer import first_point, known_points
 from polarbear.protocols import Objective, WarmStart, traits_of
 from polarbear.records import FloatArray
@@ -49,6 +51,9 @@ UNBOUNDED = frozenset({"CG", "BFGS"})
 
 CONSTRAINED = frozenset({"COBYLA", "COBYQA", "SLSQP", "trust-constr"})
 """The methods that take constraints; the others ignore them."""
+
+QUASI_NEWTON = frozenset({"BFGS", "L-BFGS-B"})
+"""The methods that learn an inverse Hessian, which they leave to another optimizer."""
 
 GREATEST = sys.float_info.max
 """Bound on values for local methods: no finite value exceeds it, so that the order of all values is kept."""
@@ -117,13 +122,22 @@ class ScipyMinimize(Restarted):
     def _search(
         self, objective: Callback, problem: Objective, rng: np.random.Generator, start: WarmStart | None
     ) -> None:
-        def bounded(x: FloatArray) -> float:
-            return min(max(objective(x), -GREATEST), GREATEST)
-
         x0 = first_point(start, problem, rng)
         options = dict(self.options)
         if self.method == "BFGS" and start is not None and start.covariance is not None:
-            options["hess_inv0"] = _scaled(start.covariance)
+            options["hess_inv0"] = _inverse_hessian(start)
+        callback = _stop_at_standstill(x0) if self.method == "Powell" else None
+        curvature = None
+        if self.method in QUASI_NEWTON and hasattr(problem, "offer_warm_start"):
+            curvature = Curvature(problem, options.get("hess_inv0"))
+            callback = self._offer(curvature, objective, problem)
+
+        def bounded(x: FloatArray) -> float:
+            value = min(max(objective(x), -GREATEST), GREATEST)
+            if curvature is not None:
+                curvature.see(x, value)
+            return value
+
         _optimize(
             "minimize",
             problem,
@@ -132,14 +146,37 @@ class ScipyMinimize(Restarted):
             x0,
             method=self.method,
             tol=self.tol,
-            callback=_stop_at_standstill(x0) if self.method == "Powell" else None,
+            callback=callback,
             options=options,
             **({"bounds": None} if self.method in UNBOUNDED else {}),
         )
 
+    def _offer(self, curvature: Curvature, objective: Callback, problem: Objective) -> Any:
+        """Offer what the best start has learned; returns the callback by which SciPy tells of its iterations."""
+        before = objective.curvature
 
-def _scaled(covariance: FloatArray) -> FloatArray:
-    """C with a mean eigenvalue of 1: a CMA-ES's C is the inverse Hessian but for its scale (Hansen, tutorial, 1.3)."""
+        def best() -> Curvature:
+            return curvature if before is None or curvature.value <= before.value else before
+
+        def callback(*, intermediate_result: Any) -> None:
+            curvature.iterate(intermediate_result.x, float(intermediate_result.fun))
+            objective.curvature = best()
+
+        def left() -> WarmStart:
+            return replace(best().warm_start(objective.point), optimizer=self, state=best().matrix)
+
+        offer_warm_start(problem, left)
+        return callback
+
+
+def _inverse_hessian(start: WarmStart) -> FloatArray:
+    """(d, d) what another search by gradients has learned; of a CMA-ES C with a mean eigenvalue of 1.
+
+    C is the inverse Hessian but for its scale (Hansen, tutorial, 1.3).
+    """
+    if isinstance(start.optimizer, ScipyMinimize):
+        return np.asarray(start.state)
+    covariance = np.asarray(start.covariance)
     return covariance * (len(covariance) / np.trace(covariance))
 
 
