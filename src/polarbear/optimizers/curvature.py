@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,7 @@ class _Iterate:
 
 
 class Curvature:
-    """What one search by finite differences tells of the inverse Hessian, by the updates of BFGS.
+    """What one search by finite differences tells of the inverse Hessian, by SciPy's updates of BFGS.
 
     Args:
         box: The problem.
@@ -35,17 +36,25 @@ class Curvature:
 
     Attributes:
         value: Of the last iterate; +inf before the first.
-        matrix: (d, d) the inverse Hessian; None while nothing is known of it.
     """
 
     def __init__(self, box: Box, matrix: FloatArray | None = None) -> None:
+        from scipy.optimize import BFGS  # slow to import
+
         self.value = np.inf
-        self.matrix = None if matrix is None else np.asarray(matrix, dtype=np.float64)
         self._box = box
         self._width = np.asarray(box.upper) - np.asarray(box.lower)
+        self._begun = None if matrix is None else (matrix + matrix.T) / 2
+        self._updates: Any = BFGS(init_scale="auto" if self._begun is None else self._begun)
+        self._updates.initialize(len(self._width), "inv_hess")
         self._last: _Iterate | None = None
         self._steps: deque[float] = deque(maxlen=_STEPS)
         self._seen: deque[tuple[FloatArray, float]] = deque(maxlen=4 * (len(self._width) + 1))
+
+    @property
+    def matrix(self) -> FloatArray | None:
+        """(d, d) the inverse Hessian; None while nothing is known of it."""
+        return self._begun if self._updates.first_iteration else self._updates.get_matrix()
 
     def see(self, x: FloatArray, value: float) -> None:
         """Keep an evaluation of a point (d,)."""
@@ -59,9 +68,10 @@ class Curvature:
             self._last = None
             return
         if self._last is not None:
-            step = x - self._last.x
+            step, change = x - self._last.x, gradient - self._last.gradient
             self._steps.append(float(np.linalg.norm(step / self._width)))
-            self._update(step, gradient - self._last.gradient)
+            if change.any():
+                self._updates.update(step, change)
         self._last = _Iterate(np.array(x), gradient)
 
     def warm_start(self, best: FloatArray) -> WarmStart:
@@ -72,11 +82,10 @@ class Curvature:
         """
         if not self._steps:
             return WarmStart(evaluations=0)
-        covariance = None
-        if self.matrix is not None:
+        covariance = matrix = self.matrix
+        if matrix is not None:
             widths = np.outer(self._width, self._width)
-            inside = self.matrix / widths
-            covariance = widths * inside * (_SHARE * len(inside) / np.trace(inside))
+            covariance = matrix * (_SHARE * len(matrix) / np.trace(matrix / widths))
         return WarmStart(
             evaluations=0,
             mean=np.clip(best, self._box.lower, self._box.upper),
@@ -94,15 +103,3 @@ class Curvature:
                 if j not in found or abs(h) < abs(found[j][0]):
                     found[j] = h, (other - value) / h
         return np.array([found[j][1] for j in range(len(x))]) if len(found) == len(x) else None
-
-    def _update(self, step: FloatArray, change: FloatArray) -> None:
-        """By a step and the change of the gradient (Nocedal and Wright 2006, equations 6.17 and 6.20)."""
-        curved = float(step @ change)
-        if not curved > 1e-10 * float(np.linalg.norm(step) * np.linalg.norm(change)):
-            return
-        matrix = np.eye(len(step)) * (curved / float(change @ change)) if self.matrix is None else self.matrix
-        left = np.eye(len(step)) - np.outer(step, change) / curved
-        updated = left @ matrix @ left.T + np.outer(step, step) / curved
-        updated = (updated + updated.T) / 2
-        if np.isfinite(updated).all() and np.linalg.eigvalsh(updated)[0] > 0:  # rounding may have made it indefinite
-            self.matrix = updated
