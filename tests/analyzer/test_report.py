@@ -293,7 +293,7 @@ def test_the_withdrawn_are_told_from_members_and_from_the_eliminated():
 
 
 def test_a_race_whose_only_rounds_withdraw_has_a_report():
-    race = Race("ABC", times=[10.0, 20.0])
+    race = Race(list("ABC"), times=[10.0, 20.0])
     race.withdraw("C")
     page = Page(render(race.result()))
     text = "".join(page.texts)

@@ -100,10 +100,10 @@ def read_file(path: str | Path, root: type[File], build: Callable[[File], Built]
             message names the field and its line.
     """
     with contents(Path(path), root) as data:
-        wanted = _WHAT[root.about][0]
         for table, (what, hint) in _WHAT.items():
             if table in data and root.about not in data:
-                raise FieldError((table,), f"this is {what}, not {wanted}, which has [{root.about}]; {hint} {path}")
+                wanted = f"{_WHAT[root.about][0]}, which has [{root.about}]"
+                raise FieldError((table,), f"this is {what}, not {wanted}; {hint} {path}")
         spec = root.model_validate(data)
         spec.import_modules()
         return build(spec)
