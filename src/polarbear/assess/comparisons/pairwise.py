@@ -273,20 +273,29 @@ def mann_whitney(
         ValueError: Also if the exact test is asked for tied runs, such as two failures.
     """
 
-    def test(first: FloatArray, second: FloatArray, alternative: Alternative) -> _Pair:
+    def tests(runs: Mapping[str, FloatArray], first: IntArray, second: IntArray) -> FloatArray:
         from scipy import stats
 
-        pooled = np.concatenate((first, second))
-        if method == "exact" and np.unique(pooled).size < pooled.size:
-            raise ValueError(
-                'runs tie, so that the exact Mann–Whitney test does not hold; use method="asymptotic", which '
-                "corrects for ties"
-            )
-        result = stats.mannwhitneyu(first, second, alternative=alternative, method=method)
-        u, pairs = float(result.statistic), first.size * second.size
-        return _Pair(u, pairs - u, float(result.pvalue), pairs / 2 - u)
+        names, values = list(runs), list(runs.values())
+        sizes: IntArray = np.array([own.size for own in values])
+        found = np.empty((first.size, 4))
+        for n, m in {*zip(sizes[first].tolist(), sizes[second].tolist(), strict=True)}:  # pairs of equal sizes at once
+            pairs = np.flatnonzero((sizes[first] == n) & (sizes[second] == m))
+            own = np.array([values[each] for each in first[pairs].tolist()], dtype=np.float64)
+            other = np.array([values[each] for each in second[pairs].tolist()], dtype=np.float64)
+            pooled = np.sort(np.concatenate([own, other], axis=1), axis=1)
+            if method == "exact" and (tied := (pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).any():
+                i, j = (whose[pairs[tied.argmax()]] for whose in (first, second))
+                raise ValueError(
+                    f"{names[i]} against {names[j]}: runs tie, so that the exact Mann–Whitney test does not hold; use "
+                    'method="asymptotic", which corrects for ties'
+                )
+            tested: Any = stats.mannwhitneyu(own, other, alternative=alternative, method=method, axis=1)
+            u, p_values = tested.statistic, tested.pvalue
+            found[pairs] = np.stack([u, n * m - u, p_values, n * m / 2 - u], axis=1)
+        return found
 
-    return _all_pairs(samples, _one_by_one(test, alternative), "Mann–Whitney", method, alternative, correction, alpha)
+    return _all_pairs(samples, tests, "Mann–Whitney", method, alternative, correction, alpha)
 
 
 def wilcoxon(

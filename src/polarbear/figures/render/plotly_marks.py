@@ -336,7 +336,9 @@ def shade(shades: Shades, value: float) -> str:
 
 @traces_of.register
 def _(mark: Cells, subplot: Subplot) -> Traces:
-    colors = [shade(mark.shades, value) for value in mark.value.tolist()]
+    values = mark.value.tolist()
+    shades = {value: shade(mark.shades, value) for value in set(values)}
+    colors = [shades[value] for value in values]
     for left, right, y, color in zip(mark.x, mark.x_end, mark.y, colors, strict=True):
         ends = {"x0": float(left), "x1": float(right), "y0": y - mark.height / 2, "y1": y + mark.height / 2}
         edge = {"line": {"width": 1 if mark.gaps else 0, "color": "#FFFFFF"}, "layer": "below"}
