@@ -68,7 +68,8 @@ class TestEveryView:
             assert made["shown"].figure.caption == figure.caption
 
 
-def test_targets_of_a_file_are_those_of_all_views_and_followed(folder, tmp_path):
+def test_targets_of_a_file_are_those_of_all_views_and_followed(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where its Python saves the figure
     table = tmp_path / "targets.csv"
     table.write_text(View("targets", "runs", {"targets": "bbob"}).data(Sources([folder / "runs.study"])).csv())
     sources = Sources([folder / "runs.study"], targets=table)

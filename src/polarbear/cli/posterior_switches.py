@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -86,6 +87,6 @@ def print_posterior_switches(found: Mapping[str, tuple[Handover, Sequence[Takeov
 def posterior_switches_as_dict(found: Mapping[str, tuple[Handover, Sequence[Takeover]]]) -> dict[str, Any]:
     """Plain values."""
     return {
-        name: {"best": best.as_dict(), "takeovers": [each.as_dict() for each in pairs]}
+        name: {"best": asdict(best), "takeovers": [asdict(each) for each in pairs]}
         for name, (best, pairs) in found.items()
     }

@@ -6,8 +6,7 @@ which had all of it to themselves: what a handover costs is not counted.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -36,10 +35,6 @@ class Takeover:
     probability: float
     crossing: float
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class Handover:
@@ -62,10 +57,6 @@ class Handover:
     alone: str
     share_alone: float
     probability: float
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
-        return asdict(self)
 
 
 def takeovers(posterior: Posterior, alpha: float = 0.95) -> list[Takeover]:

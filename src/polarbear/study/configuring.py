@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, overload
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from polarbear import optimizers, problems, store
 from polarbear.configure import (
@@ -84,50 +83,11 @@ class ConfigureObserver:
         """The search is over; its elites are raced on fresh instances, in a study of their own."""
 
 
-@overload
-def configure(
-    search: Configurator,
-    instances: object,
-    path: str | Path,
-    *,
-    validate: int = VALIDATE,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    retry_killed: int = 1,
-    accept_damage: bool = False,
-    observer: ConfigureObserver | None = None,
-) -> ConfigurationResult: ...
-
-
-@overload
-def configure(
-    search: Space,
-    instances: object,
-    path: str | Path,
-    *,
-    times: ArrayLike,
-    runs: float | None = None,
-    include: Iterable[Mapping[str, Any]] = (),
-    validate: int = VALIDATE,
-    workers: int = 1,
-    executor: Executor | None = None,
-    timeout: float | None = None,
-    retry_killed: int = 1,
-    accept_damage: bool = False,
-    observer: ConfigureObserver | None = None,
-    **options: Any,
-) -> ConfigurationResult: ...
-
-
 def configure(
     search: Configurator | Space,
     instances: object,
     path: str | Path,
     *,
-    times: ArrayLike | None = None,
-    runs: float | None = None,
-    include: Iterable[Mapping[str, Any]] = (),
     validate: int = VALIDATE,
     workers: int = 1,
     executor: Executor | None = None,
@@ -150,9 +110,6 @@ def configure(
         instances: A distribution of problem instances (see `polarbear.problems`), or a list of problems. Where they run
             out, they begin anew with other seeds.
         path: The study's directory.
-        times: Beside a space, the timepoints, see `polarbear.configure.Configurator`.
-        runs: Beside a space, the budget in runs; for other units give `budget` and `unit`.
-        include: Beside a space, configurations to start with besides the default.
         validate: On how many fresh instances the elites are raced; 0: they are not.
         workers: Number of worker processes, without an `executor`.
         executor: Any `concurrent.futures.Executor` to run on instead.
@@ -160,7 +117,8 @@ def configure(
         retry_killed: How often a run whose worker process died is tried again before it counts as killed.
         accept_damage: Make runs again whose files are damaged.
         observer: Is told of everything that happens.
-        **options: Beside a space, see `polarbear.configure.ConfiguratorSettings`.
+        **options: Beside a space: what `polarbear.configure.Configurator` takes, such as `times` and `include`; the
+            budget as `runs`, or as `budget` and `unit`.
 
     Raises:
         TypeError: If what goes with a space is missing, or given beside a configurator, which has its own.
@@ -170,7 +128,7 @@ def configure(
         EveryRunFailed: If all runs of the first instances failed; nothing is lost, and mending the cause needs a new
             study.
     """
-    configurator = _configurator_of(search, times, runs, include, options)
+    configurator = _configurator_of(search, options)
     if configurator.iterations or configurator.spent:
         raise ValueError(
             "this configurator was told runs already; make a new Configurator, it takes those of the study"
@@ -202,25 +160,19 @@ def configure(
     return ConfigurationResult(configurator, raced, final, wins_of(configurator, raced.posterior), means, criterion)
 
 
-def _configurator_of(
-    search: Configurator | Space,
-    times: ArrayLike | None,
-    runs: float | None,
-    include: Iterable[Mapping[str, Any]],
-    options: Mapping[str, Any],
-) -> Configurator:
+def _configurator_of(search: Configurator | Space, options: Mapping[str, Any]) -> Configurator:
     """The configurator that `configure` is given, or a fresh one of a space."""
-    given = dict(options) | ({} if times is None else {"times": times}) | ({} if runs is None else {"runs": runs})
-    given |= {"include": included} if (included := tuple(include)) else {}
     if isinstance(search, Configurator):
-        if given:
-            raise TypeError(f"{min(given)} goes with a space; this configurator has its own")
+        if options:
+            raise TypeError(f"{min(options)} goes with a space; this configurator has its own")
         return search
     budgets = [name for name in ("budget", "unit") if name in options]
-    if times is None or bool(budgets) == (runs is not None) or budgets == ["unit"]:
-        raise TypeError(f"a space goes with times, and with either runs or budget and unit; given: {sorted(given)}")
-    budget: dict[str, Any] = {} if runs is None else {"budget": runs, "unit": "runs"}
-    return Configurator(search, times=times, include=included, **{**options, **budget})
+    if "times" not in options or bool(budgets) == ("runs" in options) or budgets == ["unit"]:
+        raise TypeError(f"a space goes with times, and with either runs or budget and unit; given: {sorted(options)}")
+    settings = dict(options)
+    if "runs" in options:
+        settings |= {"budget": settings.pop("runs"), "unit": "runs"}
+    return Configurator(search, **settings)
 
 
 def _specification(configurator: Configurator, stream: problems.Instances, path: Path) -> dict[str, Any]:

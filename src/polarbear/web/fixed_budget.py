@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Annotated
 
 import numpy as np
@@ -31,8 +31,8 @@ from polarbear.web.kind import (
     Shown,
     Text,
     alone,
+    budget_in,
     cell_of,
-    number_in,
     numbers_in,
     one_of,
     view,
@@ -177,24 +177,10 @@ def best_values(cell: Cell, name: str, budgets: FloatArray) -> FloatArray:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def budget_in(text: str, cells: Iterable[Cell]) -> float:
-    """The budget that someone typed, by default that of the longest run.
-
-    Raises:
-        ValueError: If it is no budget.
-    """
-    budget = number_in(text, "budget")
-    if budget is None:
-        return max(cell.longest for cell in cells)
-    if budget < 1:
-        raise ValueError(f"budget is {text!r}; give a number of evaluations, from 1")
-    return budget
-
-
 def _values_within(assessment: Assessment, problem: str, budget: str) -> Samples:
     """The best value of every run within a budget; inf where it has none."""
     cell = cell_of(assessment, problem)
-    within = budget_in(budget, [cell])
+    within = budget_in(budget, cell.longest)
     values = {name: best_values(cell, name, np.array([within]))[:, 0] for name in cell.trials}
     known = {name: np.where(np.isnan(each), np.inf, each) for name, each in values.items()}
     what, at = charts.value_label(cell), f"{within:g} evaluations"

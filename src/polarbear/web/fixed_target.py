@@ -24,6 +24,7 @@ from polarbear.web.kind import (
     Shown,
     Text,
     alone,
+    budget_in,
     cell_of,
     number_in,
     numbers_in,
@@ -93,12 +94,8 @@ def average_runtime(
     With a budget of your own, as if no run had been given more.
     """
     name = f"PAR-{penalty:g}" if statistic == "PAR-c" else statistic
-    cut = number_in(budget, "budget")
-    if cut is not None and cut < 1:
-        raise ValueError(f"budget is {budget!r}; give a number of evaluations, from 1")
-    return _over_targets(
-        assessment, problem, _AVERAGES[statistic], name, penalty=penalty, around=around, budget=cut or np.inf
-    )
+    cut = budget_in(budget, np.inf)
+    return _over_targets(assessment, problem, _AVERAGES[statistic], name, penalty=penalty, around=around, budget=cut)
 
 
 @view("fixed-target", "Runtime at a probability of success")

@@ -389,6 +389,18 @@ def number_in(text: str, what: str) -> float | None:
     return None if numbers is None else float(numbers[0])
 
 
+def budget_in(text: str, usual: float) -> float:
+    """The budget that someone typed, or the usual one.
+
+    Raises:
+        ValueError: If it is no number of evaluations.
+    """
+    budget = number_in(text, "budget")
+    if budget is not None and budget < 1:
+        raise ValueError(f"budget is {text!r}; give a number of evaluations, from 1")
+    return usual if budget is None else budget
+
+
 Problem = Annotated[str, Choice("problem", problems)]
 Algorithm = Annotated[str, Choice("algorithm", algorithms)]
 Dimension = Annotated[str, Choice("dimension", dimensions)]

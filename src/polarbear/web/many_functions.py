@@ -25,9 +25,9 @@ from polarbear.web import fixed_budget, fixed_target
 from polarbear.web.across import Chart, charted
 from polarbear.web.attainment import scope_of
 from polarbear.web.coco import Function, of_function
-from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic, budget_in
+from polarbear.web.fixed_budget import STATISTICS, Budget, Statistic
 from polarbear.web.fixed_target import Penalty
-from polarbear.web.kind import Dimension, Layout, Shown, Text, numbers_in, view, within
+from polarbear.web.kind import Dimension, Layout, Shown, Text, budget_in, numbers_in, view, within
 from polarbear.web.samples import Around
 
 OneTarget = Annotated[str, Text("target", "1")]
@@ -85,14 +85,14 @@ def value_grid(assessment: Assessment, dimension: Dimension, statistic: Statisti
 def values_on_all(assessment: Assessment, dimension: Dimension, budget: Budget) -> Shown:
     """Per function and algorithm: mean, geometric mean, standard deviation and nine quantiles after one budget."""
     subject = within(assessment, dimension).subject
-    return Shown(value_statistics(subject, [budget_in(budget, subject.cells)]))
+    return Shown(value_statistics(subject, [_budget(budget, subject)]))
 
 
 @view("fixed-budget", "All functions: values of single runs")
 def values_of_all(assessment: Assessment, dimension: Dimension, budget: Budget, layout: Layout) -> Shown:
     """The best value of every run on every function after one budget."""
     subject: Subject = within(assessment, dimension).subject
-    return Shown(value_samples(subject, [budget_in(budget, subject.cells)], wide=layout == "a column per run"))
+    return Shown(value_samples(subject, [_budget(budget, subject)], wide=layout == "a column per run"))
 
 
 @view("fixed-budget", "Final values over functions")
@@ -133,6 +133,11 @@ def _side_by_side(
         tuple((name, *row) for name, each in shown.items() for row in each.data.rows),
     )
     return Shown(data, replace(drawn, title=f"{title}, {scope}"))
+
+
+def _budget(text: str, subject: Subject) -> float:
+    """The budget that someone typed, by default that of the longest run of all."""
+    return budget_in(text, max(cell.longest for cell in subject.cells))
 
 
 def one_number(text: str, what: str) -> list[float]:

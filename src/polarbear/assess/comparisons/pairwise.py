@@ -283,13 +283,15 @@ def mann_whitney(
             pairs = np.flatnonzero((sizes[first] == n) & (sizes[second] == m))
             own = np.array([values[each] for each in first[pairs].tolist()], dtype=np.float64)
             other = np.array([values[each] for each in second[pairs].tolist()], dtype=np.float64)
-            pooled = np.sort(np.concatenate([own, other], axis=1), axis=1)
-            if method == "exact" and (tied := (pooled[:, 1:] == pooled[:, :-1]).any(axis=1)).any():
-                i, j = (whose[pairs[tied.argmax()]] for whose in (first, second))
-                raise ValueError(
-                    f"{names[i]} against {names[j]}: runs tie, so that the exact Mann–Whitney test does not hold; use "
-                    'method="asymptotic", which corrects for ties'
-                )
+            if method == "exact":
+                pooled = np.sort(np.concatenate([own, other], axis=1), axis=1)
+                tied = np.flatnonzero((pooled[:, 1:] == pooled[:, :-1]).any(axis=1))
+                if tied.size:
+                    i, j = first[pairs[tied[0]]], second[pairs[tied[0]]]
+                    raise ValueError(
+                        f"{names[i]} against {names[j]}: runs tie, so that the exact Mann–Whitney test does not hold; "
+                        'use method="asymptotic", which corrects for ties'
+                    )
             tested: Any = stats.mannwhitneyu(own, other, alternative=alternative, method=method, axis=1)
             u, p_values = tested.statistic, tested.pvalue
             found[pairs] = np.stack([u, n * m - u, p_values, n * m / 2 - u], axis=1)
