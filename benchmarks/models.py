@@ -94,9 +94,10 @@ def main() -> None:
         cells = [measured(data[t], model, 3 if t < 1000 else 1) for t in (20, 100)]
         cells.append(measured(data[1000], model, 1))
         print(f"| {name} | {' | '.join(cells)} | {target} |", flush=True)
-    print("\n| random walk | seconds |\n|---|---|")
-    for t, n, p in ((100, 5, 10), (100, 5, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
-        print(f"| T={t}, n={n}, P={p} | {measured(rankings(t, n, p), RandomWalk(), 1)} |", flush=True)
+    print("\n| size | instance bootstrap (s) | random walk (s) |\n|---|---|---|")
+    for t, n, p in ((100, 5, 10), (100, 5, 1000), (200, 7, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
+        cells = [measured(rankings(t, n, p), model, 1) for model in (InstanceBootstrap(), RandomWalk())]
+        print(f"| T={t}, n={n}, P={p} | {' | '.join(cells)} |", flush=True)
     print("\n| T = {:,}, n = {}, P = {} | seconds | peak memory (GB) |\n|---|---|---|".format(*LARGE))
     for name in MODELS:
         with multiprocessing.get_context("spawn").Pool(1) as process:

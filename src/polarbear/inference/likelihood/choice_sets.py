@@ -20,6 +20,9 @@ from polarbear.records import FloatArray
 BoolArray = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
+_LOG_SMALLEST = -700.0
+"""About the logarithm of the smallest normal number."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ListedSets:
@@ -39,10 +42,14 @@ class ListedSets:
     def weighted_log_sums(self, theta: FloatArray, counts: FloatArray) -> Iterator[tuple[slice, FloatArray]]:
         """Terms of (D,) Σ_s c_s log of the sums over each set of ratings (n, D), and the draws that they belong to."""
         sums: FloatArray = np.empty(0)
+        factors = _LOG_SMALLEST / np.log(theta.min(initial=0.5))  # the product of so many sums does not vanish
         for sets in batches(counts.size, theta.shape[1], IN_CACHE):
-            members = self.members[sets]
+            members, times = self.members[sets], counts[sets]
             sums = np.matmul(members, theta, out=sums[: len(members)] if sums.size else None)  # fresh memory is slow
-            yield slice(None), counts[sets] @ np.log(sums, out=sums)
+            if times.size <= factors and (times == times[0]).all():  # as most are among many algorithms
+                yield slice(None), times[0] * np.log(np.multiply.reduce(sums))
+            else:
+                yield slice(None), times @ np.log(sums, out=sums)
 
     def log_sums(self, log_theta: FloatArray) -> FloatArray:
         """The logarithms of `sums` from log-ratings (D, n) whose exponentials may vanish."""
