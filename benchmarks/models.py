@@ -98,6 +98,10 @@ def main() -> None:
     for t, n, p in ((100, 5, 10), (100, 5, 1000), (200, 7, 1000), (50, 10, 100), (20, 30, 100), (1000, 10, 30)):
         cells = [measured(rankings(t, n, p), model, 1) for model in (InstanceBootstrap(), RandomWalk())]
         print(f"| T={t}, n={n}, P={p} | {' | '.join(cells)} |", flush=True)
+    print("\n| one total order in 400 rankings, T=20, n=6 | seconds |\n|---|---|")
+    agreed = choice_counts(np.tile(np.arange(6.0), (400, 20, 1)))
+    for name, (model, _) in MODELS.items():
+        print(f"| {name} | {measured(agreed, model, 1)} |", flush=True)
     print("\n| T = {:,}, n = {}, P = {} | seconds | peak memory (GB) |\n|---|---|---|".format(*LARGE))
     for name in MODELS:
         with multiprocessing.get_context("spawn").Pool(1) as process:
