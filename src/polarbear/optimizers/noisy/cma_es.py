@@ -255,10 +255,12 @@ class CMAES(Distributed[CMAState], SingleObjective):
 
 def clip(points: FloatArray, steps: FloatArray, search: Search) -> None:
     """Bring points (λ, d) to the border of the unit box, and their standardized steps (λ, d) with them; in place."""
-    outside = ((points < 0) | (points > 1)).any(axis=1)
-    if outside.any():
-        points[outside] = points[outside].clip(0.0, 1.0)
-        steps[outside] = search.steps(points[outside])
+    inside = np.minimum(np.maximum(points, 0.0), 1.0)
+    moved = inside != points
+    if moved.any():
+        outside = moved.any(axis=1).nonzero()[0]
+        points[outside] = inside = inside[outside]
+        steps[outside] = search.steps(inside)
 
 
 def _of_memory(reader: Callable[[Any], float]) -> Callable[[CMAState], float]:

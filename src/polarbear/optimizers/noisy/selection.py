@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 import numpy as np
@@ -38,6 +39,32 @@ class Generation:
     steps: FloatArray
     values: FloatArray
     spent: int = 0
+    _summary: tuple[FloatArray, FloatArray, IntArray] | None = None
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """(λ, λ) the products z zᵀ of standardized steps."""
+        return self.steps @ self.steps.T
+
+    @property
+    def medians(self) -> FloatArray:
+        """(λ,) the median of each candidate's values."""
+        return self._summarized()[1]
+
+    @property
+    def again(self) -> IntArray:
+        """(n,) the candidates that were evaluated more than once."""
+        return self._summarized()[2]
+
+    def _summarized(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The values, with their medians and what was evaluated again, computed once for the same values."""
+        values, summary = self.values, self._summary
+        if summary is None or summary[0] is not values:
+            again = np.empty(0, dtype=np.intp)
+            if values.shape[1] > 1:
+                again = (values[:, 1] == values[:, 1]).nonzero()[0]  # NaN is unequal to itself
+            summary = self._summary = values, medians(values), again
+        return summary
 
     @property
     def evaluated(self) -> bool:
@@ -123,6 +150,20 @@ def rank(values: FloatArray) -> IntArray:
     ranks = np.empty(len(values), dtype=np.intp)
     ranks[values.argsort(kind="stable")] = np.arange(len(values))
     return ranks
+
+
+def medians(values: FloatArray) -> FloatArray:
+    """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
+    if values.shape[1] == 1:
+        return values[:, 0]
+    if values.shape[1] == 2:
+        first, second = values[:, 0], values[:, 1]
+        both = (first + second) / 2
+        return np.where(both == both, both, first)  # NaN is unequal to itself
+    ordered = np.sort(values, axis=1)  # NaN last
+    counts = np.count_nonzero(~np.isnan(values), axis=1)
+    rows = np.arange(len(values))
+    return (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) / 2
 
 
 T = TypeVar("T")
