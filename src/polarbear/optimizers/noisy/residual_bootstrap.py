@@ -13,6 +13,7 @@ import numpy as np
 
 from polarbear.optimizers.noisy.assumptions import READERS
 from polarbear.optimizers.noisy.expected_weights import instability, mean_weights, membership
+from polarbear.optimizers.noisy.posterior import posterior_means
 from polarbear.optimizers.noisy.selection import Generation, IntArray, Selection, rank, stage
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, Natural, Positive, real, whole
@@ -128,6 +129,21 @@ class ResidualBootstrap(Selection):
     def values(self, memory: Memory, generation: Generation) -> FloatArray:  # noqa: ARG002
         """(λ,) the median of each candidate's values."""
         return generation.medians
+
+    @property
+    def knows_noise(self) -> bool:
+        """Whether candidates are evaluated again."""
+        return self.cap != 0
+
+    def posterior(self, memory: Memory, generation: Generation) -> FloatArray | None:
+        """See `Selection`; the noise is that of the bootstrap, expected values are those of the regression, if any."""
+        if len(memory.pool) < self.least:
+            return None
+        labels = generation.medians
+        scales = memory.scale[0] + memory.scale[1] * np.abs(labels)
+        counts = np.count_nonzero(generation.values == generation.values, axis=1)  # not NaN
+        prior = memory.center if self.center == "ridge" and np.isfinite(labels).all() else None
+        return posterior_means(labels, np.square(scales) * float(np.square(memory.pool[:, 0]).mean()) / counts, prior)
 
     def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
         """See `Selection`."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.descriptions import FieldTypeError, did_you_mean, made
+from polarbear.optimizers.noisy.posterior import posterior_means
 from polarbear.optimizers.noisy.strategy import Parameters, Search
 from polarbear.optimizers.settings import Size, differences, joined_name
 from polarbear.records import FloatArray
@@ -140,6 +141,15 @@ class Selection(ABC):
         """(λ,) the best estimate of each candidate's noise-free value."""
         return generation.values[:, 0]
 
+    @property
+    def knows_noise(self) -> bool:
+        """Whether the stage has a model of the noise, so that there is a `posterior`."""
+        return False
+
+    def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:  # noqa: ARG002
+        """(λ,) the posterior mean of each candidate's noise-free value; None while the noise is unknown."""
+        return None
+
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
         """What reads parameters to log from the memory."""
         return {}
@@ -226,6 +236,20 @@ class Ranks(Selection):
         if self.evaluations == 1:
             return generation.values[:, 0]
         return np.mean(generation.values, axis=1) if self.by == "mean" else np.median(generation.values, axis=1)
+
+    @property
+    def knows_noise(self) -> bool:
+        """Whether candidates are evaluated more than once, and judged by the mean."""
+        return self.evaluations > 1 and self.by == "mean"
+
+    def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:
+        """See `Selection`; the variance of the noise is that within candidates, on average."""
+        values, observed = self.values(memory, generation), generation.values
+        finite = np.isfinite(values)
+        if not finite.any():
+            return None
+        noise = float(observed[finite].var(axis=1, ddof=1).mean()) / observed.shape[1]
+        return posterior_means(values, np.full(len(values), noise))
 
     def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         """See `Selection`."""
