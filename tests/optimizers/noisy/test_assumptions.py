@@ -78,3 +78,12 @@ def test_the_scale_explains_what_it_was_fitted_to() -> None:
     assert READERS["scale_fit"](memory) == pytest.approx(1.0)
     memory.scale = (0.5 + 2 * 3.5 / 3, 0.0)  # the mean
     assert READERS["scale_fit"](memory) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("error")
+def test_ties_are_counted_among_finite_values() -> None:
+    """One pair of three is closer than a tenth of the scale; with one finite value there is none."""
+    memory = Memory(scale=(1.0, 0.0), center=np.array([np.inf, 0.0, 0.05, np.inf, 2.0]))
+    assert READERS["near_ties"](memory) == pytest.approx(1 / 3)
+    memory.center = np.array([np.inf, 0.0])
+    assert math.isnan(READERS["near_ties"](memory))

@@ -132,10 +132,10 @@ def test_cross_fitting_predicts_a_plane_and_uses_no_own_value() -> None:
     rng = np.random.default_rng(4)
     steps = rng.standard_normal((40, 3))
     plane = 2 + steps @ np.array([1.0, -2.0, 0.5])
-    assert cross_fitted(steps, plane, 1e-9, np.random.default_rng(0)) == pytest.approx(plane, abs=1e-6)
+    assert cross_fitted(steps @ steps.T, plane, 1e-9, np.random.default_rng(0)) == pytest.approx(plane, abs=1e-6)
     moved = plane.copy()
     moved[7] += 100.0
-    before, after = (cross_fitted(steps, labels, 1.0, np.random.default_rng(0)) for labels in (plane, moved))
+    before, after = (cross_fitted(steps @ steps.T, labels, 1.0, np.random.default_rng(0)) for labels in (plane, moved))
     assert after[7] == before[7]
     assert not np.array_equal(after, before)
 
@@ -150,7 +150,8 @@ def test_cross_fitting_is_ridge_regression_on_the_other_half() -> None:
         x = columns[train]
         coefficients = np.linalg.solve(x.T @ x + np.diag([0.3, 0.3, 0.3, 0.3, 0.0]), x.T @ labels[train])
         expected[test] = columns[test] @ coefficients
-    assert cross_fitted(steps, labels, 0.3, np.random.default_rng(7)) == pytest.approx(expected, rel=1e-11)
+    found = cross_fitted(steps @ steps.T, labels, 0.3, np.random.default_rng(7))
+    assert found == pytest.approx(expected, rel=1e-11)
 
 
 @pytest.mark.parametrize("size", [1e-200, 1.0, 1e200])
@@ -176,6 +177,22 @@ def test_a_generation_with_an_infinite_value_is_centred_at_what_was_observed() -
     assert memory.center.tolist() == values.tolist()
     assert weights[0].argmax() == 0
     assert weights[0][3] == weights[0].min()
+
+
+@pytest.mark.filterwarnings("error")
+def test_residuals_are_what_finite_values_are_above_the_median_of_their_candidate() -> None:
+    """Three candidates are evaluated again: values 1, 5 and 2, 2; one that is infinite leaves no residual."""
+    generation, selection = _generation(10), ResidualBootstrap(center="observed", target="boundary", cap=3, bound=2.0)
+    memory = selection.begin()
+    generation.observe(np.arange(10), np.array([1.0, 2, np.inf, 3, 4, 5, 6, 7, 8, 9]))
+    generation.observe(np.array([0, 1, 2]), np.array([5.0, 2.0, np.inf]))
+    memory.scale, memory.residuals = (1.0, 0.0), np.array([(1.0, x) for x in range(64)])
+    weights = selection.weigh(memory, generation, np.random.default_rng(0))
+    assert weights.sum(axis=1) == pytest.approx(generation.parameters.rank_weights.sum(axis=1))
+    assert memory.pool[:, 1].tolist() == [3, 3, 2, 2]
+    assert memory.pool[:, 0] * sum(memory.scale) == pytest.approx([-2, 2, 0, 0], rel=0.2)
+    assert memory.residuals[:4].tolist() == [[2, 3], [2, 3], [0, 2], [0, 2]]
+    assert memory.residuals[4:].tolist() == [[1, x] for x in range(4, 64)]
 
 
 def test_the_pool_is_winsorized_and_of_bounded_size() -> None:

@@ -303,6 +303,11 @@ class ReevaluationAdaptation(LearningRateAdaptation):
             return np.empty(0, dtype=np.intp)
         return np.tile(np.arange(len(generation.points)), int(memory.evaluations + rng.uniform()))
 
+    @property
+    def knows_noise(self) -> bool:
+        """Never: in most generations each candidate is evaluated once."""
+        return False
+
     def values(self, memory: Learned, generation: Generation) -> FloatArray:  # noqa: ARG002
         """(λ,) the mean of each candidate's values."""
         return generation.values.mean(axis=1)

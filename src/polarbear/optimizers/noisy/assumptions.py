@@ -48,11 +48,14 @@ def scale_fit(memory: Any) -> float:
 
 
 def near_ties(memory: Any) -> float:
-    """The share of pairs of candidates whose estimated values differ by less than a tenth of the noise's scale."""
+    """The share of pairs of finite estimated values that differ by less than a tenth of the noise's scale."""
     if memory.center is None:
         return math.nan
-    gaps = np.abs(np.subtract.outer(memory.center, memory.center))[np.triu_indices(len(memory.center), 1)]
-    scale = memory.scale[0] + memory.scale[1] * float(np.median(np.abs(memory.center)))
+    center = memory.center[np.isfinite(memory.center)]
+    if len(center) < 2:
+        return math.nan
+    gaps = np.abs(np.subtract.outer(center, center))[np.triu_indices(len(center), 1)]
+    scale = memory.scale[0] + memory.scale[1] * float(np.median(np.abs(center)))
     return float((gaps < scale / 10).mean())
 
 

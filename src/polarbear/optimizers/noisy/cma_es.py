@@ -48,8 +48,8 @@ class CMAState(State):
         bests: The lowest value of each generation since the last start.
         average: The averaged mean of the present start.
         earlier: That of the earlier start that came to the lowest values.
-        incumbent: (d,) the candidate with the lowest estimated value.
-        incumbent_value: That estimate.
+        incumbent: (d,) the candidate with the lowest estimated value, or the lowest posterior mean.
+        incumbent_value: That value.
         generations: How many generations there were.
     """
 
@@ -100,7 +100,9 @@ class CMAES(Distributed[CMAState], SingleObjective):
             RESTART with the same, BIPOP with either; STOP ends.
         patience: Start again after so many generations without a lower value; None: never for this reason.
         recommends: What a run would return: the mean; its average over the last generations, of the start that came to
-            the lowest values; or the candidate with the lowest estimated value.
+            the lowest values; the candidate with the lowest observed value ("best"), which is the mean or median where
+            it was evaluated more often; or that with the lowest posterior mean of its noise-free value ("posterior"),
+            where the selection stage has a model of the noise.
         name: Its name; by default "cma-es", and the fields that differ from their defaults.
 
     Raises:
@@ -118,8 +120,16 @@ class CMAES(Distributed[CMAState], SingleObjective):
     bounds: Literal["clip", "ignore"] = "clip"
     restart_strategy: Strategy = "IPOP"
     patience: Size | None = None
-    recommends: Literal["mean", "average", "best"] = "mean"
+    recommends: Literal["mean", "average", "best", "posterior"] = "mean"
     name: str = ""
+
+    def __post_init__(self) -> None:
+        if self.recommends == "posterior" and not self.selection.knows_noise:
+            raise ValueError(
+                f'recommends is "posterior", but the selection stage {self.selection} has no model of the noise; take '
+                "ranks with evaluations from 2 by the mean, residual-bootstrap with a cap above 0, or known-noise with "
+                "a law that has a variance"
+            )
 
     def _init(self, space: Space, rng: np.random.Generator) -> CMAState:
         restarts = Restarts(self.restart_strategy, rng)
@@ -195,7 +205,9 @@ class CMAES(Distributed[CMAState], SingleObjective):
             return
         estimates = self.selection.values(state.memory, generation)
         lowest = int(np.argmin(estimates))
-        if estimates[lowest] < state.incumbent_value:
+        if self.recommends == "posterior":
+            self._judge(state, generation, estimates)
+        elif estimates[lowest] < state.incumbent_value:
             state.incumbent, state.incumbent_value = generation.points[lowest], float(estimates[lowest])
         state.bests.append(float(estimates[lowest]))
         state.generations += 1
@@ -210,6 +222,15 @@ class CMAES(Distributed[CMAState], SingleObjective):
             ended = True
         if ended or state.spent >= state.restarts.evaluations:
             self._start_again(state)
+
+    def _judge(self, state: CMAState, generation: Generation, estimates: FloatArray) -> None:
+        """Keep the candidate with the lowest posterior mean; of equal ones the one with the lowest estimate."""
+        means = self.selection.posterior(state.memory, generation)
+        if means is None:
+            return
+        lowest = int(np.lexsort((estimates, means))[0])
+        if means[lowest] < state.incumbent_value:
+            state.incumbent, state.incumbent_value = generation.points[lowest], float(means[lowest])
 
     def _exhausted(self, state: CMAState) -> bool:
         """Whether there is a reason to start again."""
@@ -247,7 +268,7 @@ class CMAES(Distributed[CMAState], SingleObjective):
         if self.recommends == "average":
             point = (state.earlier if state.earlier.level < state.average.level else state.average).mean
         else:
-            point = state.incumbent if self.recommends == "best" else None
+            point = state.incumbent if self.recommends in ("best", "posterior") else None
         if point is None:
             return super().recommendation(state)
         return state.space.lower + point.clip(0.0, 1.0) * (state.space.upper - state.space.lower)
@@ -255,10 +276,12 @@ class CMAES(Distributed[CMAState], SingleObjective):
 
 def clip(points: FloatArray, steps: FloatArray, search: Search) -> None:
     """Bring points (λ, d) to the border of the unit box, and their standardized steps (λ, d) with them; in place."""
-    outside = ((points < 0) | (points > 1)).any(axis=1)
-    if outside.any():
-        points[outside] = points[outside].clip(0.0, 1.0)
-        steps[outside] = search.steps(points[outside])
+    inside = np.minimum(np.maximum(points, 0.0), 1.0)
+    moved = inside != points
+    if moved.any():
+        outside = moved.any(axis=1).nonzero()[0]
+        points[outside] = inside = inside[outside]
+        steps[outside] = search.steps(inside)
 
 
 def _of_memory(reader: Callable[[Any], float]) -> Callable[[CMAState], float]:

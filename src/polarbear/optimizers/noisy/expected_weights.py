@@ -24,7 +24,7 @@ def mean_weights(values: FloatArray, rank_weights: FloatArray) -> FloatArray:
 def membership(values: FloatArray) -> FloatArray:
     """(λ, λ) for each candidate and each k the share of rows of values (b, λ) in which it has rank k."""
     rows, count = values.shape
-    cells: IntArray = np.argsort(values, axis=1, kind="stable")  # the candidate that has each rank
+    cells: IntArray = values.argsort(axis=1, kind="stable")  # the candidate that has each rank
     cells *= count
     cells += np.arange(count, dtype=np.intp)
     return np.bincount(cells.reshape(-1), minlength=count * count).reshape(count, count) / rows

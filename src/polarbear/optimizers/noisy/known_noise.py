@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from polarbear.optimizers.noisy.expected_weights import rank_probabilities, superpose
+from polarbear.optimizers.noisy.posterior import posterior_means
 from polarbear.optimizers.noisy.selection import Generation, Selection, rank, stage
 from polarbear.records import FloatArray
 from polarbear.validation import real, whole
@@ -38,6 +39,16 @@ class KnownNoise(Selection):
         if not (np.isfinite(values) & (scales > 0)).all():
             return table[:, rank(values)]
         return superpose(self.rank_probabilities(values, scales), table)
+
+    @property
+    def knows_noise(self) -> bool:
+        """Whether the law has a variance."""
+        return self.law != "cauchy"
+
+    def posterior(self, memory: Any, generation: Generation) -> FloatArray:  # noqa: ARG002
+        """See `Selection`."""
+        values = generation.values[:, 0]
+        return posterior_means(values, np.square(self.scale + self.relative * np.abs(values)))
 
     def rank_probabilities(self, values: FloatArray, scales: FloatArray) -> FloatArray:
         """(λ, λ) for each candidate and each k the probability of rank k, with noise of these scales (λ,)."""

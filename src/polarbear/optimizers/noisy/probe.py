@@ -91,6 +91,16 @@ class ProbeAndSwitch(Selection):
         """See `Selection`."""
         return self._chosen(memory).values(memory.inner, generation)
 
+    @property
+    def knows_noise(self) -> bool:
+        """Whether the stage for noise has a model of it."""
+        return self.noisy.knows_noise
+
+    def posterior(self, memory: Memory, generation: Generation) -> FloatArray | None:
+        """See `Selection`; where ranks agree, what was observed."""
+        chosen = self._chosen(memory)
+        return chosen.posterior(memory.inner, generation) if chosen.knows_noise else self.values(memory, generation)
+
     def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray | None:
         """See `Selection`."""
         if memory.chosen is None:

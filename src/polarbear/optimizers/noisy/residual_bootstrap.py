@@ -13,6 +13,7 @@ import numpy as np
 
 from polarbear.optimizers.noisy.assumptions import READERS
 from polarbear.optimizers.noisy.expected_weights import instability, mean_weights, membership
+from polarbear.optimizers.noisy.posterior import posterior_means
 from polarbear.optimizers.noisy.selection import Generation, IntArray, Selection, rank, stage
 from polarbear.records import FloatArray
 from polarbear.validation import Flag, Natural, Positive, real, whole
@@ -29,6 +30,7 @@ class Memory:
         pool: (n, 2) standardized residuals, oldest first, and the |f| they were observed at.
         scale: (s0, s1) of the noise's scale s0 + s1 |f|.
         residuals: (n, 2) sizes of the last `WINDOW` residuals, and the |f| they were observed at.
+        oldest: Which row of them is the oldest, once there are so many.
         disagreement: Moving average of how much ranks change where candidates are evaluated again, from 0 to 1.
         center: (λ,) the estimated values of the present generation.
         fits: How often the centre was estimated in the present generation.
@@ -39,6 +41,7 @@ class Memory:
     pool: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
     scale: tuple[float, float] = (0.0, 0.0)
     residuals: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    oldest: int = 0
     disagreement: float = 1.0
     center: FloatArray | None = None
     fits: int = 0
@@ -113,10 +116,10 @@ class ResidualBootstrap(Selection):
             return np.empty(0, dtype=np.intp)
         if self.target == "boundary" or len(memory.pool) < self.least:
             first = max(0, len(values) // 2 - 2)
-            return np.argsort(values[:, 0], kind="stable")[first : first + more]  # ranks μ - 1, μ, μ + 1, ...
+            return values[:, 0].argsort(kind="stable")[first : first + more]  # ranks μ - 1, μ, μ + 1, ...
         weights = generation.parameters.rank_weights[0]
         unstable = instability(membership(self._draw(memory, generation, rng)), weights)
-        return np.argsort(-unstable, kind="stable")[:more]
+        return (-unstable).argsort(kind="stable")[:more]
 
     def _effort(self, memory: Memory, population: int) -> int:
         if self.cap != "adaptive":
@@ -125,40 +128,68 @@ class ResidualBootstrap(Selection):
 
     def values(self, memory: Memory, generation: Generation) -> FloatArray:  # noqa: ARG002
         """(λ,) the median of each candidate's values."""
-        return medians(generation.values)
+        return generation.medians
+
+    @property
+    def knows_noise(self) -> bool:
+        """Whether candidates are evaluated again."""
+        return self.cap != 0
+
+    def posterior(self, memory: Memory, generation: Generation) -> FloatArray | None:
+        """See `Selection`; the noise is that of the bootstrap, expected values are those of the regression, if any."""
+        if len(memory.pool) < self.least:
+            return None
+        labels = generation.medians
+        scales = memory.scale[0] + memory.scale[1] * np.abs(labels)
+        counts = np.count_nonzero(generation.values == generation.values, axis=1)  # not NaN
+        prior = memory.center if self.center == "ridge" and np.isfinite(labels).all() else None
+        return posterior_means(labels, np.square(scales) * float(np.square(memory.pool[:, 0]).mean()) / counts, prior)
 
     def weigh(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
         """See `Selection`."""
         self._learn(memory, generation, rng)
         table = self._rank_weights(generation)
         if len(memory.pool) < self.least:
-            return table[:, rank(medians(generation.values))]
+            return table[:, rank(generation.medians)]
         weights = mean_weights(self._draw(memory, generation, rng), table)
         return self._toward_median(weights, generation) if self.weiszfeld else weights
 
     def _learn(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> None:
         """Put residuals of candidates that were evaluated again into the pool (steps 1, 3 and 4)."""
-        values = generation.values
-        if values.shape[1] < 2:
+        again = generation.again
+        if not len(again):
             return
-        again = values[:, 1] == values[:, 1]  # not NaN
-        residuals = residuals_of(values[again])
-        if residuals:
-            memory.residuals = np.concatenate([memory.residuals, np.abs(residuals)])[-WINDOW:]
+        residuals = residuals_of(generation.values[again], generation.medians[again])
+        self._remember(memory, residuals)
         if len(memory.residuals) >= self.least:
             memory.scale = self._fitted_scale(memory)
-        s0, s1 = memory.scale
-        new = [(residual / (s0 + s1 * size), size) for residual, size in residuals if s0 + s1 * size > 0]
-        if new:
-            inside = [(min(max(residual, -self.bound), self.bound), size) for residual, size in new]
-            clipped = sum(abs(residual) == self.bound for residual, _ in inside)
-            memory.clipped = memory.clipped[0] + clipped, memory.clipped[1] + len(new)
-            memory.pool = thinned(np.concatenate([memory.pool, inside]), self.pool_size, rng)
-        first = values[:, 0].argsort(kind="stable")
-        second = np.where(again, values[:, 1], values[:, 0]).argsort(kind="stable")
-        kept = np.count_nonzero(again[first[first == second]])  # candidates of the same rank
-        changed = 1 - kept / np.count_nonzero(again)
+        scales = memory.scale[0] + memory.scale[1] * residuals[1]
+        if not scales.all():
+            residuals, scales = residuals[:, scales > 0], scales[scales > 0]
+        if len(scales):
+            residuals[0] /= scales
+            residuals[0] = np.minimum(np.maximum(residuals[0], -self.bound), self.bound)
+            clipped = int(np.count_nonzero(np.abs(residuals[0]) == self.bound))
+            memory.clipped = memory.clipped[0] + clipped, memory.clipped[1] + len(scales)
+            memory.pool = thinned(np.concatenate([memory.pool.T, residuals], axis=1).T, self.pool_size, rng)
+        values = generation.values[:, 0]
+        first = values.argsort(kind="stable")
+        values = values.copy()
+        values[again] = generation.values[again, 1]
+        same = first[first == values.argsort(kind="stable")]  # candidates of the same rank
+        changed = 1 - len(set(same.tolist()).intersection(again.tolist())) / len(again)
         memory.disagreement += SMOOTHING * (changed - memory.disagreement)
+
+    def _remember(self, memory: Memory, residuals: FloatArray) -> None:
+        """Put sizes of residuals (2, n) in the place of the oldest."""
+        count = len(memory.residuals)
+        if count < WINDOW:
+            joined = np.concatenate([memory.residuals, np.abs(residuals).T])
+            memory.residuals, memory.oldest = joined[-WINDOW:], 0
+        else:
+            places = (memory.oldest + np.arange(len(residuals[0]))) % WINDOW
+            memory.residuals[places] = np.abs(residuals).T
+            memory.oldest = (memory.oldest + len(residuals[0])) % WINDOW
 
     def _fitted_scale(self, memory: Memory) -> tuple[float, float]:
         constant = self.scale == "constant"
@@ -170,20 +201,21 @@ class ResidualBootstrap(Selection):
 
     def _draw(self, memory: Memory, generation: Generation, rng: np.random.Generator) -> FloatArray:
         """(b, λ) bootstrap values (eq. 35)."""
-        labels = medians(generation.values)
+        labels = generation.medians
         center, finite = labels, labels.max() < math.inf
         if self.center == "ridge" and finite:
-            center = cross_fitted(generation.steps, labels, self.ridge, rng)
+            center = cross_fitted(generation.products, labels, self.ridge, rng)
             if memory.fits and memory.center is not None:
                 memory.refitted = memory.center, center
         memory.center, memory.fits = center, memory.fits + 1
         sizes = np.abs(center if finite else np.where(labels < math.inf, labels, 0.0))  # an infinite value stays so
-        scales = memory.scale[0] + memory.scale[1] * sizes
-        which = (rng.random((self.replicates, len(center))) * len(memory.pool)).astype(np.intp)
-        drawn = center + scales * memory.pool[:, 0].take(which)
-        if self.own and generation.values.shape[1] > 1:
-            again = np.flatnonzero(~np.isnan(generation.values[:, 1]))
-            first, second = generation.values[again, 0], generation.values[again, 1]
+        places = rng.random((self.replicates, len(center)))
+        places *= len(memory.pool)
+        drawn = memory.pool[:, 0].take(places.astype(np.intp))
+        drawn *= memory.scale[0] + memory.scale[1] * sizes
+        drawn += center
+        if self.own and len(again := generation.again):
+            first, second = generation.values[again, :2].T
             drawn[:, again] = np.where(rng.random((self.replicates, len(again))) < 0.5, first, second)
         return drawn
 
@@ -194,8 +226,9 @@ class ResidualBootstrap(Selection):
         count = parameters.population
         spent = min(1.0, generation.spent / (self.horizon * parameters.dimension))
         raw = lifted_ranks(count) ** (1.2 + 2.8 * spent)
-        weights = raw / raw.sum()
-        return np.array([weights, weights])
+        table = np.empty((2, count))
+        table[:] = raw / raw.sum()
+        return table
 
     def _toward_median(self, weights: FloatArray, generation: Generation) -> FloatArray:
         positive = weights[0]
@@ -230,39 +263,16 @@ def lifted_ranks(count: int) -> FloatArray:
     return np.where(ranks < count // 2, 1 - ranks / (count - 1), 0.0)
 
 
-def columns(first: FloatArray, second: FloatArray) -> FloatArray:
-    """(n, 2) two arrays side by side, as `numpy.column_stack`, which takes three times as long for few numbers."""
-    table = np.empty((len(first), 2))
-    table[:, 0], table[:, 1] = first, second
-    return table
-
-
-def medians(values: FloatArray) -> FloatArray:
-    """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
-    if values.shape[1] == 1:
-        return values[:, 0]
-    if values.shape[1] == 2:
-        first, second = values[:, 0], values[:, 1]
-        both = (first + second) / 2
-        return np.where(both == both, both, first)  # NaN is unequal to itself
-    ordered = np.sort(values, axis=1)  # NaN last
-    counts = np.count_nonzero(~np.isnan(values), axis=1)
-    rows = np.arange(len(values))
-    return (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) / 2
-
-
-def residuals_of(values: FloatArray) -> list[tuple[float, float]]:
-    """What values (k, m) of candidates are above their medians, NaN left out, and the size of the median; if finite.
-
-    There are few of them, and plain numbers are faster then.
-    """
-    residuals: list[tuple[float, float]] = []
-    for row in values.tolist():
-        seen = sorted(value for value in row if value == value)
-        center = (seen[(len(seen) - 1) // 2] + seen[len(seen) // 2]) / 2
-        above = ((value - center, abs(center)) for value in row if value == value)
-        residuals.extend((residual, size) for residual, size in above if math.isfinite(residual))
-    return residuals
+def residuals_of(values: FloatArray, medians: FloatArray) -> FloatArray:
+    """(2, n) what values (k, m) are above their medians (k,), NaN left out, and the sizes of these; if finite."""
+    centered = np.isfinite(medians)
+    if not centered.all():
+        values, medians = values[centered], medians[centered]
+    above = (values - medians[:, np.newaxis]).reshape(-1)
+    table = np.empty((2, len(above)))
+    table[0], table[1] = above, np.abs(medians).repeat(values.shape[1])
+    finite = np.isfinite(above)
+    return table if finite.all() else table[:, finite]
 
 
 def non_negative_line(points: FloatArray) -> tuple[float, float]:
@@ -292,24 +302,17 @@ def equal_shares(count: int) -> FloatArray:
 
 
 @cache
-def halves(count: int) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """Matrices (n, n) for n candidates in two halves.
+def folds(count: int, ridge: float) -> tuple[FloatArray, FloatArray, IntArray]:
+    """What cross-fitting needs for n candidates of which the first half is one fold, and the rest the other.
 
     Returns:
-        What takes from each row the mean of its half, what puts that of the other half in its place, what takes that
-        away, and whether two candidates are in the same half.
+        (n, n) whether two candidates are in the same fold; (n + 2, n + 2) the equations, without products of steps;
+        (n,) where in their solution the intercept of the other fold is.
     """
-    inside = np.zeros((2, count))
-    inside[0, : count // 2] = inside[1, count // 2 :] = 1.0
-    shares, unit = inside / inside.sum(axis=1, keepdims=True), np.eye(count)
-    other = inside[::-1].T @ shares
-    return unit - inside.T @ shares, other, unit - other, inside.T @ inside
-
-
-@cache
-def penalty(count: int, ridge: float) -> FloatArray:
-    """(n, n) ridge I."""
-    return ridge * np.eye(count)
+    fold = np.repeat([0, 1], [count // 2, count - count // 2])
+    member = (fold == [[0], [1]]).astype(float)
+    same, corner = member.T @ member, np.zeros((2, 2))
+    return same, np.block([[ridge * np.eye(count), member.T], [member, corner]]), count + 1 - fold
 
 
 @cache
@@ -320,13 +323,14 @@ def linear_solver() -> Any:
     return dgesv
 
 
-def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:
+def cross_fitted(products: FloatArray, labels: FloatArray, ridge: float, rng: np.random.Generator) -> FloatArray:
     """Two-fold cross-fitted ridge regression: each half of the candidates is predicted from the other.
 
-    Both at once, in the dual form: with steps z and labels y from the means of their half, (z zᵀ + ridge I) α = y.
+    Both at once, in the dual form: a half with steps z and labels y has the coefficients zᵀα and the intercept b with
+    (z zᵀ + ridge I) α + b = y and Σ α = 0.
 
     Args:
-        steps: (λ, d) standardized steps z.
+        products: (λ, λ) z zᵀ of all standardized steps.
         labels: (λ,) what was observed, finite.
         ridge: The penalty on the coefficients; the intercept has none.
         rng: Draws the halves.
@@ -335,14 +339,17 @@ def cross_fitted(steps: FloatArray, labels: FloatArray, ridge: float, rng: np.ra
         (λ,) predicted values.
     """
     count = len(labels)
-    centered, other, away, same = halves(count)
+    same, equations, other = folds(count, ridge)
     order = rng.permutation(count)
-    steps, labels = steps[order], labels[order]
-    products = steps @ steps.T @ centered
-    system = (centered @ products) * same + penalty(count, ridge)
-    _, _, solution, singular = linear_solver()(system, centered @ labels)
+    products = products.take(order, axis=0).take(order, axis=1)
+    within = products * same
+    system, known = equations.copy(), np.zeros(count + 2)
+    system[:count, :count] += within
+    known[:count] = labels[order]
+    _, _, solution, singular = linear_solver()(system.T, known, overwrite_a=True, overwrite_b=True)  # it is symmetric
     if singular:
         raise np.linalg.LinAlgError(f"a regression on steps with ridge {ridge:g} has no solution; give a larger one")
+    products -= within
     predicted = np.empty(count)
-    predicted[order] = ((away @ products) * (1 - same)) @ solution + other @ labels
+    predicted[order] = products @ solution[:count] + solution[other]
     return predicted

@@ -5,12 +5,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Annotated, Any, Literal, TypeVar, cast, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polarbear.descriptions import FieldTypeError, did_you_mean, made
+from polarbear.optimizers.noisy.posterior import posterior_means
 from polarbear.optimizers.noisy.strategy import Parameters, Search
 from polarbear.optimizers.settings import Size, differences, joined_name
 from polarbear.records import FloatArray
@@ -38,6 +40,32 @@ class Generation:
     steps: FloatArray
     values: FloatArray
     spent: int = 0
+    _summary: tuple[FloatArray, FloatArray, IntArray] | None = None
+
+    @cached_property
+    def products(self) -> FloatArray:
+        """(λ, λ) the products z zᵀ of standardized steps."""
+        return self.steps @ self.steps.T
+
+    @property
+    def medians(self) -> FloatArray:
+        """(λ,) the median of each candidate's values."""
+        return self._summarized()[1]
+
+    @property
+    def again(self) -> IntArray:
+        """(n,) the candidates that were evaluated more than once."""
+        return self._summarized()[2]
+
+    def _summarized(self) -> tuple[FloatArray, FloatArray, IntArray]:
+        """The values, with their medians and what was evaluated again, computed once for the same values."""
+        values, summary = self.values, self._summary
+        if summary is None or summary[0] is not values:
+            again = np.empty(0, dtype=np.intp)
+            if values.shape[1] > 1:
+                again = (values[:, 1] == values[:, 1]).nonzero()[0]  # NaN is unequal to itself
+            summary = self._summary = values, medians(values), again
+        return summary
 
     @property
     def evaluated(self) -> bool:
@@ -113,6 +141,15 @@ class Selection(ABC):
         """(λ,) the best estimate of each candidate's noise-free value."""
         return generation.values[:, 0]
 
+    @property
+    def knows_noise(self) -> bool:
+        """Whether the stage has a model of the noise, so that there is a `posterior`."""
+        return False
+
+    def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:  # noqa: ARG002
+        """(λ,) the posterior mean of each candidate's noise-free value; None while the noise is unknown."""
+        return None
+
     def diagnostics(self) -> Mapping[str, Callable[[Any], float]]:
         """What reads parameters to log from the memory."""
         return {}
@@ -123,6 +160,20 @@ def rank(values: FloatArray) -> IntArray:
     ranks = np.empty(len(values), dtype=np.intp)
     ranks[values.argsort(kind="stable")] = np.arange(len(values))
     return ranks
+
+
+def medians(values: FloatArray) -> FloatArray:
+    """(λ,) the median of each row of values (λ, m), NaN left out; as `numpy.nanmedian`, which is slow on few values."""
+    if values.shape[1] == 1:
+        return values[:, 0]
+    if values.shape[1] == 2:
+        first, second = values[:, 0], values[:, 1]
+        both = (first + second) / 2
+        return np.where(both == both, both, first)  # NaN is unequal to itself
+    ordered = np.sort(values, axis=1)  # NaN last
+    counts = np.count_nonzero(~np.isnan(values), axis=1)
+    rows = np.arange(len(values))
+    return (ordered[rows, (counts - 1) // 2] + ordered[rows, counts // 2]) / 2
 
 
 T = TypeVar("T")
@@ -185,6 +236,20 @@ class Ranks(Selection):
         if self.evaluations == 1:
             return generation.values[:, 0]
         return np.mean(generation.values, axis=1) if self.by == "mean" else np.median(generation.values, axis=1)
+
+    @property
+    def knows_noise(self) -> bool:
+        """Whether candidates are evaluated more than once, and judged by the mean."""
+        return self.evaluations > 1 and self.by == "mean"
+
+    def posterior(self, memory: Any, generation: Generation) -> FloatArray | None:
+        """See `Selection`; the variance of the noise is that within candidates, on average."""
+        values, observed = self.values(memory, generation), generation.values
+        finite = np.isfinite(values)
+        if not finite.any():
+            return None
+        noise = float(observed[finite].var(axis=1, ddof=1).mean()) / observed.shape[1]
+        return posterior_means(values, np.full(len(values), noise))
 
     def weigh(self, memory: Any, generation: Generation, rng: np.random.Generator) -> FloatArray:  # noqa: ARG002
         """See `Selection`."""

@@ -148,9 +148,10 @@ class Search:
         stretched = (points - self.mean) / self.step_size
         if self.factor.ndim == 1:
             return stretched / self.factor
-        from scipy.linalg import solve_triangular
+        from scipy.linalg.lapack import dtrtrs  # `scipy.linalg.solve_triangular` takes several times as long
 
-        return solve_triangular(self.factor, stretched.T, lower=True, check_finite=False).T
+        solved, _ = dtrtrs(self.factor, stretched.T, lower=True)
+        return solved.T
 
     def update(
         self,
