@@ -194,3 +194,42 @@ def test_other_data_stand_in_the_background(sources, tmp_path, monkeypatch):
     assert made["shown"].data == view.data(sources)
     with pytest.raises(ValueError, match="holds no reference algorithm"):
         View("runtime-distributions", "runs", {"reference": "runs"}).show(sources)
+
+
+def test_several_data_sets_stand_in_the_background(folder, tmp_path, monkeypatch):
+    lacking, third = tmp_path / "lacking.study", tmp_path / "third.study"
+    for path, kept in ((lacking, lambda run: run.problem.function == "1"), (third, lambda run: "slow" in str(run.key))):
+        with store.create(path, {}) as study:
+            for run in filter(kept, runs()):
+                study.append(run)
+    sources = Sources([folder / "runs.study", third, lacking])
+
+    def grey(background):
+        figure = View("runtime-distributions", "runs", {"background": background}).figure(sources)
+        return [mark.y.tolist() for mark in figure.panels[0].marks if mark.name.startswith("background")], figure
+
+    (one, _), (other, _) = grey("runs"), grey('["third"]')
+    both, figure = grey('["runs", "third"]')
+    assert both == one + other
+    assert len(both) == 3
+    assert "Thin and grey: 3 further algorithms" in figure.caption
+    partly, figure = grey('["runs", "lacking"]')
+    assert partly == one
+    assert figure.caption.endswith("Of 2 data sets for the background 1 lacks some of these functions.")
+    monkeypatch.chdir(tmp_path)
+    made, view = {}, View("runtime-distributions", "runs", {"background": '["runs", "third"]'})
+    exec(view.code(sources), made)
+    assert made["shown"].figure.svg() == view.figure(sources).svg()
+
+
+@pytest.mark.parametrize(
+    ("background", "complaint"),
+    [
+        ("[3]", r"grey background \(several\) is \[3\]; give names"),
+        ('["runs"', r"is '\[\"runs\"'; give names, such as \[\"A\", \"B\"\]"),
+        ('["runs", "rnus"]', "no study 'rnus' is open; did you mean 'runs'"),
+    ],
+)
+def test_backgrounds_that_are_none_are_said(background, complaint, sources):
+    with pytest.raises(ValueError, match=complaint):
+        View("runtime-distributions", "runs", {"background": background}).show(sources)
