@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import gmean, kendalltau
 
 from polarbear import store
 from polarbear.records import Parameters
@@ -159,13 +159,18 @@ class TestTests:
         assert column(alone, "shapley") == pytest.approx(column(alone, "alone"))
 
 
+def is_first(run):
+    """Whether it is one of `fast` on the first function in five dimensions."""
+    return (run.key.algorithm, run.problem.function, run.problem.dimension) == ("fast", "1", 5)
+
+
 def test_parameters_of_runs(tmp_path):
     with store.create(tmp_path / "logged.study", {"kind": "test"}) as kept:
         for number, made in enumerate(runs()):
             at = made.trajectory.evaluations
             step = np.random.default_rng(number).random(at.size)
             points = np.full(made.problem.dimension, number / 10)
-            logged = Parameters(at, {"step": step, "other": step**3})
+            logged = Parameters(at, {"step": step, "other": step**3, "temperature": -step})
             kept.append(replace(made, parameters=logged, solution=points))
     open_ = Sources([tmp_path / "logged.study"])
     found = View("parameter-correlation", "logged", {"problem": "bbob f1 in 5-D"}).data(open_)
@@ -176,6 +181,20 @@ def test_parameters_of_runs(tmp_path):
     of_runs = View("parameters-of-runs", "logged", at).data(open_)
     mean = np.mean([row[-1] for row in of_runs.rows if row[0] == "fast"])
     assert statistics.rows[0][statistics.columns.index("mean")] == pytest.approx(mean)
+    for statistic, average in (("mean", np.mean), ("median", np.median), ("geometric mean", gmean)):
+        given = {"problem": at["problem"], "statistic": statistic, "around": "quartiles"}
+        shown = View("average-parameter", "logged", given | {"read_at": "targets"}).show(open_)
+        row = next(row for row in shown.data.rows if row[0] == "fast" and row[1] == pytest.approx(1))
+        assert row[2:] == (pytest.approx(average([row[-1] for row in of_runs.rows if row[0] == "fast"])), 6)
+        shown = View("average-parameter", "logged", given).show(open_)
+        own = [np.random.default_rng(number).random(9)[0] for number, made in enumerate(runs()) if is_first(made)]
+        assert shown.data.rows[0] == ("fast", 1.0, pytest.approx(average(own)), 6)
+        assert shown.data.rows[-1][-1] == 6, "runs of 500 evaluations"
+        assert [mark.name for mark in shown.figure.panels[0].marks if "band" in mark.name] == ["band-0", "band-1"]
+    with pytest.raises(
+        ValueError, match=r"temperature has no geometric mean on bbob f1 in 5-D at any of these budgets"
+    ):
+        View("average-parameter", "logged", given | {"logged": "temperature"}).show(open_)
     for wrong, said in ({"second": "speed"}, "no 'speed'"), ({"window": "2"}, "only if it is odd"):
         with pytest.raises(ValueError, match=said):
             View("parameter-correlation", "logged", wrong).data(open_)
@@ -194,3 +213,42 @@ def test_other_data_stand_in_the_background(sources, tmp_path, monkeypatch):
     assert made["shown"].data == view.data(sources)
     with pytest.raises(ValueError, match="holds no reference algorithm"):
         View("runtime-distributions", "runs", {"reference": "runs"}).show(sources)
+
+
+def test_several_data_sets_stand_in_the_background(folder, tmp_path, monkeypatch):
+    lacking, third = tmp_path / "lacking.study", tmp_path / "third.study"
+    for path, kept in ((lacking, lambda run: run.problem.function == "1"), (third, lambda run: "slow" in str(run.key))):
+        with store.create(path, {}) as study:
+            for run in filter(kept, runs()):
+                study.append(run)
+    sources = Sources([folder / "runs.study", third, lacking])
+
+    def grey(background):
+        figure = View("runtime-distributions", "runs", {"background": background}).figure(sources)
+        return [mark.y.tolist() for mark in figure.panels[0].marks if mark.name.startswith("background")], figure
+
+    (one, _), (other, _) = grey("runs"), grey('["third"]')
+    both, figure = grey('["runs", "third"]')
+    assert both == one + other
+    assert len(both) == 3
+    assert "Thin and grey: 3 further algorithms" in figure.caption
+    partly, figure = grey('["runs", "lacking"]')
+    assert partly == one
+    assert figure.caption.endswith("Of 2 data sets for the background 1 lacks some of these functions.")
+    monkeypatch.chdir(tmp_path)
+    made, view = {}, View("runtime-distributions", "runs", {"background": '["runs", "third"]'})
+    exec(view.code(sources), made)
+    assert made["shown"].figure.svg() == view.figure(sources).svg()
+
+
+@pytest.mark.parametrize(
+    ("background", "complaint"),
+    [
+        ("[3]", r"grey background \(several\) is \[3\]; give names"),
+        ('["runs"', r"is '\[\"runs\"'; give names, such as \[\"A\", \"B\"\]"),
+        ('["runs", "rnus"]', "no study 'rnus' is open; did you mean 'runs'"),
+    ],
+)
+def test_backgrounds_that_are_none_are_said(background, complaint, sources):
+    with pytest.raises(ValueError, match=complaint):
+        View("runtime-distributions", "runs", {"background": background}).show(sources)

@@ -2,18 +2,22 @@
 
 import json
 import re
+import threading
+import zipfile
 from urllib.error import HTTPError
 from urllib.parse import quote, urlsplit
 from urllib.request import HTTPCookieProcessor, HTTPRedirectHandler, Request, build_opener, urlopen
 
 import pytest
 
+from polarbear import store
 from polarbear.web import Sources, View
 
 pytest.importorskip("dash", reason="dash is not installed")
 from polarbear.web.address import Address
 from polarbear.web.components import _chosen
 from polarbear.web.server import make_server
+from tests.analyzer.recorded import runs
 from tests.web.asking import ask, served
 
 
@@ -127,6 +131,41 @@ def test_a_study_is_saved_and_opened_again(server, folder, tmp_path):
     whole = View("standings", "runs").data(Sources([folder / "runs.study"]))
     assert View("standings", "saved.zip").data(saved) == whole
     assert b"no study 'nothing' is open" in ask(server, "/study.zip?study=nothing")[2]
+
+
+def test_a_study_that_is_being_written_is_saved_as_far_as_it_is_complete(tmp_path):
+    done, stop = threading.Event(), threading.Event()
+    with store.create(tmp_path / "live.study", {}) as study:
+        study.append(runs()[0])
+        study.commit()
+        server = served(make_server([tmp_path / "live.study"]))
+
+        def write():
+            for run in runs()[1:]:
+                study.append(run)
+                study.commit()
+                study.compact()  # takes the file before away
+                done.set()
+                if stop.is_set():
+                    return
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        try:
+            done.wait()
+            status, _, content = ask(server, "/study.zip?study=live")
+        finally:
+            stop.set()
+            writer.join()
+            server.close()
+    assert status == 200
+    (tmp_path / "saved.zip").write_bytes(content)
+    with zipfile.ZipFile(tmp_path / "saved.zip") as packed:
+        packed.extractall(tmp_path / "unpacked")
+    with store.open(tmp_path / "unpacked" / "live.study") as saved:
+        assert saved.damaged == ()
+        assert {run.key for run in saved.runs()} <= {run.key for run in runs()}
+        assert len(saved) >= 2
 
 
 class TestAddress:

@@ -101,6 +101,21 @@ class TestLooks:
             assert {each["slow"].color for each in found} == {PALETTE[1] if settings == Settings() else "#123456"}
             assert {each["fast"].color for each in found} == {PALETTE[0]}
 
+    def test_stay_when_some_of_the_algorithms_are_chosen(self, sources):
+        for kind, params in (("convergence", {}), ("value-grid", {}), ("runtime-distributions", {"dimension": "5"})):
+            drawn = View(kind, "runs", params, Settings(only=("slow",))).figure(sources)
+            assert drawn.looks["slow"].color == PALETTE[1]
+        red = Settings.of({"only": ["slow"], "colors": {"slow": "#aa0000"}})
+        assert View("convergence", "runs", {}, red).figure(sources).looks["slow"].color == "#aa0000"
+
+    def test_are_the_same_in_python_and_in_the_file_when_some_are_chosen(self, sources, server, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        view, made = View("convergence", "runs", {}, Settings(only=("slow",))), {}
+        exec(compile(view.code(sources), "convergence", "exec"), made)
+        assert made["shown"].figure.svg() == view.figure(sources).svg()
+        lines = ask(server, "/colors.csv?study=runs&only=%5B%22slow%22%5D")[2].decode().split()
+        assert lines[1:] == [f"fast,{PALETTE[0]},none", f"slow,{PALETTE[1]},none"]
+
 
 @pytest.mark.parametrize("preset", [name for name in PRESETS if name != "as drawn"])
 def test_sizes_are_those_of_the_preset(preset, sources, server, tmp_path):

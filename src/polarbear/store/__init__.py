@@ -26,6 +26,7 @@ from polarbear.store.library import DataSet, Library
 from polarbear.store.lock import take_over
 from polarbear.store.merging import Conflict, MergeConflict, Merged, merge
 from polarbear.store.paths import place, remote
+from polarbear.store.snapshot import write_zip
 from polarbear.store.specification import exists
 from polarbear.store.study import StudyStore, create, not_accepted
 from polarbear.store.study import open_study as open  # noqa: A004 - store.open reads as what it does
@@ -64,6 +65,7 @@ __all__ = [
     "read_checked",
     "read_reference",
     "take_over",
+    "write_zip",
 ]
 
 

@@ -68,9 +68,13 @@ def read_manifest(study: Path) -> Manifest | None:
         OSError: If it cannot be read.
     """
     try:
-        data = (study / MANIFEST).read_bytes()
+        return parse_manifest((study / MANIFEST).read_bytes())
     except FileNotFoundError:
         return None
+
+
+def parse_manifest(data: bytes) -> Manifest:
+    """The manifest in the bytes of its file; ValueError if they are not as they were written."""
     text, last = data[: -len(_LAST) - 65], data[-len(_LAST) - 65 :]
     checksum = sha256(text)
     if last != f"{_LAST}{checksum}\n".encode():

@@ -4,6 +4,8 @@
 # (dash declares its components and callbacks without types)
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +21,7 @@ from polarbear.web.sending import answer_sending, drop_zone
 from polarbear.web.settings_page import answer_settings, settings_page
 from polarbear.web.sources import Sources
 from polarbear.web.uploads import Uploads
+from polarbear.web.views import View
 from polarbear.web.waiting import answer_waiting, waiting
 from polarbear.web.work import Job, Work
 
@@ -151,7 +154,8 @@ def _is_settings(path: str | None) -> bool:
 def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Address | None:
     """The address after controls have changed; None if they say what it says."""
     view = address.view
-    shown = {**_defaults(address, sources), **view.params, **view.scales, **address.look, "study": view.study}
+    params = {name: list(of.names(view.params[name])) for name, of in _several(view) if name in view.params}
+    shown = {**_defaults(address, sources), **view.params, **params, **view.scales, **address.look, "study": view.study}
     news = {name: _text(value) for name, value in given.items() if _text(value) != _text(shown.get(name, ""))}
     if not news:
         return None
@@ -166,13 +170,21 @@ def _changed(address: Address, given: dict[str, Any], sources: Sources) -> Addre
     return Address(address.page, view, {name: text for name, text in look.items() if text})
 
 
+def _several(view: View) -> Iterator[tuple[str, Opened]]:
+    """Parameters that are any number of names."""
+    controls = view.of_kind.controls.items()
+    return ((name, of) for name, of in controls if isinstance(of, Opened) and of.several)
+
+
 def _defaults(address: Address, sources: Sources) -> dict[str, str]:
     """What controls stand at before anything is chosen."""
     kind = address.view.of_kind
     try:
         source = address.view.source(sources)
         return {
-            name: NONE if isinstance(control, Opened) else str(control.convert(None, source))
+            name: ("" if control.several else NONE)
+            if isinstance(control, Opened)
+            else str(control.convert(None, source))
             for name, control in kind.controls.items()
         }
     except FAULTS:
@@ -180,7 +192,9 @@ def _defaults(address: Address, sources: Sources) -> dict[str, str]:
 
 
 def _text(value: Any) -> str:
-    """A control's value in an address; numbers alike however they are written."""
+    """A control's value in an address; numbers alike however they are written, several names as JSON."""
+    if isinstance(value, list):
+        return json.dumps(value, ensure_ascii=False) if value else ""
     text = "" if value in (None, AS_USUAL) else str(value)
     try:
         return f"{float(text):.15g}"

@@ -53,7 +53,7 @@ def _functions(assessment: Assessment) -> list[str]:
 Group = Annotated[str, Choice("functions", _groups)]
 Function = Annotated[str, Choice("function", _functions)]
 TargetKind = Annotated[str, one_of("targets", "budget", "log", "linear", "bbob")]
-Background = Annotated[Assessment | None, Opened("grey background", "Assessment")]
+Background = Annotated[tuple[Assessment, ...], Opened("grey background (several)", "Assessment", several=True)]
 Target = Annotated[str, Text("target (empty: 1e-7, or the hardest that half of the functions saw)", "")]
 Count = Annotated[int, Number("how many, if not from budgets", 2, 100, 10, whole=True)]
 Best = Annotated[Mapping[tuple[str, int], Reference] | None, Opened("best-of reference", "Reference")]

@@ -131,7 +131,11 @@ def _controls(address: Address, sources: Sources) -> list[Any]:
 
 
 def _control(name: str, control: Control, given: str | None, source: Any, sources: Sources) -> Any:
-    if isinstance(control, Opened):
+    if isinstance(control, Opened) and control.several:
+        chosen = list(control.names(given))
+        every = list(dict.fromkeys((*sources.names, *chosen)))
+        drawn = dcc.Dropdown(every, chosen, id={"type": "control", "name": name}, multi=True, maxHeight=320)
+    elif isinstance(control, Opened):
         drawn = _select(name, (NONE, *sources.names), given or NONE)
     elif isinstance(control, Choice):
         known = list(control.choices(source))

@@ -20,7 +20,7 @@ from polarbear.figures.style import chosen_looks, drawn_as, looks
 from polarbear.plugins import load_plugin, plugin_names, plugin_packages
 from polarbear.records import FloatArray
 from polarbear.results import Result
-from polarbear.web.settings import NAMES
+from polarbear.web.settings import NAMES, names_in
 
 _P = ParamSpec("_P")
 _S = TypeVar("_S")
@@ -130,23 +130,36 @@ NONE = "none"
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """A parameter that is something else that is open, by the name that it goes by, or nothing.
+    """A parameter that is something else that is open, by the name that it goes by, or nothing; or several of these.
 
     Attributes:
         label: What it is for.
         needs: What is made of it; see `Kind`.
+        several: Whether it is any number of them: one name, or names as JSON, such as ``["A", "B"]``.
     """
 
     label: str
     needs: str
+    several: bool = False
 
-    def convert(self, text: str | None, sources: Any) -> Any:
-        """What is open under the name, or None.
+    def names(self, text: str | None) -> tuple[str, ...]:
+        """The names in a parameter of an address.
 
         Raises:
-            ValueError: If there is none of that name, or it cannot be read.
+            ValueError: If what looks like a list is none of names.
         """
-        return None if text in (None, "", NONE) else sources.get(text, self.needs)
+        if text in (None, "", NONE):
+            return ()
+        return names_in(text, self.label) if self.several and text.startswith("[") else (text,)
+
+    def convert(self, text: str | None, sources: Any) -> Any:
+        """What is open under the name, or None; if several, a tuple of all.
+
+        Raises:
+            ValueError: If there is none of a name, or it cannot be read.
+        """
+        opened = tuple(sources.get(name, self.needs) for name in self.names(text))
+        return opened if self.several else next(iter(opened), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
 from polarbear import figures
 from polarbear.analyzer.assessment import charts
-from polarbear.assess import parameter_at_times
+from polarbear.assess import parameter_at_targets, parameter_at_times, summarize_values
 from polarbear.assess import parameter_correlation as correlation
 from polarbear.assess.parameter_tracking import parameter_names
 from polarbear.assess.report import Assessment, Subject, parameter_samples, parameter_statistics
+from polarbear.descriptions import listed
+from polarbear.figures.sentences import markers
 from polarbear.records import FloatArray
-from polarbear.web.fixed_budget import Parameter
+from polarbear.web.fixed_budget import STATISTICS, Parameter, Statistic
 from polarbear.web.fixed_target import cell_with_targets, placeless
 from polarbear.web.kind import Algorithm, Layout, Number, Problem, Shown, Text, cell_of, numbers_in, one_of, view
+from polarbear.web.samples import BAND_LEVELS, Around, band
 
 _GRID = 100
 READ_AT = ("budgets", "targets")
@@ -39,6 +42,51 @@ def parameters(assessment: Assessment, problem: Problem, logged: Parameter, read
     """Mean, standard deviation and nine quantiles of a logged parameter at budgets, or when targets were reached."""
     subject, name = logged_in(assessment, problem, logged)
     return Shown(placeless(parameter_statistics(subject, name, **_where(assessment, problem, read_at, at))))
+
+
+@view("fixed-budget", "Average parameter")
+def average_parameter(
+    assessment: Assessment, problem: Problem, logged: Parameter, read_at: ReadAt, statistic: Statistic, around: Around
+) -> Shown:
+    """Median, mean or geometric mean of a logged parameter of all algorithms, over budgets or targets, with bands."""
+    subject, name = logged_in(assessment, problem, logged)
+    cell, over_targets = subject.cells[0], read_at == "targets"
+    at = np.flip(cell_with_targets(assessment, problem)[1]) if over_targets else cell.budgets(_GRID)
+    runs = {
+        each: parameter_at_targets(trials.runs, name, at, absolute=cell.absolute)
+        if over_targets
+        else parameter_at_times(trials.runs, name, at)
+        for each, trials in cell.trials.items()
+    }
+    summaries = {each: summarize_values(own, levels=BAND_LEVELS, omit_unknown=True) for each, own in runs.items()}
+    lines = {each: STATISTICS[statistic](summary) for each, summary in summaries.items()}
+    if not any(np.isfinite(line).any() for line in lines.values()):
+        raise ValueError(f"{name} has no {statistic} on {problem} at any of these {read_at}; choose another statistic")
+    bands = {each: ends for each, summary in summaries.items() if (ends := band(summary, around)) is not None}
+    shared: dict[str, Any] = {
+        "bands": bands,
+        "runs": runs if around == "single runs" else None,
+        "statistic": statistic,
+        "order": assessment.subject.algorithms,
+    }
+    if over_targets:
+        target = f"target {'value' if cell.absolute else 'precision'}"
+        drawn = figures.fixed_target_curves(at, lines, cost=name, target=target, **shared)
+    else:
+        drawn = figures.fixed_budget_curves(at, lines, value=name, **shared)
+    which = "that reached the target, when they did" if over_targets else "that go on at that budget"
+    around_it = f" The area around it: {around}." if bands else " Thin lines are single runs." * bool(shared["runs"])
+    caption = f"A line is the {statistic} of the logged parameter “{name}” over the runs of an algorithm {which}."
+    words = f"{statistic} of {name} over the {'targets' if over_targets else 'budget'}"
+    drawn = replace(
+        drawn,
+        title=f"{words[0].upper()}{words[1:]}",
+        alt=f"Line chart of the {words} of {listed(lines)}.",
+        caption=caption + around_it + markers(len(lines)),
+    )
+    rows = charts.by_algorithm({each: (at, line, summaries[each].count) for each, line in lines.items()})
+    columns = ("algorithm", "target" if over_targets else "evaluations", statistic, "runs")
+    return Shown.of(charts.exhibit(drawn, f"{statistic} {name} {problem}", columns, rows, cell.title))
 
 
 @view("fixed-budget", "Parameter of single runs")

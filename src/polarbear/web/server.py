@@ -10,7 +10,6 @@ import secrets
 import socket
 import tempfile
 import threading
-import zipfile
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 from polarbear.extras import optional
-from polarbear.store import exists
+from polarbear.store import exists, write_zip
 from polarbear.web.address import Address
 from polarbear.web.components import FAULTS, FORMATS, TABLES, written
 from polarbear.web.sources import Sources
@@ -197,7 +196,7 @@ def _saved(server: Any, sources: Sources) -> None:
 
 
 def _studies(server: Any, sources: Sources) -> None:
-    """Serve studies as zip archives, such as one that was imported here and goes when the server ends."""
+    """Serve studies as zip archives, such as one that was imported here, or what is complete of one being written."""
     from flask import Response, request, send_file
 
     @server.route("/study.zip")
@@ -209,9 +208,11 @@ def _studies(server: Any, sources: Sources) -> None:
         except FAULTS as fault:
             return Response(f"{fault}\n", 404, mimetype="text/plain")
         content = tempfile.TemporaryFile()  # noqa: SIM115 - closed when it has been sent
-        with zipfile.ZipFile(content, "w") as archive:
-            for file in sorted(path.rglob("*")):
-                archive.write(file, file.relative_to(path.parent))
+        try:
+            write_zip(path, content)
+        except FAULTS as fault:
+            content.close()
+            return Response(f"{fault}\n", 503, mimetype="text/plain")
         content.seek(0)
         return send_file(content, "application/zip", as_attachment=True, download_name=f"{path.stem}.zip")
 

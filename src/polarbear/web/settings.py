@@ -79,6 +79,23 @@ def _names(value: object) -> tuple[str, ...]:
     return _texts(value, "a choice", 'names, such as ["CMA-ES", "DE"]')
 
 
+def names_in(text: str, what: str) -> tuple[str, ...]:
+    """Names in a list as JSON, each once.
+
+    Raises:
+        ValueError: If it is none; the message says `what` was meant to be there.
+    """
+    return _texts(_json(text), what, 'names, such as ["A", "B"]')
+
+
+def _json(text: str) -> object:
+    """What the text is as JSON; else the text itself."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+
+
 def _texts(value: object, what: str, wanted: str) -> tuple[str, ...]:
     given: list[object] = [*cast(Iterable[object], value)] if isinstance(value, list | tuple) else []
     if not given or not all(isinstance(each, str) for each in given):
@@ -192,6 +209,11 @@ class Settings:
         return {"beside": self.beside, "identity": self.identity, "only": self.only}
 
     @property
+    def every_run(self) -> dict[str, tuple[str, ...]]:
+        """The same, of all algorithms: colours are dealt among them, whichever are looked at."""
+        return {**self.runs, "only": ()}
+
+    @property
     def query(self) -> dict[str, str]:
         """What is not as usual, as parameters of an address."""
         return {name: _text(name, value) for name, value in self.values.items()}
@@ -259,10 +281,7 @@ def _plain(name: str, text: str) -> object:
         return words if name == "identity" else [_number(word) for word in words]
     if name == "digits":
         return _number(text)
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return text
+    return _json(text)
 
 
 def _number(text: str) -> object:

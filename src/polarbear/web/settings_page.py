@@ -94,7 +94,7 @@ def _chosen(address: Address, sources: Sources) -> list[Any]:
     settings, study = address.view.settings, address.view.study
     others = [name for name in sources.names if name != study]
     try:
-        known = sources.get(study, "Assessment", **{**settings.runs, "only": ()}).subject.algorithms
+        known = algorithms(address, sources)
     except FAULTS:  # the table of colours says why
         known = ()
     given = (
@@ -147,8 +147,8 @@ def _look_cells(name: str, look: Look) -> list[Any]:
 
 
 def algorithms(address: Address, sources: Sources) -> Sequence[str]:
-    """Those of the study, as pages name them."""
-    return sources.get(address.view.study, "Assessment", **address.view.settings.runs).subject.algorithms
+    """Those of the study, as pages name them, whichever are looked at."""
+    return sources.get(address.view.study, "Assessment", **address.view.settings.every_run).subject.algorithms
 
 
 def answer_settings(app: Dash, sources: Sources) -> None:

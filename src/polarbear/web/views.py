@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -11,7 +11,7 @@ from polarbear.assess.report.data import Data
 from polarbear.descriptions import did_you_mean
 from polarbear.figures import Figure
 from polarbear.figures.panels import Scale
-from polarbear.figures.style import drawn_as
+from polarbear.figures.style import Look, drawn_as, looks
 from polarbear.web.kind import SCALES, Kind, Opened, Shown, kinds
 from polarbear.web.settings import NAMES, Settings
 from polarbear.web.sources import Sources
@@ -111,12 +111,18 @@ class View:
         """
         values, source = self.values(sources), self.source(sources)
         say(f"Computing {self.of_kind.title.lower()} …")
-        with drawn_as(self.settings.colors):
+        with drawn_as(self.looks(sources)):
             made = self.of_kind.make(source, **values)
         if made.figure is None:
             return made
         figure = self.settings.sized(made.figure)
         return replace(made, figure=figure.scaled(**self._scales_of(figure)))
+
+    def looks(self, sources: Sources) -> dict[str, Look]:
+        """Looks that are set, and those that chosen algorithms have among all; errors as of `show`."""
+        only = self.settings.only if self.of_kind.needs == "Assessment" else ()
+        everyone = sources.get(self.study, "Assessment", **self.settings.every_run).subject.algorithms if only else ()
+        return {name: look for name, look in looks(everyone).items() if name in only} | dict(self.settings.colors)
 
     def _scales_of(self, figure: Figure) -> dict[str, Any]:
         """The `scales` that its axes can have."""
@@ -141,16 +147,16 @@ class View:
         package, _, room = kind.make.__module__.rpartition(".")
         values = self.values(sources)
         opened = {
-            name: _loading(control.needs, str(sources.path(self.params[name])), sources)
+            name: _all_of(control, [str(sources.path(each)) for each in control.names(self.params.get(name))], sources)
             for name, control in kind.controls.items()
-            if isinstance(control, Opened) and values[name] is not None
+            if isinstance(control, Opened) and values[name]
         }
         given = "".join(f", {name}={name if name in opened else repr(value)}" for name, value in values.items())
         figure = (shown or self.show(sources)).figure
         path = "" if kind.needs == "Catalogue" else str(sources.path(self.study))
         runs, used = self._reading(sources) if kind.needs == "Assessment" else ("", [])
         made = f"shown = {room}.{kind.make.__name__}({kind.needs.lower()}{given})"
-        colors = dict(settings.colors) if figure else {}
+        colors = self.looks(sources) if figure else {}
         sized = f"Settings(preset={settings.preset!r}).sized(shown.figure)"
         drawn = "shown.figure" if settings.preset == Settings().preset else sized
         if figure and (scales := self._scales_of(figure)):
@@ -181,6 +187,12 @@ class View:
             used.insert(0, "identified")
             runs = f"identified({runs}, {settings.identity!r})"
         return runs + (f", algorithms={settings.only!r}" if settings.only else ""), used
+
+
+def _all_of(control: Opened, paths: Sequence[str], sources: Sources) -> str:
+    """Python that loads what a parameter is."""
+    loaded = [_loading(control.needs, path, sources) for path in paths]
+    return f"({', '.join(loaded)},)" if control.several else loaded[0]
 
 
 def _loading(needs: str, path: str, sources: Sources, runs: str = "") -> str:

@@ -32,6 +32,7 @@ from polarbear.assess.trials import function_label
 from polarbear.descriptions import listed
 from polarbear.figures import Distribution
 from polarbear.figures.style import PALETTE
+from polarbear.quantities import plural
 from polarbear.records import FloatArray, Reference
 
 _GRID = 60
@@ -66,19 +67,20 @@ class Backdrop:
     """What runtime distributions of algorithms are drawn before.
 
     Attributes:
-        others: Further algorithms, such as archived ones, drawn grey.
+        others: Data sets of further algorithms, such as archived ones, drawn grey.
         best: Expected runtimes of a reference such as best 2009 by function and dimension, drawn as a broad pale line;
             by default the best of the algorithms assessed.
     """
 
-    others: Assessment | None = None
+    others: tuple[Assessment, ...] = ()
     best: Mapping[tuple[str, int], Reference] | None = None
 
     def check(self, assessment: Assessment) -> None:
         """Raise a `ValueError` if the others have other targets, or the reference has no function that is assessed."""
         cells = assessment.subject.cells
-        theirs = self.others and self.others.subject.cells[0].targets
-        if self.others and (theirs is None or cells[0].targets is None or not np.array_equal(theirs, cells[0].targets)):
+        own = cells[0].targets
+        theirs = [each.subject.cells[0].targets for each in self.others]
+        if any(targets is None or own is None or not np.array_equal(targets, own) for targets in theirs):
             raise ValueError(
                 "the algorithms in the background have other targets, or optima are not known; give both the same "
                 "targets"
@@ -123,13 +125,12 @@ def runtime_distributions(
     named = sorted(curves, key=lambda name: (-distributions[name].solved, curves[name].middle))[: len(PALETTE)]
     named = [name for name in curves if name in named]
     others = [curve for name, curve in curves.items() if name not in named]
-    if backdrop.others is not None:
-        problems = {(cell.suite, cell.function, cell.dimension) for cell in cells}
-        archived = [
-            cell for cell in backdrop.others.subject.cells if (cell.suite, cell.function, cell.dimension) in problems
-        ]
+    behind, problems = 0, {(cell.suite, cell.function, cell.dimension) for cell in cells}
+    for each in backdrop.others:
+        archived = [cell for cell in each.subject.cells if (cell.suite, cell.function, cell.dimension) in problems]
         if len(archived) == len(cells):
-            others += [_curve(distribution, unit) for distribution in backdrop.others.pooled(archived).values()]
+            behind += 1
+            others += [_curve(distribution, unit) for distribution in each.pooled(archived).values()]
     if backdrop.best is not None:
         best = _expected(backdrop.best, cells)
     else:
@@ -146,6 +147,10 @@ def runtime_distributions(
     figure = replace(
         figure, alt=f"Share of {pairs} function-target pairs that {listed(named)} solved, over the budget."
     )
+    if missing := len(backdrop.others) - behind:
+        sets = plural(len(backdrop.others), "data set")
+        lacking = f" Of {sets} for the background {missing} lack{'s' * (missing == 1)} some of these functions."
+        figure = replace(figure, caption=figure.caption + lacking)
     rows = by_algorithm({name: (curve.at, curve.share) for name, curve in curves.items()})
     return exhibit(figure, f"runtime-distributions {scope}", ("algorithm", cost, "share"), rows, scope)
 

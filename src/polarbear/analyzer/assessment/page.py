@@ -65,7 +65,7 @@ def write_assessment(
             to download have one name.
     """
     folder = Path(folder)
-    backdrop = Backdrop(background, best)
+    backdrop = Backdrop((background,) if background else (), best)
     backdrop.check(assessment)
     for directory in (folder, folder / TABLES):
         make_directory(directory)
